@@ -78,10 +78,10 @@ class Failure {
   }
 
   // The links a packet really takes, or nothing where it gets lost.
-  LinkPath Links(const repac::ForwardingModel& world, const repac::PlannedFlow& flow,
+  LinkPath Links(const repac::ForwardingModel& forwarding, const repac::PlannedFlow& flow,
                  const NicPort& src, std::uint16_t port) const {
-    const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
-    const auto path = repac::PredictPath(world, src, dst, port);
+    const NicPort dst{flow.dst.host, flow.dst.rail, forwarding.network().plane_of(src)};
+    const auto path = repac::PredictPath(forwarding, src, dst, port);
     if (!path.ok() || !path->predictable) return {};
     return AliveOrNothing(path->links);
   }
@@ -102,16 +102,16 @@ class Failure {
   }
 
   // Tries ports until one works; before routing has noticed, at most until then. Returns the last.
-  std::uint16_t Retry(std::size_t flow, double start, const repac::ForwardingModel& world,
+  std::uint16_t Retry(std::size_t flow, double start, const repac::ForwardingModel& forwarding,
                       Random& random) {
     constexpr int kMostTries = 1000;
     const repac::PlannedFlow& planned = plan_.flows[flow];
     std::uint16_t port = planned.source_port;
     for (int attempt = 0; attempt < kMostTries; ++attempt) {
       const double at = start + attempt * timing_.retry_seconds;
-      if (&world == &before_ && at >= timing_.reconverge_seconds) break;
+      if (&forwarding == &before_ && at >= timing_.reconverge_seconds) break;
       port = static_cast<std::uint16_t>(repac::kFirstSourcePort + random.Below(16383));
-      LinkPath links = Links(world, planned, planned.src, port);
+      LinkPath links = Links(forwarding, planned, planned.src, port);
       if (links.empty()) continue;
       Add(flow, at, std::move(links));
       break;

@@ -17,7 +17,7 @@ constexpr double kGigabyte = 1e9;
 class TransferTest : public testing::Test {
  protected:
   TransferTest() : net_(repac::HpnPod(2, 8)) {
-    plan_ = repac::PlanPaths(repac::Rings(*net_.network, 8, 1), net_.ClusterState(), {});
+    plan_ = repac::PlanPaths(repac::Rings(*net_.network, 8, 1), net_.Forwarding(), {});
   }
   repac::HashedNetwork net_;
   repac::PathPlan plan_;
@@ -62,7 +62,7 @@ class FailoverTest : public testing::Test {
   FailoverTest()
       : net_(repac::HpnPod(2, 12)),
         connections_(repac::Rings(*net_.network, 12, 1)),
-        plan_(repac::PlanPaths(connections_, net_.ClusterState(), {})) {}
+        plan_(repac::PlanPaths(connections_, net_.Forwarding(), {})) {}
 
   std::vector<TransferFlow> Legs(const std::vector<CableId>& dead, Recovery recovery,
                                  std::uint64_t seed = 1) {

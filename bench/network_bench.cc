@@ -23,7 +23,7 @@ double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 
 // Gangs one after the other over the hosts in a fixed shuffle: `apart` of every 100 gangs lie
 // across segments.
-plan::Snapshot MakeWorld(int gangs, int hosts_per_gang) {
+plan::Snapshot MakeCluster(int gangs, int hosts_per_gang) {
   const int per_segment = 128;
   const int hosts = gangs * hosts_per_gang;
   const int segments = std::max(2, (hosts + per_segment - 1) / per_segment);
@@ -89,7 +89,7 @@ void PrintBalance(const plan::Snapshot& snapshot, const netplan::NetworkPlan& pl
 int main(int argc, char** argv) {
   const int gangs = argc > 1 ? std::atoi(argv[1]) : 1000;
   const int hosts = argc > 2 ? std::atoi(argv[2]) : 16;
-  plan::Snapshot snapshot = MakeWorld(gangs, hosts);
+  plan::Snapshot snapshot = MakeCluster(gangs, hosts);
   netplan::NetworkInput input;
   input.predict_shares = true;
   if (argc > 3) input.max_candidates = std::atoi(argv[3]);
@@ -98,16 +98,16 @@ int main(int argc, char** argv) {
               snapshot.places->num_hosts());
   plan::JobState last = snapshot.jobs.back();
   snapshot.jobs.pop_back();
-  netplan::PreviousNetwork former;
+  netplan::PreviousNetwork previous;
   netplan::NetworkMemory memory;
   input.memory = &memory;
   const auto round = [&](const char* what) {
-    input.former = &former;
+    input.previous = &previous;
     const double begin = CpuSeconds();
     const netplan::NetworkPlan plan =
         netplan::PlanNetwork(snapshot, netplan::PlacedJobs(snapshot), input);
     const double planned = CpuSeconds();
-    former = netplan::Remember(plan, snapshot, former);
+    previous = netplan::Remember(plan, snapshot, previous);
     std::printf(
         "%-22s %7.0f ms (%d searches), remembering %5.0f ms; flows: %d kept, %d changed, %d new, "
         "%d "

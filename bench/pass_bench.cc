@@ -198,10 +198,10 @@ class BenchCluster {
 };
 
 std::vector<std::shared_ptr<const GatheredGang>> GangsOf(Gatherer& gatherer,
-                                                         const state::ClusterState& world) {
-  gatherer.Update(world.pods);
+                                                         const state::ClusterState& state) {
+  gatherer.Update(state.pods);
   std::map<NamespacedName, const api::Gang*> known;
-  for (const auto& gang : world.gangs) known[KeyOf(gang->metadata)] = gang.get();
+  for (const auto& gang : state.gangs) known[KeyOf(gang->metadata)] = gang.get();
   return gatherer.Gangs([&](const GatheredGang& pods) -> const api::Gang* {
     const auto at = known.find({pods.namespace_name, pods.name});
     return at == known.end() ? nullptr : at->second;
@@ -220,9 +220,9 @@ void Run(int nodes, int pods) {
   before = ResidentMib();
   Gatherer gatherer;
   state::SnapshotBuilder builder;
-  state::ClusterState world = cluster.cache().Take();
-  auto gangs = GangsOf(gatherer, world);
-  plan::Snapshot snapshot = builder.Build(world);
+  state::ClusterState state = cluster.cache().Take();
+  auto gangs = GangsOf(gatherer, state);
+  plan::Snapshot snapshot = builder.Build(state);
   std::printf("  snapshot, gathered pods and all that is kept for the next: %.0f MiB\n",
               ResidentMib() - before);
 
@@ -230,10 +230,10 @@ void Run(int nodes, int pods) {
   for (int i = 0; i < 3; ++i) {
     began = SteadyClock::now();
     Gatherer fresh;
-    GangsOf(fresh, world);
+    GangsOf(fresh, state);
     gather.push_back(Since(began));
     began = SteadyClock::now();
-    state::BuildSnapshot(world);
+    state::BuildSnapshot(state);
     build.push_back(Since(began));
   }
   std::printf("  from nothing           gather %8.2f ms, snapshot %8.2f ms\n", Median(gather),
@@ -264,13 +264,13 @@ void Run(int nodes, int pods) {
     for (int i = 0; i < change.rounds; ++i) {
       change.happens(i);
       began = SteadyClock::now();
-      world = cluster.cache().Take();
+      state = cluster.cache().Take();
       take.push_back(Since(began));
       began = SteadyClock::now();
-      gangs = GangsOf(gatherer, world);
+      gangs = GangsOf(gatherer, state);
       gather.push_back(Since(began));
       began = SteadyClock::now();
-      snapshot = builder.Build(world);
+      snapshot = builder.Build(state);
       build.push_back(Since(began));
       began = SteadyClock::now();
       const PassReport report = planner.Pass();

@@ -44,7 +44,7 @@ void Occupy(plan::Snapshot& snapshot, double share, std::uint64_t seed) {
   }
 }
 
-struct ClusterState {
+struct Input {
   plan::Snapshot snapshot;
   placement::GangRequest request() const {
     const plan::JobState& job = snapshot.jobs[0];
@@ -52,24 +52,24 @@ struct ClusterState {
   }
 };
 
-ClusterState MakeWorld(int fabric_pods, double occupied, const workload::Parallelism& shape) {
-  ClusterState world{plan::MakeSnapshot(Hpn(fabric_pods))};
-  Occupy(world.snapshot, occupied, 1);
-  plan::AddJob(world.snapshot, "gang", shape, 8);
-  return world;
+Input MakeInput(int fabric_pods, double occupied, const workload::Parallelism& shape) {
+  Input input{plan::MakeSnapshot(Hpn(fabric_pods))};
+  Occupy(input.snapshot, occupied, 1);
+  plan::AddJob(input.snapshot, "gang", shape, 8);
+  return input;
 }
 
 // Arguments: fabric pods, data, pipeline, percent of hosts occupied.
 void PlanGang(benchmark::State& state) {
-  const ClusterState world =
-      MakeWorld(static_cast<int>(state.range(0)), static_cast<double>(state.range(3)) / 100,
+  const Input input =
+      MakeInput(static_cast<int>(state.range(0)), static_cast<double>(state.range(3)) / 100,
                 Shape(8, static_cast<int>(state.range(1)), static_cast<int>(state.range(2))));
   placement::GangPlan plan;
   for (auto _ : state) {
-    plan = placement::PlanGang(world.snapshot.cluster, world.request());
+    plan = placement::PlanGang(input.snapshot.cluster, input.request());
     benchmark::DoNotOptimize(plan);
   }
-  state.counters["hosts"] = world.snapshot.places->num_hosts();
+  state.counters["hosts"] = input.snapshot.places->num_hosts();
   state.counters["placed"] = plan.outcome == placement::Outcome::kPlaced;
   state.counters["optimal"] = plan.optimal;
   state.counters["data_splits"] = static_cast<double>(plan.objective.data_split_segments) / 8;
@@ -93,15 +93,15 @@ BENCHMARK(PlanGang)
     ->Args({8, 1, 1920, 50});
 
 void ReplaceOneHost(benchmark::State& state) {
-  ClusterState world = MakeWorld(8, 0.5, Shape(8, 120, 16));
-  const placement::GangPlan plan = placement::PlanGang(world.snapshot.cluster, world.request());
-  plan::Place(world.snapshot, plan::JobId(0), plan.host_of_rank);
-  world.snapshot.cluster.hosts[plan.host_of_rank[0].index()].unavailable =
+  Input input = MakeInput(8, 0.5, Shape(8, 120, 16));
+  const placement::GangPlan plan = placement::PlanGang(input.snapshot.cluster, input.request());
+  plan::Place(input.snapshot, plan::JobId(0), plan.host_of_rank);
+  input.snapshot.cluster.hosts[plan.host_of_rank[0].index()].unavailable =
       placement::Unavailability::kNotReady;
   placement::GangPlan replaced;
   for (auto _ : state) {
-    replaced = placement::ReplaceHosts(world.snapshot.cluster, world.request(), plan.host_of_rank,
-                                       {0}, world.snapshot.network->spec().backup);
+    replaced = placement::ReplaceHosts(input.snapshot.cluster, input.request(), plan.host_of_rank,
+                                       {0}, input.snapshot.network->spec().backup);
     benchmark::DoNotOptimize(replaced);
   }
   state.counters["placed"] = replaced.outcome == placement::Outcome::kPlaced;
@@ -174,13 +174,13 @@ BENCHMARK(PlanAmongContention)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(1);
 
 // Arguments: data, pipeline. Data groups Required within a segment.
 void NeverFits(benchmark::State& state) {
-  ClusterState world = MakeWorld(
+  Input input = MakeInput(
       8, 0.5, Shape(8, static_cast<int>(state.range(0)), static_cast<int>(state.range(1))));
-  world.snapshot.jobs[0].job.placement.data = {workload::TopologyLevel::kSegment,
+  input.snapshot.jobs[0].job.placement.data = {workload::TopologyLevel::kSegment,
                                                workload::Enforcement::kRequired};
   placement::GangPlan plan;
   for (auto _ : state) {
-    plan = placement::PlanGang(world.snapshot.cluster, world.request());
+    plan = placement::PlanGang(input.snapshot.cluster, input.request());
     benchmark::DoNotOptimize(plan);
   }
   state.counters["never"] = plan.outcome == placement::Outcome::kNever;

@@ -14,22 +14,23 @@ std::uint16_t RandomPort(Random& random) {
   return static_cast<std::uint16_t>(repac::kFirstSourcePort + random.Below(16383));
 }
 
-Ports ByEcmp(const std::vector<PlannedFlow>& flows, const ForwardingModel& world, Random& random) {
+Ports ByEcmp(const std::vector<PlannedFlow>& flows, const ForwardingModel& forwarding,
+             Random& random) {
   Ports out;
   for (const PlannedFlow& flow : flows) {
-    out.push_back(repac::PredictPath(world, flow.src, flow.dst, RandomPort(random))->links);
+    out.push_back(repac::PredictPath(forwarding, flow.src, flow.dst, RandomPort(random))->links);
   }
   return out;
 }
 
-Ports BySingleBit(const std::vector<PlannedFlow>& flows, const ForwardingModel& world, int tries,
-                  Random& random) {
-  const Network& network = world.network();
+Ports BySingleBit(const std::vector<PlannedFlow>& flows, const ForwardingModel& forwarding,
+                  int tries, Random& random) {
+  const Network& network = forwarding.network();
   std::vector<int> load(static_cast<std::size_t>(network.num_links()));
   Ports out;
   for (const PlannedFlow& flow : flows) {
     const fabric::NicPort dst{flow.dst.host, flow.dst.rail, network.plane_of(flow.src)};
-    const repac::Group& group = world.group(network.tor(flow.src), false, dst);
+    const repac::Group& group = forwarding.group(network.tor(flow.src), false, dst);
     const auto members = static_cast<std::uint64_t>(group.slots.size());
     std::uint16_t port = RandomPort(random);
     if (members > 1) {
@@ -42,7 +43,7 @@ Ports BySingleBit(const std::vector<PlannedFlow>& flows, const ForwardingModel& 
       bool found = false;
       for (int attempt = 0; attempt < tries && !found; ++attempt) {
         if (attempt > 0) port = RandomPort(random);
-        const auto now = group.hash->Hash(world.PacketOf(flow.src, dst, port)) % members;
+        const auto now = group.hash->Hash(forwarding.PacketOf(flow.src, dst, port)) % members;
         found = now == wanted;
         for (int bit = 0; bit < repac::kSourcePortBits && !found; ++bit) {
           repac::Packet one;
@@ -53,7 +54,7 @@ Ports BySingleBit(const std::vector<PlannedFlow>& flows, const ForwardingModel& 
         }
       }
     }
-    out.push_back(repac::PredictPath(world, flow.src, dst, port)->links);
+    out.push_back(repac::PredictPath(forwarding, flow.src, dst, port)->links);
     if (out.back().size() > 1) ++load[out.back()[1].index()];
   }
   return out;

@@ -65,8 +65,8 @@ void PlanWholeJob(benchmark::State& state) {
   options.alternates = state.range(1) != 0;
   int flows = 0;
   for (auto _ : state) {
-    const ForwardingModel world = net.ClusterState();
-    const PathPlan plan = PlanPaths(connections, world, options);
+    const ForwardingModel forwarding = net.Forwarding();
+    const PathPlan plan = PlanPaths(connections, forwarding, options);
     flows = static_cast<int>(plan.flows.size());
   }
   state.counters["gpus"] = static_cast<double>(state.range(0)) * kHosts * 8;
@@ -77,12 +77,12 @@ BENCHMARK(PlanWholeJob)->ArgsProduct({{2, 4, 8, 15}, {0, 1}})->Unit(benchmark::k
 void ReplanAfterOneLinkLoss(benchmark::State& state) {
   const HashedNetwork net(HpnPod(static_cast<int>(state.range(0)), kHosts));
   const std::vector<NicConnection> connections = Rings(*net.network, kHosts, 2);
-  const PathPlan plan = PlanPaths(connections, net.ClusterState(), {});
+  const PathPlan plan = PlanPaths(connections, net.Forwarding(), {});
   const CableId lost = net.network->up_cable(net.network->tor({fabric::HostId(0), 0, 0}), 17);
   std::size_t changed = 0;
   for (auto _ : state) {
-    const ForwardingModel world = net.ClusterState({lost});
-    const PathPlan after = Replan(plan, connections, world, {});
+    const ForwardingModel forwarding = net.Forwarding({lost});
+    const PathPlan after = Replan(plan, connections, forwarding, {});
     changed = ChangedFlows(plan, after).size();
   }
   state.counters["changed"] = static_cast<double>(changed);

@@ -65,7 +65,7 @@ void Collisions() {
   double free = 1;
   for (int i = 0; i < 8; ++i) free *= (60.0 - i) / 60;
   const HashedNetwork net(repac::HpnPod(2, 8));
-  const ForwardingModel world = net.ClusterState();
+  const ForwardingModel forwarding = net.Forwarding();
   Random random(1);
   constexpr int kTrials = 100'000;
   int collided = 0;
@@ -74,7 +74,7 @@ void Collisions() {
     for (int h = 0; h < 8; ++h) {
       const fabric::NicPort src{HostId(h), 0, 0};
       const fabric::NicPort dst{HostId(8 + h), 0, 0};
-      taken.insert(repac::PredictPath(world, src, dst, bench::RandomPort(random))->links[1]);
+      taken.insert(repac::PredictPath(forwarding, src, dst, bench::RandomPort(random))->links[1]);
     }
     collided += taken.size() < 8 ? 1 : 0;
   }
@@ -95,7 +95,7 @@ void Collisions() {
       connections.push_back(connection);
     }
     std::set<LinkId> taken;
-    for (const PlannedFlow& flow : repac::PlanPaths(connections, world, {}).flows) {
+    for (const PlannedFlow& flow : repac::PlanPaths(connections, forwarding, {}).flows) {
       if (flow.planned()) taken.insert(flow.links[1]);
     }
     planned += taken.size() < 8 ? 1 : 0;
@@ -209,17 +209,17 @@ void PrintRow(const std::string& fabric, const char* scheme, const Outcome& outc
 
 void Compare(const Case& c, int seeds) {
   const HashedNetwork net(c.spec);
-  const ForwardingModel world = net.ClusterState();
+  const ForwardingModel forwarding = net.Forwarding();
   Outcome ecmp, once, often, planned;
   for (int seed = 1; seed <= seeds; ++seed) {
     Random random(static_cast<std::uint64_t>(seed));
     const std::vector<NicConnection> connections = c.connections(*net.network, random);
     repac::PathOptions options;
     options.alternates = false;
-    const PathPlan plan = repac::PlanPaths(connections, world, options);
-    Run(*net.network, plan, bench::ByEcmp(plan.flows, world, random), ecmp);
-    Run(*net.network, plan, bench::BySingleBit(plan.flows, world, 1, random), once);
-    Run(*net.network, plan, bench::BySingleBit(plan.flows, world, 8, random), often);
+    const PathPlan plan = repac::PlanPaths(connections, forwarding, options);
+    Run(*net.network, plan, bench::ByEcmp(plan.flows, forwarding, random), ecmp);
+    Run(*net.network, plan, bench::BySingleBit(plan.flows, forwarding, 1, random), once);
+    Run(*net.network, plan, bench::BySingleBit(plan.flows, forwarding, 8, random), often);
     Run(*net.network, plan, bench::ByPlan(plan), planned);
   }
   const double base = ecmp.completion.Mean();
@@ -294,7 +294,7 @@ void Fail(const FailureCase& c, int seeds, const bench::FailoverTiming& timing) 
   const Way ways[] = {{"precomputed port", bench::Recovery::kAlternatePort},
                       {"random retries", bench::Recovery::kRandomRetry},
                       {"waiting for routing", bench::Recovery::kReconvergence}};
-  const PathPlan plan = repac::PlanPaths(c.connections, c.net->ClusterState(), {});
+  const PathPlan plan = repac::PlanPaths(c.connections, c.net->Forwarding(), {});
   std::vector<bench::TransferFlow> whole;
   for (const PlannedFlow& flow : plan.flows) whole.push_back({1e30, {{0, flow.links}}});
   const auto healthy = bench::RunTransfers(*c.net->network, whole, kWindow);

@@ -98,8 +98,8 @@ void PagePublisher::Run(std::stop_token stop) {
 void PagePublisher::PublishFrame() {
   const std::int64_t begin_ms = runtime_.clock().SteadyMs();
   state::ClusterState cluster = cache_.Take();
-  if (has_former_) {
-    KeepEvents(page::ChangesBetween(former_, cluster, runtime_.clock().WallMs()));
+  if (has_previous_) {
+    KeepEvents(page::ChangesBetween(previous_, cluster, runtime_.clock().WallMs()));
   }
   const plan::Snapshot snapshot = builder_.Build(cluster);
   std::shared_ptr<const page::NetworkPicture> picture;
@@ -113,8 +113,8 @@ void PagePublisher::PublishFrame() {
   page::Blocks blocks = page::BlocksOf(cluster, snapshot, picture.get());
   blocks["events"] = std::move(events);
   hub_.Publish(std::move(blocks), std::move(picture));
-  former_ = std::move(cluster);
-  has_former_ = true;
+  previous_ = std::move(cluster);
+  has_previous_ = true;
   runtime_.registry()
       .GetGauge("yardmaster_page_frame_seconds", "time that the last frame of the page took")
       .Set(static_cast<double>(runtime_.clock().SteadyMs() - begin_ms) / 1000);

@@ -44,8 +44,8 @@ class PagePublisher {
   Runtime& runtime_;
   page::Hub hub_;
   state::SnapshotBuilder builder_;  // the publishing thread's
-  state::ClusterState former_;      // the publishing thread's
-  bool has_former_ = false;         // the publishing thread's
+  state::ClusterState previous_;    // the publishing thread's
+  bool has_previous_ = false;       // the publishing thread's
   Mutex mutex_;
   std::deque<page::TimelineEvent> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::shared_ptr<const page::NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);

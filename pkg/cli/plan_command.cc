@@ -84,7 +84,7 @@ BothPlans PlanOf(const PlanFlags& flags, const PlanInput& input) {
   netplan::NetworkInput network;
   network.ports = flags.paths;
   network.seed = flags.seed;
-  if (input.former) network.former = &*input.former;
+  if (input.previous) network.previous = &*input.previous;
   plans.network =
       netplan::PlanNetwork(input.snapshot, netplan::PlacedJobs(plans.placement), network);
   return plans;

@@ -260,7 +260,7 @@ void ReadNetwork(const state::ClusterState& cluster, PlanInput& input) {
     snapshot.warnings.insert(snapshot.warnings.end(), measured.problems.begin(),
                              measured.problems.end());
   }
-  input.former = op::PreviousFromObjects(snapshot, gangs, pods);
+  input.previous = op::PreviousFromObjects(snapshot, gangs, pods);
 }
 
 }  // namespace

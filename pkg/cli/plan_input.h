@@ -31,7 +31,7 @@ struct PlanInput {
   ReportNames names;
   std::vector<RefusedWorkload> refused;
   // Levels and ports that running jobs have; only of a cluster.
-  std::optional<netplan::PreviousNetwork> former;
+  std::optional<netplan::PreviousNetwork> previous;
 };
 
 // Of files alone. What could not be used is said on `err`.

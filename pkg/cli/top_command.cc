@@ -125,7 +125,7 @@ absl::StatusOr<Load> ReadLoad(TopFlags& flags, const Connector& connect, std::os
   manifests.cluster = std::move(cluster.state);
   PlanInput input = InputOfCluster(std::move(manifests), cluster.connection.now_ms, err);
   netplan::NetworkInput network;
-  if (input.former) network.former = &*input.former;
+  if (input.previous) network.previous = &*input.previous;
   const plan::Plan placement = plan::MakePlan(input.snapshot);
   Load load;
   load.picture =

@@ -44,8 +44,8 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       group_times_(clock) {}
 
 std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
-  for (const auto& gang : pass.world.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
-  gatherer_.Update(pass.world.pods);
+  for (const auto& gang : pass.cluster.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
+  gatherer_.Update(pass.cluster.pods);
   std::vector<PodProblem> problems = gatherer_.Problems();
   const auto gang_of = [&pass](const GatheredGang& gathered) -> const api::Gang* {
     const auto known = pass.gangs.find({gathered.namespace_name, gathered.name});
@@ -123,7 +123,7 @@ void GangPlanner::RunPass(PassState& pass) {
   budgets_.Forget();
   backoff_.Begin(pass);
   const bool leader = ledger_.BeginPass(pass);
-  pass.world = cache_.Take();
+  pass.cluster = cache_.Take();
   std::vector<PodProblem> problems = MatchGangs(pass);
   quarantine_.Begin(pass);
   if (leader) {
@@ -154,7 +154,7 @@ void GangPlanner::RunPass(PassState& pass) {
 
 void GangPlanner::CreateGangs(PassState& pass) {
   std::map<NamespacedName, const api::TrainingJob*> jobs;
-  for (const auto& job : pass.world.jobs) {
+  for (const auto& job : pass.cluster.jobs) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
         job.get();
   }
@@ -303,13 +303,13 @@ state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
     gangs.push_back(gang);
     // For what only the TrainingJob says. One that is not this gang's would be a job of its own.
     if (gang->owner.kind != api::kTrainingJobKind) continue;
-    const auto owner = pass.world.jobs.Find({key.namespace_name, gang->owner.name});
+    const auto owner = pass.cluster.jobs.Find({key.namespace_name, gang->owner.name});
     if (owner == nullptr || owner->metadata.uid != gang->owner.uid) continue;
     if (key.name == api::GangName(api::kTrainingJobKind, gang->owner.name)) {
       jobs.push_back(owner);
     }
   }
-  state::ClusterState input = pass.world;
+  state::ClusterState input = pass.cluster;
   input.gangs = state::ObjectTable<api::Gang>::Of(std::move(gangs));
   // A TrainingJob is planned through its Gang.
   input.jobs = state::ObjectTable<api::TrainingJob>::Of(std::move(jobs));
@@ -358,7 +358,7 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
   for (const std::string& warning : pass.snapshot->warnings) {
     pass.report.problems.push_back(warning);
   }
-  for (const std::string& problem : pass.world.problems) pass.report.problems.push_back(problem);
+  for (const std::string& problem : pass.cluster.problems) pass.report.problems.push_back(problem);
   for (const auto& [key, gang] : pass.gangs) {
     GangNote& note = pass.notes[key];
     note.rank_bases = gang->rank_bases;
@@ -371,7 +371,7 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
 
 void GangPlanner::PublishView(PassState& pass) {
   publish_(std::make_shared<const View>(std::make_shared<const plan::Snapshot>(*pass.snapshot),
-                                        pass.notes, pass.world.pods));
+                                        pass.notes, pass.cluster.pods));
 }
 
 }  // namespace yardmaster::extender

@@ -40,13 +40,13 @@ class Ring {
   }
   const Network& network() const { return *snapshot_.network; }
   // The plan with `lost` to be avoided, and what is then remembered of it.
-  std::pair<NetworkPlan, PreviousNetwork> Next(const PreviousNetwork& former,
+  std::pair<NetworkPlan, PreviousNetwork> Next(const PreviousNetwork& previous,
                                                const std::vector<CableId>& lost) const {
     NetworkInput input = input_;
-    input.former = &former;
+    input.previous = &previous;
     input.avoid = lost;
     NetworkPlan plan = PlanNetwork(snapshot_, PlacedJobs(snapshot_), input);
-    PreviousNetwork after = Remember(plan, snapshot_, former);
+    PreviousNetwork after = Remember(plan, snapshot_, previous);
     return {std::move(plan), std::move(after)};
   }
 
@@ -74,13 +74,13 @@ Ports PortsOf(const std::vector<PathAssignment>& paths) {
 TEST(LostLinksTest, ACableAboveTheUplinksMovesOnlyTheFlowsThatUseIt) {
   const fabric::FabricSpec spec = fabric::SmallHpn(2, 1, 2);
   const Ring ring(spec, {0, 2, 1, 3});
-  const auto [before, former] = ring.Next({}, {});
+  const auto [before, previous] = ring.Next({}, {});
   ASSERT_EQ(before.report.unplanned_flows, 0);
   int used = 0;
   for (int c = 0; c < ring.network().num_cables(); ++c) {
     const CableId lost(c);
     if (ring.network().is_host_cable(lost)) continue;
-    const NetworkPlan after = ring.Next(former, {lost}).first;
+    const NetworkPlan after = ring.Next(previous, {lost}).first;
     ASSERT_EQ(after.paths.size(), before.paths.size()) << "no flow is without a way";
     for (std::size_t p = 0; p < before.paths.size(); ++p) {
       EXPECT_FALSE(Uses(after.paths[p], lost));
@@ -97,8 +97,8 @@ TEST(LostLinksTest, WhereBothPortsOfANicAreInOnePlaneOneLostPortLeavesAStablePla
   const Ring ring(fabric::SinglePlaneHpn(1, 2, 3), {0, 3, 4});
   const CableId lost = ring.network().host_cable({HostId(3), 2, 0});
   const auto [whole, remembered] = ring.Next({}, {});
-  const auto [first, former] = ring.Next(remembered, {lost});
-  const auto [second, later] = ring.Next(former, {lost});
+  const auto [first, previous] = ring.Next(remembered, {lost});
+  const auto [second, later] = ring.Next(previous, {lost});
   EXPECT_EQ(PortsOf(first.paths), PortsOf(second.paths));
   EXPECT_EQ(PortsOf(first.answers), PortsOf(second.answers));
   for (const PathAssignment& path : second.paths) EXPECT_FALSE(Uses(path, lost));

@@ -23,7 +23,7 @@ struct NetworkInput {
   bool ports = true;  // also plan source ports
   // The present plan: jobs that did not change keep levels and ports. Null: plan from nothing. Must
   // outlive the call.
-  const PreviousNetwork* former = nullptr;
+  const PreviousNetwork* previous = nullptr;
   // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
   // miswired), besides Snapshot::cable_down, which routing has left.
   std::vector<fabric::CableId> avoid;

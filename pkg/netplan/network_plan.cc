@@ -80,9 +80,9 @@ class NetworkPlanner {
   const plan::JobState& StateOf(plan::JobId job) const { return snapshot_.jobs[job.index()]; }
   std::optional<JobNetwork>& NetworkOf(const JobFlows& job) { return plan_.jobs[job.job.index()]; }
   const PreviousJob* PreviousOf(const JobFlows& job) const {
-    if (input_.former == nullptr) return nullptr;
-    const auto at = input_.former->find(StateOf(job.job).job.key);
-    return at == input_.former->end() ? nullptr : &at->second;
+    if (input_.previous == nullptr) return nullptr;
+    const auto at = input_.previous->find(StateOf(job.job).job.key);
+    return at == input_.previous->end() ? nullptr : &at->second;
   }
   // As the planner counts them: scaled where the communication time was measured.
   static double BytesOf(const crux::ContendingJob& job) {
@@ -96,18 +96,18 @@ class NetworkPlanner {
     bool any = false;
     for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
       const JobFlows& job = flows_.jobs()[j];
-      const PreviousJob* former = ports_.status().ok() ? PreviousOf(job) : nullptr;
+      const PreviousJob* previous = ports_.status().ok() ? PreviousOf(job) : nullptr;
       kept_.emplace_back(job.flows.size());
       crux::JobDecision decision;
       decision.level = -1;
-      if (former != nullptr) {
+      if (previous != nullptr) {
         any = true;
-        decision.level = former->level;
-        decision.correction = former->correction;
+        decision.level = previous->level;
+        decision.correction = previous->correction;
       }
-      bool changed = former == nullptr || HasOtherTraffic(*former, flows_.problem().jobs[j]);
-      if (former != nullptr) {
-        decision.paths = KeepPaths(job, *former);
+      bool changed = previous == nullptr || HasOtherTraffic(*previous, flows_.problem().jobs[j]);
+      if (previous != nullptr) {
+        decision.paths = KeepPaths(job, *previous);
         changed |=
             std::find(decision.paths.begin(), decision.paths.end(), -1) != decision.paths.end();
       }
@@ -120,15 +120,15 @@ class NetworkPlanner {
   }
 
   // Fills kept_.back(). The candidates kept, -1 where a flow keeps none.
-  std::vector<std::int32_t> KeepPaths(const JobFlows& job, const PreviousJob& former) {
+  std::vector<std::int32_t> KeepPaths(const JobFlows& job, const PreviousJob& previous) {
     std::vector<std::int32_t> candidates;
     candidates.reserve(job.flows.size());
-    FlowFinder before(former.flows);
+    FlowFinder before(previous.flows);
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       KeptPath& kept = kept_.back()[f];
       if (const repac::FlowPath* flow = before.Find(job.flows[f].key())) {
         kept = ports_.Keep(job.flows[f], *flow);
-        kept.former = flow;
+        kept.previous = flow;
       } else if (job.flows[f].candidates == 1) {
         kept.candidate = 0;
       }
@@ -139,16 +139,16 @@ class NetworkPlanner {
 
   // Whether a job that had network decisions is not planned any more.
   bool HasDepartures() const {
-    if (input_.former == nullptr) return false;
+    if (input_.previous == nullptr) return false;
     std::size_t known = 0;
     for (const JobFlows& job : flows_.jobs()) known += PreviousOf(job) != nullptr ? 1 : 0;
-    return known < input_.former->size();
+    return known < input_.previous->size();
   }
 
-  static bool HasOtherTraffic(const PreviousJob& former, const crux::ContendingJob& now) {
-    return Differs(former.bytes, BytesOf(now)) ||
-           Differs(former.flop_per_iteration, now.flop_per_iteration) ||
-           Differs(former.compute_seconds, now.compute_seconds);
+  static bool HasOtherTraffic(const PreviousJob& previous, const crux::ContendingJob& now) {
+    return Differs(previous.bytes, BytesOf(now)) ||
+           Differs(previous.flop_per_iteration, now.flop_per_iteration) ||
+           Differs(previous.compute_seconds, now.compute_seconds);
   }
 
   // An end that has passed was guessed wrong and says nothing.

@@ -48,7 +48,7 @@ class NetworkPlanTest : public ::testing::Test {
 
   // Plans on what holds, and carries it out.
   NetworkPlan Next() {
-    input_.former = &previous_;
+    input_.previous = &previous_;
     NetworkPlan plan = PlanNetwork(snapshot_, PlacedJobs(snapshot_), input_);
     NetworkInput with_memory = input_;
     with_memory.memory = &memory_;

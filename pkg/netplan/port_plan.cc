@@ -45,12 +45,12 @@ repac::PlannedFlow Start(const FlowSource& source, const repac::NicConnection& w
   return flow;
 }
 
-void Count(const PathAssignment& path, const repac::FlowPath* former, NetworkReport& report) {
+void Count(const PathAssignment& path, const repac::FlowPath* previous, NetworkReport& report) {
   if (path.source_port == 0) ++report.unplanned_flows;
-  if (former == nullptr) {
+  if (previous == nullptr) {
     ++report.new_flows;
   } else {
-    ++(former->source_port == path.source_port ? report.kept_flows : report.changed_flows);
+    ++(previous->source_port == path.source_port ? report.kept_flows : report.changed_flows);
   }
 }
 
@@ -66,7 +66,7 @@ PortPlan::PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
   for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
     if (snapshot.cable_down[c] != 0) down.push_back(CableId(static_cast<std::int32_t>(c)));
   }
-  world_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, down);
+  forwarding_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, down);
   options_.avoid = input.avoid;
   options_.account = false;
   options_.exclude = input.exclude;
@@ -81,12 +81,12 @@ bool PortPlan::Whole(std::span<const LinkId> links) const {
 
 fabric::LinkPath PortPlan::Predict(const FlowSource& flow, std::uint16_t port) const {
   if (port == 0) return {};
-  auto path = repac::PredictPath(*world_, flow.from, flow.to, port);
+  auto path = repac::PredictPath(*forwarding_, flow.from, flow.to, port);
   if (!path.ok() || !path->predictable) return {};
   return std::move(path->links);
 }
 
-KeptPath PortPlan::Keep(const FlowSource& flow, const repac::FlowPath& former) const {
+KeptPath PortPlan::Keep(const FlowSource& flow, const repac::FlowPath& previous) const {
   KeptPath kept;
   const auto fits = [&](std::uint16_t port, std::uint16_t alternate, fabric::LinkPath links) {
     if (!Whole(links)) return false;
@@ -98,13 +98,13 @@ KeptPath PortPlan::Keep(const FlowSource& flow, const repac::FlowPath& former) c
     kept.candidate = candidate;
     return true;
   };
-  if (fits(former.home_port, former.alternate_port, former.home_links)) return kept;
-  if (fits(former.source_port, former.alternate_port,
-           former.links.empty() ? Predict(flow, former.source_port) : former.links)) {
-    if (former.home_links.empty()) kept.home_port = former.home_port;
+  if (fits(previous.home_port, previous.alternate_port, previous.home_links)) return kept;
+  if (fits(previous.source_port, previous.alternate_port,
+           previous.links.empty() ? Predict(flow, previous.source_port) : previous.links)) {
+    if (previous.home_links.empty()) kept.home_port = previous.home_port;
     return kept;
   }
-  if (fits(former.alternate_port, 0, Predict(flow, former.alternate_port))) return kept;
+  if (fits(previous.alternate_port, 0, Predict(flow, previous.alternate_port))) return kept;
   // The flow has one path, which stays with any port.
   if (flow.candidates == 1) kept.candidate = 0;
   return kept;
@@ -119,9 +119,9 @@ bool PortPlan::Excluded(const FlowSource& flow) const {
 }
 
 const PreviousJob* PortPlan::PreviousOf(const NamespacedName& job) const {
-  if (input_.former == nullptr) return nullptr;
-  const auto at = input_.former->find(job);
-  return at == input_.former->end() ? nullptr : &at->second;
+  if (input_.previous == nullptr) return nullptr;
+  const auto at = input_.previous->find(job);
+  return at == input_.previous->end() ? nullptr : &at->second;
 }
 
 // A flow that is to get a port, and its place in the result.
@@ -132,7 +132,7 @@ struct PortPlan::Want {
   int ports = 1;                 // NIC ports that share the connection's bytes
   const Route* route = nullptr;  // that Crux chose; null for an answer
   const KeptPath* kept = nullptr;
-  const repac::FlowPath* former = nullptr;
+  const repac::FlowPath* previous = nullptr;
   bool answer = false;
 };
 
@@ -156,11 +156,11 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
       const bool keeps = kept[j][f].candidate == path;
       wants.push_back({job.job, &flow, connection_of(flow),
                        ports_of[static_cast<std::size_t>(flow.connection)], &flow.route(path),
-                       keeps ? &kept[j][f] : nullptr, kept[j][f].former, false});
+                       keeps ? &kept[j][f] : nullptr, kept[j][f].previous, false});
     }
-    const PreviousJob* former = PreviousOf(snapshot_.jobs[job.job.index()].job.key);
+    const PreviousJob* previous = PreviousOf(snapshot_.jobs[job.job.index()].job.key);
     static const FlowFinder::Flows kNone;
-    FlowFinder before(former != nullptr ? former->flows : kNone);
+    FlowFinder before(previous != nullptr ? previous->flows : kNone);
     for (const FlowSource& answer : job.answers) {
       wants.push_back({job.job, &answer, connection_of(answer), 1, nullptr, nullptr,
                        before.Find(answer.key()), true});
@@ -183,14 +183,14 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     wanted.push_back(Wish(network_, source, bytes, want.route));
     KeptPath of_answer;
     const KeptPath* has = want.kept;
-    if (want.answer && want.former != nullptr) {
-      of_answer = Keep(source, *want.former);
+    if (want.answer && want.previous != nullptr) {
+      of_answer = Keep(source, *want.previous);
       has = &of_answer;
     }
     if (!options_.exclude.empty() && Excluded(source)) has = nullptr;
     ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1, has));
   }
-  ports = repac::Replan(std::move(ports), wanted, *world_, options_);
+  ports = repac::Replan(std::move(ports), wanted, *forwarding_, options_);
   // Flows for which no port takes the uplink, or none is left, once more without that wish.
   bool again = false;
   for (const repac::PlannedFlow& flow : ports.flows) {
@@ -199,7 +199,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     connection.via.clear();
     again = true;
   }
-  if (again) ports = repac::Replan(std::move(ports), wanted, *world_, options_);
+  if (again) ports = repac::Replan(std::move(ports), wanted, *forwarding_, options_);
   const auto answers = static_cast<std::size_t>(
       std::count_if(wants.begin(), wants.end(), [](const Want& want) { return want.answer; }));
   plan.paths.reserve(wants.size() - answers);
@@ -208,7 +208,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     const Want& want = wants[i];
     PathAssignment& path = (want.answer ? plan.answers : plan.paths).emplace_back();
     Record(want, ports.flows[i], path);
-    if (!want.answer) Count(path, want.former, plan.report);
+    if (!want.answer) Count(path, want.previous, plan.report);
   }
 }
 
@@ -233,9 +233,9 @@ void PortPlan::Record(const Want& want, const repac::PlannedFlow& flow,
     }
     path.wanted_links.push_back(Network::down(network_.host_cable(source.to)));
   }
-  if (want.former == nullptr) return;
-  const fabric::LinkPath& home = want.former->links_at_home();
-  const std::uint16_t port = want.former->port_at_home();
+  if (want.previous == nullptr) return;
+  const fabric::LinkPath& home = want.previous->links_at_home();
+  const std::uint16_t port = want.previous->port_at_home();
   if (port == 0 || home.empty()) return;
   if (path.links == home) {
     // The group it hashes in has another size now; with the old size comes the old port.

@@ -24,8 +24,8 @@ namespace yardmaster::netplan {
 // What a flow has now and can keep. `home_links` stays empty: the links kept are the home that ports
 // are planned for. `home_port` is the port that led over them before failures; 0: source_port.
 struct KeptPath : repac::FlowPath {
-  int candidate = -1;                       // of the flow; -1: nothing to keep
-  const repac::FlowPath* former = nullptr;  // the flow in NetworkInput::former; null: it is new
+  int candidate = -1;                         // of the flow; -1: nothing to keep
+  const repac::FlowPath* previous = nullptr;  // the flow in NetworkInput::previous; null: it is new
 };
 
 class PortPlan {
@@ -36,8 +36,8 @@ class PortPlan {
 
   // Errors: hashes that cannot be compiled. REQUIRES of all other calls: status().ok().
   absl::Status status() const { return status_; }
-  // The path of `former` that the flow can keep; KeptPath::former is left null.
-  KeptPath Keep(const FlowSource& flow, const repac::FlowPath& former) const;
+  // The path of `previous` that the flow can keep; KeptPath::previous is left null.
+  KeptPath Keep(const FlowSource& flow, const repac::FlowPath& previous) const;
   // Fills plan.paths, plan.answers and counts in plan.report. kept[job][flow] and solution are in the order of
   // `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
@@ -60,7 +60,7 @@ class PortPlan {
   const std::vector<std::uint8_t>& unusable_;
   repac::PathOptions options_;
   absl::Status status_;
-  std::unique_ptr<repac::ForwardingModel> world_;
+  std::unique_ptr<repac::ForwardingModel> forwarding_;
 };
 
 }  // namespace yardmaster::netplan

@@ -77,8 +77,8 @@ class PortPlanTest : public ::testing::Test {
     ports.Run(jobs(), kept_, solution_, plan);
     return plan;
   }
-  KeptPath Keep(const FlowSource& flow, const repac::FlowPath& former) const {
-    return PortPlan(snapshot_, input_, unusable_).Keep(flow, former);
+  KeptPath Keep(const FlowSource& flow, const repac::FlowPath& previous) const {
+    return PortPlan(snapshot_, input_, unusable_).Keep(flow, previous);
   }
   // The flow of job a from host 0 to host 1, and one that crosses segments; rail 0, port 0.
   std::size_t IndexOf(int from, int to) const {
@@ -159,7 +159,7 @@ TEST_F(PortPlanTest, FlowsThatKeepTheirPathsKeepTheirPorts) {
   for (std::size_t j = 0; j < jobs().size(); ++j) {
     for (std::size_t f = 0; f < jobs()[j].flows.size(); ++f, ++at) {
       kept_[j][f] = Keep(jobs()[j].flows[f], first.paths[at]);
-      kept_[j][f].former = &first.paths[at];
+      kept_[j][f].previous = &first.paths[at];
       EXPECT_EQ(kept_[j][f].candidate, solution_.jobs[j].paths[f]);
     }
   }
@@ -206,43 +206,43 @@ TEST_F(PortPlanTest, AnOverrideOfNoSwitchIsAnErrorAndNoPorts) {
 class KeepTest : public PortPlanTest {
  protected:
   KeepTest() : plan_(Run()), flow_(jobs()[0].flows[IndexOf(1, 5)]) {
-    former_ = plan_.paths[IndexOf(1, 5)];
-    alternate_links_ = repac::Route(network(), flow_.from, flow_.to, former_.alternate_port, {});
+    previous_ = plan_.paths[IndexOf(1, 5)];
+    alternate_links_ = repac::Route(network(), flow_.from, flow_.to, previous_.alternate_port, {});
   }
-  KeptPath Kept() const { return Keep(flow_, former_); }
+  KeptPath Kept() const { return Keep(flow_, previous_); }
 
   const NetworkPlan plan_;
   const FlowSource flow_;
-  repac::FlowPath former_;
+  repac::FlowPath previous_;
   LinkPath alternate_links_;
 };
 
 TEST_F(KeepTest, APathWhoseLinksAreUpIsKept) {
   const KeptPath kept = Kept();
-  EXPECT_EQ(kept.source_port, former_.source_port);
-  EXPECT_EQ(kept.alternate_port, former_.alternate_port);
-  EXPECT_EQ(kept.links, former_.links);
-  EXPECT_EQ(flow_.route(kept.candidate).front(), former_.links[1]);
+  EXPECT_EQ(kept.source_port, previous_.source_port);
+  EXPECT_EQ(kept.alternate_port, previous_.alternate_port);
+  EXPECT_EQ(kept.links, previous_.links);
+  EXPECT_EQ(flow_.route(kept.candidate).front(), previous_.links[1]);
 }
 
 TEST_F(KeepTest, APortOfUnknownLinksIsKeptOnThoseThatItLeadsOver) {
-  const LinkPath links = std::exchange(former_.links, {});
-  EXPECT_EQ(Kept().source_port, former_.source_port);
+  const LinkPath links = std::exchange(previous_.links, {});
+  EXPECT_EQ(Kept().source_port, previous_.source_port);
   EXPECT_EQ(Kept().links, links);
 }
 
 TEST_F(KeepTest, WhereALinkIsLostTheAlternatePortTakesOver) {
-  ASSERT_NE(former_.alternate_port, 0);
-  SetUnusable(former_.links[1]);
+  ASSERT_NE(previous_.alternate_port, 0);
+  SetUnusable(previous_.links[1]);
   const KeptPath kept = Kept();
-  EXPECT_EQ(kept.source_port, former_.alternate_port);
+  EXPECT_EQ(kept.source_port, previous_.alternate_port);
   EXPECT_EQ(kept.alternate_port, 0);
   EXPECT_EQ(kept.links, alternate_links_);
   EXPECT_EQ(flow_.route(kept.candidate).front(), alternate_links_[1]);
 }
 
 TEST_F(KeepTest, WhereTheAlternatePathIsLostTooNothingIsKept) {
-  SetUnusable(former_.links[1]);
+  SetUnusable(previous_.links[1]);
   SetUnusable(alternate_links_[1]);
   EXPECT_EQ(Kept().candidate, -1);
   EXPECT_FALSE(Kept().planned());
@@ -250,15 +250,15 @@ TEST_F(KeepTest, WhereTheAlternatePathIsLostTooNothingIsKept) {
 
 TEST_F(KeepTest, AFlowGoesHomeOnceAllLinksOfItsHomeAreUp) {
   repac::FlowPath away;
-  away.source_port = former_.alternate_port;
+  away.source_port = previous_.alternate_port;
   away.links = alternate_links_;
-  away.home_port = former_.source_port;
-  away.home_links = former_.links;
-  SetUnusable(former_.links[2]);
-  EXPECT_EQ(Keep(flow_, away).source_port, former_.alternate_port);
-  SetUnusable(former_.links[2], false);
-  EXPECT_EQ(Keep(flow_, away).source_port, former_.source_port);
-  EXPECT_EQ(Keep(flow_, away).links, former_.links);
+  away.home_port = previous_.source_port;
+  away.home_links = previous_.links;
+  SetUnusable(previous_.links[2]);
+  EXPECT_EQ(Keep(flow_, away).source_port, previous_.alternate_port);
+  SetUnusable(previous_.links[2], false);
+  EXPECT_EQ(Keep(flow_, away).source_port, previous_.source_port);
+  EXPECT_EQ(Keep(flow_, away).links, previous_.links);
 }
 
 TEST_F(KeepTest, OfNothingNothingIsKeptUnlessThereIsOnePathOnly) {

@@ -48,8 +48,8 @@ PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot
   for (std::size_t j = 0; j < of_job.size(); ++j) {
     const plan::JobState& state = snapshot.jobs[j];
     if (of_job[j] == nullptr || !state.assignment) continue;
-    const auto former = before.find(state.job.key);
-    if (former != before.end()) KeepAbsentFlows(former->second, *state.assignment, *of_job[j]);
+    const auto previous = before.find(state.job.key);
+    if (previous != before.end()) KeepAbsentFlows(previous->second, *state.assignment, *of_job[j]);
   }
   return out;
 }

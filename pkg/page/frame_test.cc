@@ -45,7 +45,7 @@ TEST(FrameTest, AppliedInTurnChangesGiveTheSameAsFromNothing) {
   FrameHistory history(
       {.span_ms = 1'000'000, .spacing_ms = 0, .max_bytes = 1u << 30, .fresh_frames = 8});
   json state;
-  std::shared_ptr<const Frame> former;
+  std::shared_ptr<const Frame> previous;
   for (int i = 0; i < 300; ++i) {
     Blocks blocks;
     for (int key = 0; key < 12; ++key) {
@@ -53,9 +53,9 @@ TEST(FrameTest, AppliedInTurnChangesGiveTheSameAsFromNothing) {
     }
     if (!history.Add(i, blocks)) continue;
     const auto latest = history.Latest();
-    state = Apply(state, EncodeChange(former.get(), *latest));
+    state = Apply(state, EncodeChange(previous.get(), *latest));
     EXPECT_EQ(state, Apply({}, EncodeChange(nullptr, *latest)));
-    former = latest;
+    previous = latest;
   }
 }
 

@@ -114,11 +114,11 @@ TEST_F(NetworkPictureTest, TheBusiestLinksComeFirstAndNameTheirJobs) {
   const NetworkPicture picture = PictureOf(plan_, snapshot_);
   ASSERT_FALSE(picture.busiest.empty());
   EXPECT_LE(picture.busiest.size(), static_cast<std::size_t>(kMaxBusiest));
-  double former = picture.busiest[0].gbps / picture.busiest[0].capacity_gbps;
+  double previous = picture.busiest[0].gbps / picture.busiest[0].capacity_gbps;
   for (const LinkPicture& link : picture.busiest) {
     const double load = link.gbps / link.capacity_gbps;
-    EXPECT_LE(load, former);
-    former = load;
+    EXPECT_LE(load, previous);
+    previous = load;
     double sum = 0;
     for (const JobOnLink& job : link.jobs) sum += job.gbps;
     EXPECT_NEAR(sum, link.gbps, 1e-6 * link.gbps);

@@ -80,7 +80,7 @@ const FlowPlanner::Tails& FlowPlanner::TailsOf(const Group& group, const NicPort
         tail.tor = at;
         return LinkId();
       }
-      const Group& next = world_.group(at, Network::is_down(came_by), dst);
+      const Group& next = forwarding_.group(at, Network::is_down(came_by), dst);
       if (!next.forced()) {
         tail.chosen = true;
         return LinkId();
@@ -156,7 +156,7 @@ std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(std::span<const LinkId>
 bool FlowPlanner::BeginsPlainly(const Group& group, const NicPort& src, const NicPort& dst) const {
   return group.preset.empty() && group.lags.empty() && !group.unreachable() &&
          group.predictable() && !(src.host == dst.host && src.rail == dst.rail) &&
-         !world_.is_down(network_.host_cable(src)) && !world_.WhyUnknown(src, dst);
+         !forwarding_.is_down(network_.host_cable(src)) && !forwarding_.WhyUnknown(src, dst);
 }
 
 LinkPath FlowPlanner::PathOver(const Group& group, const Tails& tails, std::size_t slot,
@@ -166,7 +166,7 @@ LinkPath FlowPlanner::PathOver(const Group& group, const Tails& tails, std::size
   if (tail.chosen) return links;
   LinkId last;
   if (tail.tor.valid()) {
-    last = world_.Delivery(tail.tor, dst);
+    last = forwarding_.Delivery(tail.tor, dst);
     if (!last.valid()) return links;
   }
   links = {Network::up(network_.host_cable(src)), group.slots[slot]};
@@ -180,8 +180,8 @@ bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& 
                             const Tails& tails, Siblings siblings) {
   const NicPort dst = PlaneTwin(src, flow);
   const UsedPorts& used = ledger_.PortsBetween(flow);
-  Packet packet = world_.PacketOf(src, dst, kSourcePortBase);
-  packet.ingress_port = world_.ingress_port(Network::up(network_.host_cable(src)));
+  Packet packet = forwarding_.PacketOf(src, dst, kSourcePortBase);
+  packet.ingress_port = forwarding_.ingress_port(Network::up(network_.host_cable(src)));
   const bool chosen = group.slots.size() > 1;
   const PortFunction function = chosen ? group.hash->OverPorts(packet) : PortFunction();
   const std::span<const PortFunction> functions(&function, chosen ? 1 : 0);
@@ -211,7 +211,7 @@ bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& 
         return true;
       }
     }
-    auto path = PredictPath(world_, src, dst, port);
+    auto path = PredictPath(forwarding_, src, dst, port);
     if (!path.ok() || !path->predictable) {
       reason = path.ok() ? path->reason : MessageOf(path.status());
       return true;
@@ -235,11 +235,11 @@ bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& 
 
 bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, Siblings siblings) {
   const NicPort dst = PlaneTwin(src, flow);
-  if (auto reason = world_.WhyUnknown(src, dst)) {
+  if (auto reason = forwarding_.WhyUnknown(src, dst)) {
     flow.reason = *std::move(reason);
     return false;
   }
-  const Group& group = world_.group(network_.tor(src), false, dst);
+  const Group& group = forwarding_.group(network_.tor(src), false, dst);
   if (group.unreachable()) {
     flow.reason = StrCat("plane ", network_.plane_of(src), " does not reach the destination");
     return false;
@@ -272,7 +272,7 @@ void FlowPlanner::PlanFresh(PlannedFlow& flow) {
 
 bool FlowPlanner::PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<const LinkId> links) {
   const NicPort dst = PlaneTwin(src, flow);
-  const Group& group = world_.group(network_.tor(src), false, dst);
+  const Group& group = forwarding_.group(network_.tor(src), false, dst);
   if (links.size() == 1 && BeginsPlainly(group, src, dst) && Contains(group.slots, links[0])) {
     wanted_.assign(group.slots.size(), 0);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
@@ -281,7 +281,7 @@ bool FlowPlanner::PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<con
     const Tails& tails = TailsOf(group, dst);
     if (TakeSlots(flow, src, group, tails, ledger_.SiblingLinks(flow))) return true;
   }
-  const auto targets = TargetsOf(world_, src, dst, links);
+  const auto targets = TargetsOf(forwarding_, src, dst, links);
   if (!targets.ok()) {
     flow.reason = MessageOf(targets.status());
     return false;
@@ -299,7 +299,7 @@ bool FlowPlanner::PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t po
     flow.reason = "the port is taken";
     return false;
   }
-  auto path = PredictPath(world_, src, PlaneTwin(src, flow), port);
+  auto path = PredictPath(forwarding_, src, PlaneTwin(src, flow), port);
   if (!path.ok() || !path->predictable) {
     flow.reason = path.ok() ? path->reason : MessageOf(path.status());
     return false;
@@ -331,19 +331,19 @@ void FlowPlanner::FindAlternate(PlannedFlow& flow) {
 }
 
 LinkPath FlowPlanner::PathOf(const NicPort& src, const NicPort& dst, std::uint16_t port) {
-  const Group& group = world_.group(network_.tor(src), false, dst);
+  const Group& group = forwarding_.group(network_.tor(src), false, dst);
   if (BeginsPlainly(group, src, dst)) {
     std::size_t slot = 0;
     if (group.slots.size() > 1) {
-      Packet packet = world_.PacketOf(src, dst, port);
-      packet.ingress_port = world_.ingress_port(Network::up(network_.host_cable(src)));
+      Packet packet = forwarding_.PacketOf(src, dst, port);
+      packet.ingress_port = forwarding_.ingress_port(Network::up(network_.host_cable(src)));
       slot = group.SlotOf(group.hash->Hash(packet));
     }
     LinkPath links = PathOver(group, TailsOf(group, dst), slot, src, dst);
     if (!links.empty()) return links;
   }
   LinkPath links = {Network::up(network_.host_cable(src))};
-  const bool arrives = WalkPath(world_, src, dst, port, [&links](LinkId link) {
+  const bool arrives = WalkPath(forwarding_, src, dst, port, [&links](LinkId link) {
     links.push_back(link);
     return true;
   });

@@ -28,8 +28,11 @@ namespace yardmaster::repac {
 class FlowPlanner {
  public:
   // `candidates`: ports tried for the links behind the first where those are hashed as well.
-  FlowPlanner(const ForwardingModel& world, const PlanLedger& ledger, int candidates)
-      : world_(world), network_(world.network()), ledger_(ledger), candidates_(candidates) {}
+  FlowPlanner(const ForwardingModel& forwarding, const PlanLedger& ledger, int candidates)
+      : forwarding_(forwarding),
+        network_(forwarding.network()),
+        ledger_(ledger),
+        candidates_(candidates) {}
 
   // Gives the flow the best port, or the reason why none is suitable. This and the next
   // two calls leave it to the caller to add the flow to the ledger.
@@ -98,7 +101,7 @@ class FlowPlanner {
   // chooses in.
   bool BeginsPlainly(const Group& group, const NicPort& src, const NicPort& dst) const;
 
-  const ForwardingModel& world_;
+  const ForwardingModel& forwarding_;
   const fabric::Network& network_;
   const PlanLedger& ledger_;
   int candidates_;

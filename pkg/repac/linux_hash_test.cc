@@ -195,18 +195,18 @@ fabric::FabricSpec LinuxFabric(std::vector<int> weights = {}) {
 
 TEST(LinuxGroupTest, PortSearchReachesEveryUplinkByTrial) {
   const HashedNetwork fabric(LinuxFabric());
-  const ForwardingModel state = fabric.ClusterState();
+  const ForwardingModel forwarding = fabric.Forwarding();
   const NicPort src{HostId(0), 0, 0};
   const NicPort dst{HostId(fabric.network->places().num_hosts() - 1), 0, 0};
-  const Group& group = state.group(fabric.network->tor(src), false, dst);
+  const Group& group = forwarding.group(fabric.network->tor(src), false, dst);
   ASSERT_GT(group.slots.size(), 1u);
   ASSERT_EQ(group.thresholds.size(), group.slots.size());
   for (LinkId uplink : group.slots) {
-    const auto targets = TargetsOf(state, src, dst, std::array{uplink});
+    const auto targets = TargetsOf(forwarding, src, dst, std::array{uplink});
     ASSERT_TRUE(targets.ok()) << targets.status();
     const auto port = FindPort(*targets, {}, 0xD000);
     ASSERT_TRUE(port.ok()) << port.status();
-    const auto path = PredictPath(state, src, dst, *port);
+    const auto path = PredictPath(forwarding, src, dst, *port);
     ASSERT_TRUE(path.ok() && path->predictable);
     EXPECT_EQ(path->links[1], uplink);
   }
@@ -217,16 +217,16 @@ TEST(LinuxGroupTest, WeightsOfTheMembersThatAreLeftDecideAfterALoss) {
   const NicPort src{HostId(0), 0, 0};
   const NicPort dst{HostId(plain.network->places().num_hosts() - 1), 0, 0};
   const SwitchId tor = plain.network->tor(src);
-  const std::size_t members = plain.ClusterState().group(tor, false, dst).slots.size();
+  const std::size_t members = plain.Forwarding().group(tor, false, dst).slots.size();
   std::vector<int> weights;
   for (std::size_t i = 0; i < members; ++i) weights.push_back(static_cast<int>(1 + i % 3));
   const HashedNetwork weighted(LinuxFabric(weights));
-  const ForwardingModel whole = weighted.ClusterState();
+  const ForwardingModel whole = weighted.Forwarding();
   const Group& group = whole.group(tor, false, dst);
   EXPECT_EQ(group.slots.size(), members);
   EXPECT_EQ(group.thresholds, ThresholdsOf(weights));
   const CableId lost = fabric::Network::cable_of(group.slots[1]);
-  const ForwardingModel after = weighted.ClusterState({lost});
+  const ForwardingModel after = weighted.Forwarding({lost});
   weights.erase(weights.begin() + 1);
   EXPECT_EQ(after.group(tor, false, dst).slots.size(), members - 1);
   EXPECT_EQ(after.group(tor, false, dst).thresholds, ThresholdsOf(weights));

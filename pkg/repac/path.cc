@@ -77,37 +77,38 @@ LinkId Choose(const Group& group, const Packet& packet) {
   return group.lags[slot][group.lag_hash->Hash(packet) % group.lags[slot].size()];
 }
 
-absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& world, const NicPort& src,
+absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& forwarding, const NicPort& src,
                                           const NicPort& dst, std::uint16_t sport) {
   // Without known addresses there are no headers, and the answer says so before it reads them.
-  const bool known = !world.WhyUnknown(src, dst).has_value();
-  return PredictPacket(world, src, dst, known ? world.PacketOf(src, dst, sport) : Packet());
+  const bool known = !forwarding.WhyUnknown(src, dst).has_value();
+  return PredictPacket(forwarding, src, dst,
+                       known ? forwarding.PacketOf(src, dst, sport) : Packet());
 }
 
-absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& world, const NicPort& src,
+absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& forwarding, const NicPort& src,
                                             const NicPort& dst, Packet packet) {
-  const Network& network = world.network();
+  const Network& network = forwarding.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
   PredictedPath path;
   path.plane = network.plane_of(src);
   const LinkId first = Network::up(network.host_cable(src));
   path.links.push_back(first);
-  if (world.is_down(Network::cable_of(first))) {
+  if (forwarding.is_down(Network::cable_of(first))) {
     return absl::NotFoundError(StrCat(network.name(Network::cable_of(first)), " is down"));
   }
-  if (auto reason = world.WhyUnknown(src, dst)) {
+  if (auto reason = forwarding.WhyUnknown(src, dst)) {
     path.predictable = false;
     path.reason = *std::move(reason);
     return path;
   }
   absl::Status reachable;
   fabric::Walk(network, first, [&](SwitchId at, LinkId came_by) {
-    const Group& group = world.group(at, Network::is_down(came_by), dst);
+    const Group& group = forwarding.group(at, Network::is_down(came_by), dst);
     if (group.unreachable()) {
       reachable = Unreachable(network, at, dst);
       return LinkId();
     }
-    packet.ingress_port = world.ingress_port(came_by);
+    packet.ingress_port = forwarding.ingress_port(came_by);
     HashDecision decision;
     if (auto reason = Decide(group, packet, decision)) {
       path.predictable = false;
@@ -170,21 +171,21 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
 
 }  // namespace
 
-absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
-                                                 const NicPort& dst,
+absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& forwarding,
+                                                 const NicPort& src, const NicPort& dst,
                                                  std::span<const LinkId> links) {
-  const bool known = !world.WhyUnknown(src, dst).has_value();
-  return TargetsOfPacket(world, src, dst, links,
-                         known ? world.PacketOf(src, dst, kSourcePortBase) : Packet());
+  const bool known = !forwarding.WhyUnknown(src, dst).has_value();
+  return TargetsOfPacket(forwarding, src, dst, links,
+                         known ? forwarding.PacketOf(src, dst, kSourcePortBase) : Packet());
 }
 
-absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& world,
+absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& forwarding,
                                                        const NicPort& src, const NicPort& dst,
                                                        std::span<const LinkId> links,
                                                        Packet packet) {
-  const Network& network = world.network();
+  const Network& network = forwarding.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
-  if (const auto reason = world.WhyUnknown(src, dst)) {
+  if (const auto reason = forwarding.WhyUnknown(src, dst)) {
     return absl::FailedPreconditionError(*reason);
   }
   std::vector<HopTarget> targets;
@@ -193,8 +194,8 @@ absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& wo
   const bool arrived =
       fabric::Walk(network, Network::up(network.host_cable(src)), [&](SwitchId at, LinkId came_by) {
         if (taken == links.size()) return LinkId();
-        const Group& group = world.group(at, Network::is_down(came_by), dst);
-        packet.ingress_port = world.ingress_port(came_by);
+        const Group& group = forwarding.group(at, Network::is_down(came_by), dst);
+        packet.ingress_port = forwarding.ingress_port(came_by);
         status = group.unreachable()
                      ? Unreachable(network, at, dst)
                      : AddTargets(network, group, at, packet, links[taken], targets);

@@ -39,7 +39,7 @@ struct PredictedPath {
 // The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
 // too. Errors: InvalidArgument when the ports are in different planes or belong to one NIC; NotFound
 // when the source NIC's cable is down or the destination cannot be reached.
-absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& world, const NicPort& src,
+absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& forwarding, const NicPort& src,
                                           const NicPort& dst, std::uint16_t sport);
 
 // What every switch of a given path has to choose, for FindPort(). `links` are the links after the
@@ -47,15 +47,16 @@ absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& world, const Ni
 // the list does. Errors: InvalidArgument as PredictPath; NotFound if a link is not a member of the
 // group that has to choose it, if a switch cannot reach the destination, or if `links` go on after
 // it; FailedPrecondition where the choice cannot be predicted.
-absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
-                                                 const NicPort& dst, std::span<const LinkId> links);
+absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& forwarding,
+                                                 const NicPort& src, const NicPort& dst,
+                                                 std::span<const LinkId> links);
 
 // The same two for other headers than RoCE's, for example of TCP connections. `packet` has the addresses
 // of src and dst. Errors: as PredictPath.
-absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& world, const NicPort& src,
+absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& forwarding, const NicPort& src,
                                             const NicPort& dst, Packet packet);
 // Errors: as TargetsOf.
-absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& world,
+absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& forwarding,
                                                        const NicPort& src, const NicPort& dst,
                                                        std::span<const LinkId> links,
                                                        Packet packet);
@@ -67,21 +68,21 @@ LinkId Choose(const Group& group, const Packet& packet);
 // A fast PredictPath: calls visit(link) for every link after the source NIC's
 // until it returns false. True if the destination was reached. REQUIRES: ports of one plane.
 template <typename Visit>
-bool WalkPath(const ForwardingModel& world, const NicPort& src, const NicPort& dst,
+bool WalkPath(const ForwardingModel& forwarding, const NicPort& src, const NicPort& dst,
               std::uint16_t sport, Visit visit) {
-  const fabric::Network& network = world.network();
-  if (world.WhyUnknown(src, dst)) return false;
-  Packet packet = world.PacketOf(src, dst, sport);
+  const fabric::Network& network = forwarding.network();
+  if (forwarding.WhyUnknown(src, dst)) return false;
+  Packet packet = forwarding.PacketOf(src, dst, sport);
   const LinkId first = fabric::Network::up(network.host_cable(src));
-  if (world.is_down(fabric::Network::cable_of(first))) return false;
-  const int num_tors = world.num_tors();
+  if (forwarding.is_down(fabric::Network::cable_of(first))) return false;
+  const int num_tors = forwarding.num_tors();
   return fabric::Walk(network, first, [&](SwitchId at, LinkId came_by) {
     const bool from_above = fabric::Network::is_down(came_by);
     LinkId next;
-    if (from_above && at.value < num_tors) next = world.Delivery(at, dst);
+    if (from_above && at.value < num_tors) next = forwarding.Delivery(at, dst);
     if (!next.valid()) {
-      packet.ingress_port = world.ingress_port(came_by);
-      next = Choose(world.group(at, from_above, dst), packet);
+      packet.ingress_port = forwarding.ingress_port(came_by);
+      next = Choose(forwarding.group(at, from_above, dst), packet);
     }
     return next.valid() && visit(next) ? next : LinkId();
   });

@@ -10,9 +10,9 @@ namespace {
 using fabric::Network;
 
 // `loads` by link. `largest`: the bytes of the largest of these flows.
-Balance BalanceOf(const ForwardingModel& world, SwitchId tor, bool inbound,
+Balance BalanceOf(const ForwardingModel& forwarding, SwitchId tor, bool inbound,
                   const std::vector<LinkLoad>& loads, double largest) {
-  const Network& network = world.network();
+  const Network& network = forwarding.network();
   Balance balance;
   balance.tor = tor;
   balance.inbound = inbound;
@@ -20,7 +20,7 @@ Balance BalanceOf(const ForwardingModel& world, SwitchId tor, bool inbound,
   for (int port = 0; port < network.num_up_ports(tor); ++port) {
     const CableId cable = network.up_cable(tor, port);
     const LinkLoad& load = loads[(inbound ? Network::down(cable) : Network::up(cable)).index()];
-    balance.links += world.is_down(cable) ? 0 : 1;
+    balance.links += forwarding.is_down(cable) ? 0 : 1;
     balance.flows += load.flows;
     bytes += load.bytes;
     balance.max_flows = std::max(balance.max_flows, load.flows);
@@ -44,8 +44,8 @@ std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after) {
   return changed;
 }
 
-void Account(const ForwardingModel& world, PathPlan& plan) {
-  const Network& network = world.network();
+void Account(const ForwardingModel& forwarding, PathPlan& plan) {
+  const Network& network = forwarding.network();
   std::vector<LinkLoad> loads(static_cast<std::size_t>(network.num_links()));
   // By ToR: out, in.
   std::vector<std::pair<double, double>> largest(static_cast<std::size_t>(network.num_switches()));
@@ -71,11 +71,11 @@ void Account(const ForwardingModel& world, PathPlan& plan) {
     plan.loads.push_back(load);
   }
   plan.balances.clear();
-  for (int s = 0; s < world.num_tors(); ++s) {
+  for (int s = 0; s < forwarding.num_tors(); ++s) {
     const SwitchId tor(s);
     for (const bool inbound : {false, true}) {
       const auto& [out, in] = largest[tor.index()];
-      const Balance balance = BalanceOf(world, tor, inbound, loads, inbound ? in : out);
+      const Balance balance = BalanceOf(forwarding, tor, inbound, loads, inbound ? in : out);
       if (balance.flows > 0) plan.balances.push_back(balance);
     }
   }

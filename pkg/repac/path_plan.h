@@ -90,6 +90,6 @@ struct PathPlan {
 // REQUIRES: plans of the same connections.
 std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after);
 // Fills loads, balances and unplanned from flows.
-void Account(const ForwardingModel& world, PathPlan& plan);
+void Account(const ForwardingModel& forwarding, PathPlan& plan);
 
 }  // namespace yardmaster::repac

@@ -33,9 +33,9 @@ std::vector<PlannedFlow> EmptyFlows(const std::vector<NicConnection>& connection
 
 }  // namespace
 
-PathPlan PlanPaths(const std::vector<NicConnection>& connections, const ForwardingModel& world,
+PathPlan PlanPaths(const std::vector<NicConnection>& connections, const ForwardingModel& forwarding,
                    const PathOptions& options) {
-  PlanRun run(connections, world, options);
+  PlanRun run(connections, forwarding, options);
   std::vector<PlannedFlow> flows = EmptyFlows(connections);
   const std::vector<int> order = PlanningOrder(connections, flows);
   for (int i : order) {
@@ -46,7 +46,7 @@ PathPlan PlanPaths(const std::vector<NicConnection>& connections, const Forwardi
   }
   // After all main paths, so that alternates take what is left and not the other way round.
   if (options.alternates) run.FillAlternates(order, flows);
-  return Finish(std::move(flows), world, options);
+  return Finish(std::move(flows), forwarding, options);
 }
 
 }  // namespace yardmaster::repac

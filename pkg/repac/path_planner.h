@@ -24,16 +24,16 @@
 namespace yardmaster::repac {
 
 // A plan from nothing; Replan is for what has a plan already.
-PathPlan PlanPaths(const std::vector<NicConnection>& connections, const ForwardingModel& world,
+PathPlan PlanPaths(const std::vector<NicConnection>& connections, const ForwardingModel& forwarding,
                    const PathOptions& options);
 
-// The plan after something changed: cables down in `world` (routing has noticed) or in
+// The plan after something changed: cables down in `forwarding` (routing has noticed) or in
 // options.avoid (it has not), or up again. A flow returns to its home path if that is whole again, else
 // keeps its present path if that is whole (by the same port, or by a new one if the group changed its
 // size), else takes its alternate port if that works, else is planned anew. Flows that nothing
 // happened to keep their ports. Flows of options.exclude lose theirs.
 // REQUIRES: `old` is a plan of `connections`.
 PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
-                const ForwardingModel& world, const PathOptions& options);
+                const ForwardingModel& forwarding, const PathOptions& options);
 
 }  // namespace yardmaster::repac

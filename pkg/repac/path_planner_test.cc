@@ -27,8 +27,8 @@ bool IsSwitchLink(const Network& network, LinkId link) {
 
 // Every planned flow goes where the plan says, ports are legal and used once per pair of addresses,
 // and paths of one connection share no link between switches.
-void ExpectSound(const ForwardingModel& world, const PathPlan& plan) {
-  const Network& network = world.network();
+void ExpectSound(const ForwardingModel& forwarding, const PathPlan& plan) {
+  const Network& network = forwarding.network();
   std::map<std::pair<Nic, Nic>, std::set<std::uint16_t>> ports;
   std::map<std::pair<int, bool>, std::set<LinkId>> siblings;
   for (const PlannedFlow& flow : plan.flows) {
@@ -36,7 +36,7 @@ void ExpectSound(const ForwardingModel& world, const PathPlan& plan) {
       EXPECT_FALSE(flow.reason.empty());
       continue;
     }
-    const auto path = PredictPath(world, flow.src, flow.dst, flow.source_port);
+    const auto path = PredictPath(forwarding, flow.src, flow.dst, flow.source_port);
     ASSERT_TRUE(path.ok()) << path.status();
     EXPECT_EQ(path->links, flow.links);
     EXPECT_GE(flow.source_port, kFirstSourcePort);
@@ -54,7 +54,7 @@ void ExpectSound(const ForwardingModel& world, const PathPlan& plan) {
       }
     }
     if (flow.alternate_port == 0) continue;
-    const auto other = PredictPath(world, flow.src, flow.dst, flow.alternate_port);
+    const auto other = PredictPath(forwarding, flow.src, flow.dst, flow.alternate_port);
     ASSERT_TRUE(other.ok());
     for (LinkId link : other->links) {
       if (IsSwitchLink(network, link)) {
@@ -66,9 +66,9 @@ void ExpectSound(const ForwardingModel& world, const PathPlan& plan) {
 
 TEST(PlanPathsTest, FlowsOfAToRTakeDifferentUplinksWhileThereAreEnough) {
   const HashedNetwork net(HpnPod(2, 24));  // 24 flows leave every ToR and plane, 60 uplinks
-  const ForwardingModel world = net.ClusterState();
-  const PathPlan plan = PlanPaths(Rings(*net.network, 24, 2), world, {});
-  ExpectSound(world, plan);
+  const ForwardingModel forwarding = net.Forwarding();
+  const PathPlan plan = PlanPaths(Rings(*net.network, 24, 2), forwarding, {});
+  ExpectSound(forwarding, plan);
   EXPECT_EQ(plan.unplanned, 0);
   EXPECT_FALSE(plan.balances.empty());
   for (const Balance& balance : plan.balances) {
@@ -84,9 +84,9 @@ TEST(PlanPathsTest, FlowsOfAToRTakeDifferentUplinksWhileThereAreEnough) {
 TEST(PlanPathsTest, LoadsAreEqualWhenThereAreMoreFlowsThanUplinks) {
   fabric::FabricSpec spec = Hashed(fabric::SmallHpn(1, 3, 9));  // 4 uplinks
   const HashedNetwork net(spec);
-  const ForwardingModel world = net.ClusterState();
-  const PathPlan plan = PlanPaths(Rings(*net.network, 9, 2), world, {});
-  ExpectSound(world, plan);
+  const ForwardingModel forwarding = net.Forwarding();
+  const PathPlan plan = PlanPaths(Rings(*net.network, 9, 2), forwarding, {});
+  ExpectSound(forwarding, plan);
   for (const Balance& balance : plan.balances) {
     EXPECT_EQ(balance.flows, 18);
     EXPECT_EQ(balance.bound_flows, 5);
@@ -99,8 +99,8 @@ TEST(PlanPathsTest, LoadsAreEqualWhenThereAreMoreFlowsThanUplinks) {
 
 TEST(PlanPathsTest, PlanesAreBalanced) {
   const HashedNetwork net(HpnPod(2, 4));
-  const ForwardingModel world = net.ClusterState();
-  const PathPlan plan = PlanPaths(Rings(*net.network, 4, 2), world, {});
+  const ForwardingModel forwarding = net.Forwarding();
+  const PathPlan plan = PlanPaths(Rings(*net.network, 4, 2), forwarding, {});
   std::map<NicPort, int, bool (*)(const NicPort&, const NicPort&)> by_port(
       [](const NicPort& a, const NicPort& b) {
         return std::tie(a.host, a.rail, a.port) < std::tie(b.host, b.rail, b.port);
@@ -112,19 +112,19 @@ TEST(PlanPathsTest, PlanesAreBalanced) {
 
 TEST(PlanPathsTest, AsManyDisjointPathsAsAskedForOrAsThereAre) {
   const HashedNetwork net(Hashed(fabric::SmallHpn(1, 2, 2)));  // 4 uplinks in each of 2 planes
-  const ForwardingModel world = net.ClusterState();
+  const ForwardingModel forwarding = net.Forwarding();
   NicConnection connection;
   connection.from = {HostId(0), 0};
   connection.to = {HostId(2), 0};
   connection.paths = 8;
   PathOptions options;
   options.alternates = false;
-  PathPlan plan = PlanPaths({connection}, world, options);
-  ExpectSound(world, plan);
+  PathPlan plan = PlanPaths({connection}, forwarding, options);
+  ExpectSound(forwarding, plan);
   EXPECT_EQ(plan.unplanned, 0);
   connection.paths = 9;
-  plan = PlanPaths({connection}, world, options);
-  ExpectSound(world, plan);
+  plan = PlanPaths({connection}, forwarding, options);
+  ExpectSound(forwarding, plan);
   EXPECT_EQ(plan.unplanned, 2);  // one in each direction
 }
 
@@ -134,18 +134,18 @@ TEST(PlanPathsTest, GivenPathsAreReachedExactly) {
        {HpnPod(3, 3), Hashed(fabric::FatTree(8)), Hashed(fabric::SmallHpn(2, 2, 3)),
         Hashed(fabric::SinglePlaneHpn(1, 3, 3))}) {
     const HashedNetwork net(spec);
-    const ForwardingModel world = net.ClusterState();
+    const ForwardingModel forwarding = net.Forwarding();
     std::vector<NicConnection> connections = Rings(*net.network, 3);
     for (NicConnection& connection : connections) {
       const NicPort src{connection.from.host, connection.from.rail, 0};
       const NicPort dst{connection.to.host, connection.to.rail, 0};
       const auto port = static_cast<std::uint16_t>(kFirstSourcePort + random.Below(16383));
-      const auto path = PredictPath(world, src, dst, port);
+      const auto path = PredictPath(forwarding, src, dst, port);
       ASSERT_TRUE(path.ok());
       connection.via.assign(path->links.begin() + 1, path->links.end());
     }
-    const PathPlan plan = PlanPaths(connections, world, {});
-    ExpectSound(world, plan);
+    const PathPlan plan = PlanPaths(connections, forwarding, {});
+    ExpectSound(forwarding, plan);
     for (const PlannedFlow& flow : plan.flows) {
       ASSERT_TRUE(flow.planned()) << flow.reason;
       if (flow.back) continue;
@@ -161,9 +161,9 @@ TEST(PlanPathsTest, WorksInEveryFabric) {
         Hashed(fabric::FatTree(4)), Hashed(fabric::FatTree(8)), Hashed(fabric::SmallHpn(3, 2, 3)),
         Hashed(fabric::StripedCore(3, 2, 2))}) {
     const HashedNetwork net(spec);
-    const ForwardingModel world = net.ClusterState();
-    const PathPlan plan = PlanPaths(Rings(*net.network, spec.hosts_per_segment), world, {});
-    ExpectSound(world, plan);
+    const ForwardingModel forwarding = net.Forwarding();
+    const PathPlan plan = PlanPaths(Rings(*net.network, spec.hosts_per_segment), forwarding, {});
+    ExpectSound(forwarding, plan);
     EXPECT_EQ(plan.unplanned, 0);
     for (const Balance& balance : plan.balances) {
       if (!balance.inbound) {
@@ -177,9 +177,9 @@ TEST(PlanPathsTest, TheLargestFlowsAreSpreadFirst) {
   const HashedNetwork net(Hashed(fabric::SmallHpn(1, 2, 9)));
   std::vector<NicConnection> connections = Rings(*net.network, 9);
   for (std::size_t i = 0; i < connections.size(); ++i) connections[i].bytes = i % 7 == 0 ? 100 : 1;
-  const ForwardingModel world = net.ClusterState();
-  const PathPlan plan = PlanPaths(connections, world, {});
-  ExpectSound(world, plan);
+  const ForwardingModel forwarding = net.Forwarding();
+  const PathPlan plan = PlanPaths(connections, forwarding, {});
+  ExpectSound(forwarding, plan);
   for (const Balance& balance : plan.balances) {
     if (!balance.inbound) {
       EXPECT_LE(balance.max_bytes, 1.34 * balance.bound_bytes + 3);
@@ -191,8 +191,8 @@ TEST(PlanPathsTest, WhatCannotBePredictedIsLeftAloneWithTheReason) {
   fabric::FabricSpec spec = HpnPod(2, 2);
   spec.ecmp_hash["tor"].group.adaptive_routing = true;
   const HashedNetwork net(spec);
-  const ForwardingModel world = net.ClusterState();
-  const PathPlan plan = PlanPaths(Rings(*net.network, 2), world, {});
+  const ForwardingModel forwarding = net.Forwarding();
+  const PathPlan plan = PlanPaths(Rings(*net.network, 2), forwarding, {});
   EXPECT_EQ(plan.unplanned, static_cast<int>(plan.flows.size()));
   for (const PlannedFlow& flow : plan.flows) {
     EXPECT_NE(flow.reason.find("adaptive routing"), std::string::npos) << flow.reason;
@@ -201,10 +201,10 @@ TEST(PlanPathsTest, WhatCannotBePredictedIsLeftAloneWithTheReason) {
 
 TEST(PlanPathsTest, ExcludedNicsStayOut) {
   const HashedNetwork net(HpnPod(2, 2));
-  const ForwardingModel world = net.ClusterState();
+  const ForwardingModel forwarding = net.Forwarding();
   PathOptions options;
   options.exclude = {{HostId(1), 4}};
-  const PathPlan plan = PlanPaths(Rings(*net.network, 2), world, options);
+  const PathPlan plan = PlanPaths(Rings(*net.network, 2), forwarding, options);
   for (const PlannedFlow& flow : plan.flows) {
     const bool touches =
         flow.src.rail == 4 && (flow.src.host.value == 1 || flow.dst.host.value == 1);
@@ -214,8 +214,8 @@ TEST(PlanPathsTest, ExcludedNicsStayOut) {
 
 TEST(PlanPathsTest, IsTheSameEveryTime) {
   const HashedNetwork net(Hashed(fabric::FatTree(8)));
-  const ForwardingModel a = net.ClusterState();
-  const ForwardingModel b = net.ClusterState();
+  const ForwardingModel a = net.Forwarding();
+  const ForwardingModel b = net.Forwarding();
   const PathPlan first = PlanPaths(Rings(*net.network, 5), a, {});
   const PathPlan second = PlanPaths(Rings(*net.network, 5), b, {});
   EXPECT_TRUE(ChangedFlows(first, second).empty());
@@ -229,7 +229,7 @@ class ReplanTest : public testing::Test {
   ReplanTest()
       : net_(HpnPod(4, 6)),
         connections_(Rings(*net_.network, 6, 2)),
-        healthy_(net_.ClusterState()),
+        healthy_(net_.Forwarding()),
         plan_(PlanPaths(connections_, healthy_, {})) {}
 
   void ExpectAvoids(const PathPlan& plan, CableId cable) const {
@@ -279,9 +279,9 @@ TEST_F(ReplanTest, BeforeRoutingNoticesOnlyTheFlowsOnTheLinkMoveToTheirAlternate
 
 TEST_F(ReplanTest, AfterTheGroupShrankFlowsKeepTheirLinksByOtherPorts) {
   const CableId lost = BusyCable();
-  const ForwardingModel world = net_.ClusterState({lost});
-  const PathPlan after = Replan(plan_, connections_, world, {});
-  ExpectSound(world, after);
+  const ForwardingModel forwarding = net_.Forwarding({lost});
+  const PathPlan after = Replan(plan_, connections_, forwarding, {});
+  ExpectSound(forwarding, after);
   ExpectAvoids(after, lost);
   const SwitchId tor = net_.network->switch_port_of(lost).id;
   for (std::size_t i = 0; i < plan_.flows.size(); ++i) {
@@ -311,10 +311,10 @@ TEST_F(ReplanTest, ALostNicPortMovesItsFlowsToTheOtherPlaneInBothDirections) {
   for (bool noticed : {false, true}) {
     PathOptions options;
     if (!noticed) options.avoid = {cable};
-    const ForwardingModel world =
-        net_.ClusterState(noticed ? std::vector<CableId>{cable} : std::vector<CableId>());
-    const PathPlan after = Replan(plan_, connections_, world, options);
-    ExpectSound(world, after);
+    const ForwardingModel forwarding =
+        net_.Forwarding(noticed ? std::vector<CableId>{cable} : std::vector<CableId>());
+    const PathPlan after = Replan(plan_, connections_, forwarding, options);
+    ExpectSound(forwarding, after);
     ExpectAvoids(after, cable);
     for (int i : ChangedFlows(plan_, after)) {
       const PlannedFlow& flow = after.flows[static_cast<std::size_t>(i)];
@@ -336,9 +336,9 @@ TEST_F(ReplanTest, ALostToRIsSurvivedInTheOtherPlane) {
                             : net_.network->switch_port_of(cable).id == tor;
     if (of_tor) down.push_back(cable);
   }
-  const ForwardingModel world = net_.ClusterState(down);
-  const PathPlan after = Replan(plan_, connections_, world, {});
-  ExpectSound(world, after);
+  const ForwardingModel forwarding = net_.Forwarding(down);
+  const PathPlan after = Replan(plan_, connections_, forwarding, {});
+  ExpectSound(forwarding, after);
   EXPECT_EQ(after.unplanned, 0);
   for (int i : ChangedFlows(plan_, after)) {
     EXPECT_EQ(after.flows[static_cast<std::size_t>(i)].src.rail, 5);
@@ -348,7 +348,7 @@ TEST_F(ReplanTest, ALostToRIsSurvivedInTheOtherPlane) {
 TEST_F(ReplanTest, WhenTheLinkReturnsAllFlowsGoHome) {
   const CableId lost = BusyCable();
   const ForwardingModel broken =
-      net_.ClusterState({lost, net_.network->host_cable({HostId(9), 1, 1})});
+      net_.Forwarding({lost, net_.network->host_cable({HostId(9), 1, 1})});
   const PathPlan during = Replan(plan_, connections_, broken, {});
   EXPECT_FALSE(ChangedFlows(plan_, during).empty());
   const PathPlan after = Replan(during, connections_, healthy_, {});
@@ -364,9 +364,9 @@ TEST_F(ReplanTest, RandomFailuresOneAfterAnotherKeepThePlanSound) {
     down.push_back(CableId(
         static_cast<int>(random.Below(static_cast<std::uint64_t>(net_.network->num_cables())))));
     if (step % 3 == 2) down.erase(down.begin());
-    const ForwardingModel world = net_.ClusterState(down);
-    plan = Replan(plan, connections_, world, {});
-    ExpectSound(world, plan);
+    const ForwardingModel forwarding = net_.Forwarding(down);
+    plan = Replan(plan, connections_, forwarding, {});
+    ExpectSound(forwarding, plan);
     EXPECT_EQ(plan.unplanned, 0);
   }
 }

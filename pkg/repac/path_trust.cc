@@ -31,19 +31,19 @@ void JudgeHop(const Network& network, const Group& group, SwitchId at, const Pac
                          network.name(predicted), " and took ", network.name(seen));
 }
 
-void JudgePath(const ForwardingModel& world, const ObservedPath& path,
+void JudgePath(const ForwardingModel& forwarding, const ObservedPath& path,
                std::vector<RoleTrust>& roles) {
   // The headers of such packets are not known.
-  if (world.WhyUnknown(path.src, path.dst)) return;
-  const Network& network = world.network();
-  Packet packet = world.PacketOf(path.src, path.dst, path.source_port);
+  if (forwarding.WhyUnknown(path.src, path.dst)) return;
+  const Network& network = forwarding.network();
+  Packet packet = forwarding.PacketOf(path.src, path.dst, path.source_port);
   auto next = path.links.begin();
   fabric::Walk(network, Network::up(network.host_cable(path.src)),
                [&](SwitchId at, LinkId came_by) {
                  // An invalid link: how the packet went on from there is not known.
                  if (next == path.links.end() || !next->valid()) return LinkId();
-                 const Group& group = world.group(at, Network::is_down(came_by), path.dst);
-                 packet.ingress_port = world.ingress_port(came_by);
+                 const Group& group = forwarding.group(at, Network::is_down(came_by), path.dst);
+                 packet.ingress_port = forwarding.ingress_port(came_by);
                  JudgeHop(network, group, at, packet, *next,
                           roles[static_cast<std::size_t>(network.tier_of(at))]);
                  return *next++;
@@ -52,15 +52,15 @@ void JudgePath(const ForwardingModel& world, const ObservedPath& path,
 
 }  // namespace
 
-std::vector<RoleTrust> JudgePredictions(const ForwardingModel& world,
+std::vector<RoleTrust> JudgePredictions(const ForwardingModel& forwarding,
                                         const std::vector<ObservedPath>& observed,
                                         const TrustOptions& options) {
   std::vector<RoleTrust> roles;
-  for (const fabric::Tier& tier : world.network().spec().tiers) {
+  for (const fabric::Tier& tier : forwarding.network().spec().tiers) {
     roles.emplace_back();
     roles.back().role = tier.role;
   }
-  for (const ObservedPath& path : observed) JudgePath(world, path, roles);
+  for (const ObservedPath& path : observed) JudgePath(forwarding, path, roles);
   for (RoleTrust& trust : roles) {
     if (trust.wrong + trust.foreign > 0) {
       trust.verdict = TrustVerdict::kMistrusted;

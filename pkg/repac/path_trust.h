@@ -48,7 +48,7 @@ struct TrustOptions {
 };
 
 // One entry per tier, lowest first.
-std::vector<RoleTrust> JudgePredictions(const ForwardingModel& world,
+std::vector<RoleTrust> JudgePredictions(const ForwardingModel& forwarding,
                                         const std::vector<ObservedPath>& observed,
                                         const TrustOptions& options = {});
 

@@ -38,10 +38,10 @@ fabric::FabricSpec Spec() {
 
 TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
   const HashedNetwork net(Spec());
-  const ForwardingModel world = net.ClusterState();
-  const auto few = JudgePredictions(world, Observe(world, 3));
+  const ForwardingModel forwarding = net.Forwarding();
+  const auto few = JudgePredictions(forwarding, Observe(forwarding, 3));
   EXPECT_EQ(few[0].verdict, TrustVerdict::kUnknown);
-  const auto many = JudgePredictions(world, Observe(world, 50));
+  const auto many = JudgePredictions(forwarding, Observe(forwarding, 50));
   EXPECT_EQ(many[0].verdict, TrustVerdict::kTrusted);
   EXPECT_EQ(many[1].verdict, TrustVerdict::kTrusted);
   EXPECT_EQ(many[0].checked, 50);
@@ -52,12 +52,12 @@ TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
 
 TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
   const HashedNetwork net(Spec());
-  const ForwardingModel world = net.ClusterState();
+  const ForwardingModel forwarding = net.Forwarding();
   for (const char* role : {"edge", "agg"}) {
     fabric::FabricSpec other = Spec();
     other.ecmp_hash[role] = Rtag7(fabric::Rtag7Function::kCrc32KoopmanHi, 99);
     const HashedNetwork truth(other);
-    const auto verdicts = JudgePredictions(world, Observe(truth.ClusterState(), 50));
+    const auto verdicts = JudgePredictions(forwarding, Observe(truth.Forwarding(), 50));
     const auto mistrusted = Mistrusted(verdicts);
     ASSERT_EQ(mistrusted.size(), 1u) << role;
     EXPECT_EQ(mistrusted.begin()->first, role);
@@ -80,12 +80,12 @@ TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
 
 TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
   const HashedNetwork net(Spec());
-  const ForwardingModel world = net.ClusterState();
-  std::vector<ObservedPath> observed = Observe(world, 1);
+  const ForwardingModel forwarding = net.Forwarding();
+  std::vector<ObservedPath> observed = Observe(forwarding, 1);
   const SwitchId elsewhere = net.network->tor({HostId(20), 0, 0});
   observed[0].links[0] = fabric::Network::up(net.network->up_cable(elsewhere, 0));
   observed[0].links.resize(1);
-  const auto verdicts = JudgePredictions(world, observed);
+  const auto verdicts = JudgePredictions(forwarding, observed);
   EXPECT_EQ(verdicts[0].foreign, 1);
   EXPECT_EQ(verdicts[0].verdict, TrustVerdict::kMistrusted);
 }
@@ -93,25 +93,25 @@ TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
 // An address that is not known would be predicted with another one, and the role mistrusted for it.
 TEST(JudgePredictionsTest, PathsOfHostsWithUnknownAddressesAreNotJudged) {
   const HashedNetwork net(Spec());
-  const std::vector<ObservedPath> observed = Observe(net.ClusterState(), 50);
+  const std::vector<ObservedPath> observed = Observe(net.Forwarding(), 50);
   std::vector<fabric::HostPlace> hosts = fabric::HostsOf(Spec());
   hosts[0].nic_addresses = {*IpAddress::Parse("10.99.0.1")};
   hosts[0].address_problem = "its addresses are those of another host";
   const auto network = fabric::Network::Build(
       Spec(), std::make_shared<const fabric::Places>(*fabric::Places::Build(std::move(hosts))));
   ASSERT_TRUE(network.ok());
-  const ForwardingModel world(*network, *SwitchHashes::Compile(*network), {});
-  const auto verdicts = JudgePredictions(world, observed);
+  const ForwardingModel forwarding(*network, *SwitchHashes::Compile(*network), {});
+  const auto verdicts = JudgePredictions(forwarding, observed);
   EXPECT_EQ(verdicts[0].checked, 49);
   EXPECT_TRUE(Mistrusted(verdicts).empty());
 }
 
 TEST(JudgePredictionsTest, HopsThatDidNotAnswerAreNotJudged) {
   const HashedNetwork net(Spec());
-  const ForwardingModel world = net.ClusterState();
-  std::vector<ObservedPath> observed = Observe(world, 30);
+  const ForwardingModel forwarding = net.Forwarding();
+  std::vector<ObservedPath> observed = Observe(forwarding, 30);
   for (ObservedPath& path : observed) path.links[1] = LinkId();
-  const auto verdicts = JudgePredictions(world, observed);
+  const auto verdicts = JudgePredictions(forwarding, observed);
   EXPECT_EQ(verdicts[0].checked, 30);
   EXPECT_EQ(verdicts[1].checked, 0);
 }

@@ -16,10 +16,10 @@ TEST(PlanCheckTest, PlansAreWhatTheReferenceSays) {
   for (const fabric::FabricSpec& spec : Fabrics()) {
     SCOPED_TRACE(spec.name);
     const HashedNetwork net(spec);
-    const ForwardingModel world = net.ClusterState();
+    const ForwardingModel forwarding = net.Forwarding();
     for (int round = 0; round < 3; ++round) {
       const auto connections = RandomConnections(*net.network, 40, random);
-      const PathPlan plan = PlanPaths(connections, world, {});
+      const PathPlan plan = PlanPaths(connections, forwarding, {});
       Check(*net.network, connections, plan, {});
     }
   }
@@ -28,7 +28,7 @@ TEST(PlanCheckTest, PlansAreWhatTheReferenceSays) {
 TEST(PlanCheckTest, BothDirectionsAndBothPlanesOfARingCarryTheSame) {
   const HashedNetwork net(HpnPod(2, 6));
   const auto connections = Rings(*net.network, 6, 2);
-  const PathPlan plan = PlanPaths(connections, net.ClusterState(), {});
+  const PathPlan plan = PlanPaths(connections, net.Forwarding(), {});
   Check(*net.network, connections, plan, {});
   std::map<std::tuple<HostId, int, int>, int> sent;
   std::map<std::tuple<HostId, int, int>, int> received;
@@ -49,7 +49,7 @@ TEST(PlanCheckTest, AnAddressPairRunsOutOfDisjointPathsBeforeItRepeatsAPort) {
   connection.paths = 121;  // 60 uplinks in each of two planes
   PathOptions options;
   options.alternates = false;
-  const PathPlan plan = PlanPaths({connection}, net.ClusterState(), options);
+  const PathPlan plan = PlanPaths({connection}, net.Forwarding(), options);
   Check(*net.network, {connection}, plan, {});
   EXPECT_EQ(plan.unplanned, 2);
 }
@@ -60,7 +60,7 @@ TEST(PlanCheckTest, AGivenPathIsTakenExactlyOrReportedWithThePolarisation) {
   for (bool polarised : {false, true}) {
     if (polarised) spec.ecmp_hash["agg"] = Rtag7(fabric::Rtag7Function::kCrc32cLo, 99);
     const HashedNetwork net(spec);
-    const ForwardingModel world = net.ClusterState();
+    const ForwardingModel forwarding = net.Forwarding();
     NicConnection connection;
     connection.from = {HostId(0), 0};
     connection.to = {HostId(net.network->places().num_hosts() - 1), 0};
@@ -72,7 +72,7 @@ TEST(PlanCheckTest, AGivenPathIsTakenExactlyOrReportedWithThePolarisation) {
         const LinkId first = Network::up(net.network->up_cable(edge, u));
         const LinkId second = Network::up(net.network->up_cable(net.network->upper(edge, u), v));
         connection.via = {first, second};
-        const PathPlan plan = PlanPaths({connection}, world, {});
+        const PathPlan plan = PlanPaths({connection}, forwarding, {});
         Check(*net.network, {connection}, plan, {});
         const PlannedFlow& flow = plan.flows[0];
         if (flow.planned()) {
@@ -93,14 +93,14 @@ TEST(PlanCheckTest, GroupsThatAreNoPowerOfTwoReachEveryMember) {
     fabric::FabricSpec spec = HpnPod(2, 2);
     spec.tiers[0].up_ports = spec.tiers[1].switches = uplinks;
     const HashedNetwork net(spec);
-    const ForwardingModel world = net.ClusterState();
+    const ForwardingModel forwarding = net.Forwarding();
     NicConnection connection;
     connection.from = {HostId(1), 3};
     connection.to = {HostId(2), 3};
     const SwitchId tor = net.network->tor({HostId(1), 3, 1});
     for (int u = 0; u < uplinks; ++u) {
       connection.via = {Network::up(net.network->up_cable(tor, u))};
-      const PathPlan plan = PlanPaths({connection}, world, {});
+      const PathPlan plan = PlanPaths({connection}, forwarding, {});
       ASSERT_TRUE(plan.flows[0].planned()) << plan.flows[0].reason;
       EXPECT_EQ(plan.flows[0].links[1], connection.via[0]);
       Check(*net.network, {connection}, plan, {});
@@ -113,7 +113,7 @@ TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   spec.nic_spraying = true;
   const HashedNetwork spraying(spec);
   for (const PlannedFlow& flow :
-       PlanPaths(Rings(*spraying.network, 2, 1), spraying.ClusterState(), {}).flows) {
+       PlanPaths(Rings(*spraying.network, 2, 1), spraying.Forwarding(), {}).flows) {
     EXPECT_FALSE(flow.planned());
     EXPECT_NE(flow.reason.find("spec.host.nicSpraying"), std::string::npos) << flow.reason;
   }
@@ -124,9 +124,9 @@ TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   const auto network =
       Network::Build(spec, std::make_shared<const fabric::Places>(*fabric::Places::Build(hosts)));
   ASSERT_TRUE(network.ok());
-  const ForwardingModel world(*network, *SwitchHashes::Compile(*network), {});
+  const ForwardingModel forwarding(*network, *SwitchHashes::Compile(*network), {});
   const auto connections = Rings(*network, 1, 1);
-  for (const PlannedFlow& flow : PlanPaths(connections, world, {}).flows) {
+  for (const PlannedFlow& flow : PlanPaths(connections, forwarding, {}).flows) {
     const bool unknown = flow.src.host == HostId(1) || flow.dst.host == HostId(1);
     const bool mixed = (flow.src.host == HostId(3)) != (flow.dst.host == HostId(3));
     EXPECT_EQ(flow.planned(), !unknown && !mixed);

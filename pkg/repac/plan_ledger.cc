@@ -14,12 +14,12 @@ std::int64_t SiblingKey(const PlannedFlow& flow) {
 
 }  // namespace
 
-PlanLedger::PlanLedger(const std::vector<NicConnection>& connections, const ForwardingModel& world,
-                       const std::vector<CableId>& avoid)
+PlanLedger::PlanLedger(const std::vector<NicConnection>& connections,
+                       const ForwardingModel& forwarding, const std::vector<CableId>& avoid)
     : connections_(connections),
-      world_(world),
-      avoid_(static_cast<std::size_t>(world.network().num_cables())),
-      bytes_(static_cast<std::size_t>(world.network().num_links())) {
+      forwarding_(forwarding),
+      avoid_(static_cast<std::size_t>(forwarding.network().num_cables())),
+      bytes_(static_cast<std::size_t>(forwarding.network().num_links())) {
   for (CableId cable : avoid) avoid_[cable.index()] = 1;
   used_.reserve(connections.size());
   std::size_t split = 0;
@@ -35,7 +35,7 @@ bool PlanLedger::IsWhole(std::span<const LinkId> links) const {
 
 std::uint64_t PlanLedger::PairKey(const PlannedFlow& flow) const {
   const auto nic = [this](const NicPort& p) {
-    return static_cast<std::uint64_t>(p.host.value * world_.network().spec().rails + p.rail);
+    return static_cast<std::uint64_t>(p.host.value * forwarding_.network().spec().rails + p.rail);
   };
   const std::uint64_t x = nic(flow.src);
   const std::uint64_t y = nic(flow.dst);
@@ -67,7 +67,7 @@ void PlanLedger::Add(const PlannedFlow& flow) {
   if (connection_of(flow).paths == 1) return;
   std::vector<LinkId>& siblings = siblings_[SiblingKey(flow)];
   for (LinkId link : flow.links) {
-    if (!world_.network().is_host_cable(Network::cable_of(link))) siblings.push_back(link);
+    if (!forwarding_.network().is_host_cable(Network::cable_of(link))) siblings.push_back(link);
   }
 }
 

@@ -3,7 +3,7 @@
 //
 // Invariants: a port belongs to a pair of NICs whichever of them sends and whichever NIC port it
 // leaves by, since both ports share the address; so ports are kept by unordered pair. Lifetimes:
-// `connections` and `world` must outlive the ledger. Thread safety: none. Determinism: complete.
+// `connections` and `forwarding` must outlive the ledger. Thread safety: none. Determinism: complete.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace yardmaster::repac {
 class PlanLedger {
  public:
   // `avoid`: cables that no path may use though routing may.
-  PlanLedger(const std::vector<NicConnection>& connections, const ForwardingModel& world,
+  PlanLedger(const std::vector<NicConnection>& connections, const ForwardingModel& forwarding,
              const std::vector<CableId>& avoid);
 
   const NicConnection& connection_of(const PlannedFlow& flow) const {
@@ -30,7 +30,7 @@ class PlanLedger {
   double bytes(LinkId link) const { return bytes_[link.index()]; }
   bool avoided(CableId cable) const { return avoid_[cable.index()] != 0; }
   // Neither down nor avoided.
-  bool usable(CableId cable) const { return !avoided(cable) && !world_.is_down(cable); }
+  bool usable(CableId cable) const { return !avoided(cable) && !forwarding_.is_down(cable); }
   // Whether a path over these links works; false for none.
   bool IsWhole(std::span<const LinkId> links) const;
 
@@ -50,7 +50,7 @@ class PlanLedger {
   std::uint64_t PairKey(const PlannedFlow& flow) const;
 
   const std::vector<NicConnection>& connections_;
-  const ForwardingModel& world_;
+  const ForwardingModel& forwarding_;
   std::vector<char> avoid_;    // by cable
   std::vector<double> bytes_;  // by link
   absl::flat_hash_map<std::uint64_t, UsedPorts> used_;

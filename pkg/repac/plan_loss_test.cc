@@ -36,7 +36,7 @@ void Lose(const HashedNetwork& net, const std::vector<NicConnection>& connection
     return std::any_of(flow.links.begin(), flow.links.end(),
                        [&down](LinkId link) { return down.count(Network::cable_of(link)) != 0; });
   };
-  const ForwardingModel before = net.ClusterState();
+  const ForwardingModel before = net.Forwarding();
   PathOptions avoid;
   avoid.avoid = lost;
   const PathPlan moved = Replan(plan, connections, before, avoid);
@@ -48,7 +48,7 @@ void Lose(const HashedNetwork& net, const std::vector<NicConnection>& connection
     EXPECT_EQ(plan.flows[i].source_port, moved.flows[i].source_port);
     EXPECT_EQ(plan.flows[i].src, moved.flows[i].src);
   }
-  const ForwardingModel after = net.ClusterState(lost);
+  const ForwardingModel after = net.Forwarding(lost);
   const PathPlan settled = Replan(moved, connections, after, {});
   Check(network, connections, settled, down);
   EXPECT_EQ(settled.unplanned, 0);
@@ -72,7 +72,7 @@ TEST(PlanLossTest, LossesMoveOnlyTheFlowsThatTheyHit) {
     const HashedNetwork net(spec);
     const Network& network = *net.network;
     const auto connections = Rings(network, spec.hosts_per_segment, 1);
-    const PathPlan plan = PlanPaths(connections, net.ClusterState(), {});
+    const PathPlan plan = PlanPaths(connections, net.Forwarding(), {});
     const SwitchId tor = network.tor({HostId(1), 0, 0});
     {
       SCOPED_TRACE("uplink");
@@ -98,7 +98,7 @@ TEST(PlanLossTest, APlaneIsLostInBothDirectionsForANicThatLostItsPort) {
   const HashedNetwork net(HpnPod(2, 4));
   const auto connections = Rings(*net.network, 4, 2);
   const CableId lost = net.network->host_cable({HostId(0), 0, 0});
-  const PathPlan plan = PlanPaths(connections, net.ClusterState({lost}), {});
+  const PathPlan plan = PlanPaths(connections, net.Forwarding({lost}), {});
   EXPECT_EQ(plan.unplanned, 0);
   for (const PlannedFlow& flow : plan.flows) {
     const bool out = flow.src.host == HostId(0) && flow.src.rail == 0;
@@ -126,7 +126,7 @@ TEST(PlanLossTest, ThePathOfAPortIsAsPredictedSwitchBySwitch) {
     for (int losses : {0, 3, 20}) {
       std::vector<CableId> lost;
       for (int i = 0; i < losses; ++i) lost.emplace_back(below(network.num_cables()));
-      const ForwardingModel model = net.ClusterState(lost);
+      const ForwardingModel model = net.Forwarding(lost);
       const std::vector<NicConnection> none;
       const PlanLedger ledger(none, model, {});
       FlowPlanner planner(model, ledger, 1);
@@ -155,12 +155,12 @@ TEST(PlanLossTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
   const HashedNetwork whole(spec);
   auto connections = Rings(*whole.network, 3, 1);
   for (NicConnection& connection : connections) connection.plane = 0;
-  const PathPlan plan = PlanPaths(connections, whole.ClusterState(), {});
+  const PathPlan plan = PlanPaths(connections, whole.Forwarding(), {});
   EXPECT_EQ(plan.unplanned, 0);
   const SwitchId tor = whole.network->tor({HostId(0), 0, 0});
   const CableId lost = whole.network->up_cable(tor, 1);
   // Without a table it is unknown how the switch refilled its buckets.
-  const PathPlan blind = Replan(plan, connections, whole.ClusterState({lost}), {});
+  const PathPlan blind = Replan(plan, connections, whole.Forwarding({lost}), {});
   int lost_sight = 0;
   for (const PlannedFlow& flow : blind.flows) {
     lost_sight += !flow.planned() && whole.network->tor(flow.src) == tor ? 1 : 0;
@@ -174,7 +174,7 @@ TEST(PlanLossTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
     rule.resilient_table.push_back(b % 4 == 1 ? (b / 4) % 3 * 2 % 4 : b % 4);
   for (int& member : rule.resilient_table) member = member == 1 ? 3 : member;
   const HashedNetwork reported(spec);
-  const PathPlan after = Replan(plan, connections, reported.ClusterState({lost}), {});
+  const PathPlan after = Replan(plan, connections, reported.Forwarding({lost}), {});
   EXPECT_EQ(after.unplanned, 0);
   for (std::size_t i = 0; i < plan.flows.size(); ++i) {
     const PlannedFlow& was = plan.flows[i];

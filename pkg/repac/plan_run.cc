@@ -7,11 +7,11 @@ namespace yardmaster::repac {
 
 using fabric::Network;
 
-PlanRun::PlanRun(const std::vector<NicConnection>& connections, const ForwardingModel& world,
+PlanRun::PlanRun(const std::vector<NicConnection>& connections, const ForwardingModel& forwarding,
                  const PathOptions& options)
-    : ledger(connections, world, options.avoid),
-      planner(world, ledger, options.candidates),
-      network_(world.network()),
+    : ledger(connections, forwarding, options.avoid),
+      planner(forwarding, ledger, options.candidates),
+      network_(forwarding.network()),
       excluded_(options.exclude) {
   std::sort(excluded_.begin(), excluded_.end());
 }
@@ -94,11 +94,11 @@ void SetHome(PlannedFlow& flow) {
   flow.home_links = flow.links;
 }
 
-PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& world,
+PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& forwarding,
                 const PathOptions& options) {
   PathPlan plan;
   plan.flows = std::move(flows);
-  if (options.account) Account(world, plan);
+  if (options.account) Account(forwarding, plan);
   return plan;
 }
 

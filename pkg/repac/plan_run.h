@@ -1,7 +1,7 @@
 // What one run of PlanPaths or Replan works with: the ledger, the planner of single flows, and the
 // order in which flows are looked at.
 //
-// Lifetimes: connections and world must outlive the run; what it needs of the options is copied. The
+// Lifetimes: connections and forwarding must outlive the run; what it needs of the options is copied. The
 // planner refers to the ledger, so a run must not be copied or moved. Thread safety: none.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace yardmaster::repac {
 
 struct PlanRun {
-  PlanRun(const std::vector<NicConnection>& connections, const ForwardingModel& world,
+  PlanRun(const std::vector<NicConnection>& connections, const ForwardingModel& forwarding,
           const PathOptions& options);
 
   const NicConnection& connection_of(const PlannedFlow& flow) const {
@@ -50,7 +50,7 @@ std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
 // Makes the flow's present port, NIC port and links its home.
 void SetHome(PlannedFlow& flow);
 // The plan of these flows.
-PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& world,
+PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& forwarding,
                 const PathOptions& options);
 
 }  // namespace yardmaster::repac

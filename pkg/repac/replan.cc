@@ -27,19 +27,19 @@ bool SharedWithSiblings(const PlanRun& run, const PlannedFlow& flow,
 }
 
 // Whether `port` takes the flow from `src` over exactly these links, all of them whole.
-bool Holds(const ForwardingModel& world, PlanRun& run, const PlannedFlow& flow, const NicPort& src,
-           std::uint16_t port, std::span<const LinkId> links) {
+bool Holds(const ForwardingModel& forwarding, PlanRun& run, const PlannedFlow& flow,
+           const NicPort& src, std::uint16_t port, std::span<const LinkId> links) {
   if (port == 0 || !run.ledger.IsWhole(links) || run.ledger.Taken(flow, port)) return false;
-  const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
+  const NicPort dst{flow.dst.host, flow.dst.rail, forwarding.network().plane_of(src)};
   return std::ranges::equal(run.planner.PathOf(src, dst, port), links) &&
          !SharedWithSiblings(run, flow, links);
 }
 
 // Keeps the flow's port, or gives it back the one of its home.
-bool Keep(const ForwardingModel& world, PlanRun& run, PlannedFlow& flow) {
-  if (Holds(world, run, flow, flow.home_src, flow.home_port, flow.home_links)) {
+bool Keep(const ForwardingModel& forwarding, PlanRun& run, PlannedFlow& flow) {
+  if (Holds(forwarding, run, flow, flow.home_src, flow.home_port, flow.home_links)) {
     flow.src = flow.home_src;
-    flow.dst = world.network().nic_port_of(Network::cable_of(flow.home_links.back()));
+    flow.dst = forwarding.network().nic_port_of(Network::cable_of(flow.home_links.back()));
     flow.source_port = flow.home_port;
     if (flow.links != flow.home_links) flow.links = flow.home_links;
     flow.reason.clear();
@@ -47,7 +47,7 @@ bool Keep(const ForwardingModel& world, PlanRun& run, PlannedFlow& flow) {
   }
   const bool away = flow.links != flow.home_links;
   if (away && run.ledger.IsWhole(flow.home_links)) return false;  // it goes home by another port
-  return Holds(world, run, flow, flow.src, flow.source_port, flow.links);
+  return Holds(forwarding, run, flow, flow.src, flow.source_port, flow.links);
 }
 
 // The same links by another port: those of home, else those it has.
@@ -72,8 +72,8 @@ bool TakeAlternate(PlanRun& run, PlannedFlow& flow) {
 }  // namespace
 
 PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
-                const ForwardingModel& world, const PathOptions& options) {
-  PlanRun run(connections, world, options);
+                const ForwardingModel& forwarding, const PathOptions& options) {
+  PlanRun run(connections, forwarding, options);
   std::vector<PlannedFlow> flows = std::move(old.flows);
   std::vector<char> settled(flows.size());
   const std::vector<int> order = PlanningOrder(connections, flows);
@@ -84,7 +84,7 @@ PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
       const auto at = static_cast<std::size_t>(i);
       PlannedFlow& flow = flows[at];
       if (settled[at] != 0 || run.Excluded(run.connection_of(flow))) continue;
-      settled[at] = by_port ? Keep(world, run, flow) : Regain(run, flow);
+      settled[at] = by_port ? Keep(forwarding, run, flow) : Regain(run, flow);
       if (settled[at] != 0) run.ledger.Add(flow);
     }
   }
@@ -102,7 +102,7 @@ PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
     run.ledger.Add(flow);
   }
   if (options.alternates) run.FillAlternates(order, flows);
-  return Finish(std::move(flows), world, options);
+  return Finish(std::move(flows), forwarding, options);
 }
 
 }  // namespace yardmaster::repac

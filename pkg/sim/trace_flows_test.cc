@@ -40,8 +40,8 @@ fabric::Network SmallClos() {
   return *fabric::Network::Build(spec, std::make_shared<const fabric::Places>(*std::move(places)));
 }
 
-struct ClusterState {
-  explicit ClusterState(double nvlink_gbps)
+struct SmallCluster {
+  explicit SmallCluster(double nvlink_gbps)
       : network(SmallClos()), links(SpecOf(network, nvlink_gbps), 4, network.num_links()) {
     std::vector<crux::Link> all = LinksOf(network);
     links.AppendTo(all);
@@ -61,9 +61,9 @@ struct ClusterState {
 constexpr double kCompute = 1;
 constexpr double kSeconds = 0.5;  // of communication, alone
 
-JobProfile RingInside(const ClusterState& world) {
+JobProfile RingInside(const SmallCluster& cluster) {
   JobProfile profile;
-  profile.host_ring_bytes_per_gpu = kSeconds * world.links.spec().pcie_gbps * 1e9 / 8;
+  profile.host_ring_bytes_per_gpu = kSeconds * cluster.links.spec().pcie_gbps * 1e9 / 8;
   return profile;
 }
 
@@ -72,9 +72,9 @@ struct TestJob {
   RingJob rings;      // as they are in a ring
 };
 
-TestJob JobOn(const ClusterState& world, const std::vector<HostGpus>& places,
+TestJob JobOn(const SmallCluster& cluster, const std::vector<HostGpus>& places,
               const JobProfile& profile, std::int32_t level) {
-  const TraceJobFlows made = FlowsOf(world.network, world.links, places, profile, {});
+  const TraceJobFlows made = FlowsOf(cluster.network, cluster.links, places, profile, {});
   crux::ContendingJob job;
   job.compute_seconds = kCompute;
   job.flows = made.flows;
@@ -86,9 +86,9 @@ TestJob JobOn(const ClusterState& world, const std::vector<HostGpus>& places,
 }
 
 // Iterations of each job in `seconds`; nothing is lost or made on the way, and rings give the same.
-std::vector<std::int64_t> Iterations(const ClusterState& world, const std::vector<TestJob>& jobs,
+std::vector<std::int64_t> Iterations(const SmallCluster& cluster, const std::vector<TestJob>& jobs,
                                      double seconds) {
-  Simulator simulator(world.gbps);
+  Simulator simulator(cluster.gbps);
   std::vector<RingJob> rings;
   for (const TestJob& job : jobs) {
     simulator.AddJob(job.hops);
@@ -100,7 +100,7 @@ std::vector<std::int64_t> Iterations(const ClusterState& world, const std::vecto
     EXPECT_TRUE(held.ok()) << held;
   }
   EXPECT_TRUE(simulator.RunUntil(seconds).ok());
-  const std::vector<RingTotals> totals = RunRings(world.gbps, rings, seconds);
+  const std::vector<RingTotals> totals = RunRings(cluster.gbps, rings, seconds);
   std::vector<std::int64_t> iterations;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     iterations.push_back(simulator.Totals(SimulatedJobId(static_cast<std::int32_t>(j))).iterations);
@@ -110,61 +110,63 @@ std::vector<std::int64_t> Iterations(const ClusterState& world, const std::vecto
 }
 
 TEST(TraceFlows, TwoJobsThatShareEverySwitchOfAHostHalveItsLinks) {
-  const ClusterState world(0);
-  const JobProfile profile = RingInside(world);
+  const SmallCluster cluster(0);
+  const JobProfile profile = RingInside(cluster);
   const std::vector<HostGpus> even{{0, {0, 2, 4, 6}}};
   const std::vector<HostGpus> odd{{0, {1, 3, 5, 7}}};
   const double window = 60.01;
   // In step they communicate at the same time, each at half the bandwidth: 1 + 2 x 0.5 seconds.
-  const std::vector<TestJob> same = {JobOn(world, even, profile, 0), JobOn(world, odd, profile, 0)};
-  EXPECT_EQ(Iterations(world, same, window), (std::vector<std::int64_t>{30, 30}));
+  const std::vector<TestJob> same = {JobOn(cluster, even, profile, 0),
+                                     JobOn(cluster, odd, profile, 0)};
+  EXPECT_EQ(Iterations(cluster, same, window), (std::vector<std::int64_t>{30, 30}));
   // With a level each the second waits once and never again: 1 + 0.5 seconds.
-  const std::vector<TestJob> two = {JobOn(world, even, profile, 1), JobOn(world, odd, profile, 0)};
-  EXPECT_EQ(Iterations(world, two, window), (std::vector<std::int64_t>{40, 39}));
+  const std::vector<TestJob> two = {JobOn(cluster, even, profile, 1),
+                                    JobOn(cluster, odd, profile, 0)};
+  EXPECT_EQ(Iterations(cluster, two, window), (std::vector<std::int64_t>{40, 39}));
 }
 
 TEST(TraceFlows, JobsOnSwitchesOfTheirOwnDoNotMeet) {
-  const ClusterState world(0);
-  const JobProfile profile = RingInside(world);
-  const std::vector<TestJob> jobs = {JobOn(world, {{0, {0, 1, 2, 3}}}, profile, 0),
-                                     JobOn(world, {{0, {4, 5, 6, 7}}}, profile, 0)};
-  EXPECT_EQ(Iterations(world, jobs, 60.01), (std::vector<std::int64_t>{40, 40}));
+  const SmallCluster cluster(0);
+  const JobProfile profile = RingInside(cluster);
+  const std::vector<TestJob> jobs = {JobOn(cluster, {{0, {0, 1, 2, 3}}}, profile, 0),
+                                     JobOn(cluster, {{0, {4, 5, 6, 7}}}, profile, 0)};
+  EXPECT_EQ(Iterations(cluster, jobs, 60.01), (std::vector<std::int64_t>{40, 40}));
 }
 
 TEST(TraceFlows, NvlinkKeepsJobsOfOneHostApart) {
-  const ClusterState world(2400);
-  const JobProfile profile = RingInside(world);
-  const std::vector<TestJob> jobs = {JobOn(world, {{0, {0, 2, 4, 6}}}, profile, 0),
-                                     JobOn(world, {{0, {1, 3, 5, 7}}}, profile, 0)};
+  const SmallCluster cluster(2400);
+  const JobProfile profile = RingInside(cluster);
+  const std::vector<TestJob> jobs = {JobOn(cluster, {{0, {0, 2, 4, 6}}}, profile, 0),
+                                     JobOn(cluster, {{0, {1, 3, 5, 7}}}, profile, 0)};
   // 252 / 2400 of the time.
   const auto once = static_cast<std::int64_t>(60.01 / (kCompute + kSeconds * 252 / 2400));
-  EXPECT_EQ(Iterations(world, jobs, 60.01), (std::vector<std::int64_t>{once, once}));
+  EXPECT_EQ(Iterations(cluster, jobs, 60.01), (std::vector<std::int64_t>{once, once}));
 }
 
 TEST(TraceFlows, JobsOnHalvesOfTheSameHostsShareTheirNics) {
-  const ClusterState world(2400);
+  const SmallCluster cluster(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = kSeconds * 200e9 / 8 / 2;  // four channels carry those of eight GPUs
   const std::vector<HostGpus> even{{0, {0, 2, 4, 6}}, {1, {0, 2, 4, 6}}};
   const std::vector<HostGpus> odd{{0, {1, 3, 5, 7}}, {1, {1, 3, 5, 7}}};
-  const TestJob one = JobOn(world, even, profile, 0);
+  const TestJob one = JobOn(cluster, even, profile, 0);
   EXPECT_EQ(one.hops.flows.size(), 8u) << "a channel per NIC there and back";
-  EXPECT_EQ(Iterations(world, {one}, 60.01), (std::vector<std::int64_t>{40}));
-  EXPECT_EQ(Iterations(world, {one, JobOn(world, odd, profile, 0)}, 60.01),
+  EXPECT_EQ(Iterations(cluster, {one}, 60.01), (std::vector<std::int64_t>{40}));
+  EXPECT_EQ(Iterations(cluster, {one, JobOn(cluster, odd, profile, 0)}, 60.01),
             (std::vector<std::int64_t>{30, 30}));
 }
 
 TEST(TraceFlows, AFlowStartsAtItsGpuAndEndsAtTheNext) {
-  const ClusterState world(2400);
+  const SmallCluster cluster(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = 1e9;
   const std::vector<HostGpus> places{{0, {1, 5}}, {2, {3, 6}}};
-  const auto flows = FlowsOf(world.network, world.links, places, profile, {}).flows;
+  const auto flows = FlowsOf(cluster.network, cluster.links, places, profile, {}).flows;
   ASSERT_EQ(flows.size(), 4u);
   std::vector<std::int32_t> head;
-  world.links.ToNic(0, 1, 0, head);
+  cluster.links.ToNic(0, 1, 0, head);
   std::vector<std::int32_t> tail;
-  world.links.FromNic(2, 1, 3, tail);
+  cluster.links.FromNic(2, 1, 3, tail);
   EXPECT_EQ(flows[0].bytes, 4e9) << "two channels carry what eight GPUs would";
   EXPECT_EQ(flows[0].paths.size(), 64) << "eight uplinks, eight ways down";
   for (std::int32_t p = 0; p < flows[0].paths.size(); ++p) {
@@ -177,25 +179,26 @@ TEST(TraceFlows, AFlowStartsAtItsGpuAndEndsAtTheNext) {
 }
 
 TEST(TraceFlows, HopsThatMeetNobodyAreCountedOnce) {
-  const ClusterState world(2400);
+  const SmallCluster cluster(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = 1e9;
   const std::vector<std::int32_t> all{0, 1, 2, 3, 4, 5, 6, 7};
   // Two hosts below one ToR, all theirs: the two channels of one NIC stand for sixteen.
-  EXPECT_EQ(FlowsOf(world.network, world.links, {{0, all}, {1, all}}, profile, {}).flows.size(),
+  EXPECT_EQ(FlowsOf(cluster.network, cluster.links, {{0, all}, {1, all}}, profile, {}).flows.size(),
             2u);
   // A host of another ToR: 16 channels cross, and of the hop below the ToR one NIC's remain.
-  EXPECT_EQ(
-      FlowsOf(world.network, world.links, {{0, all}, {1, all}, {2, all}}, profile, {}).flows.size(),
-      18u);
+  EXPECT_EQ(FlowsOf(cluster.network, cluster.links, {{0, all}, {1, all}, {2, all}}, profile, {})
+                .flows.size(),
+            18u);
 }
 
 TEST(TraceFlows, AHashSpreadsARingOverConnectionsAndLosesNothing) {
-  const ClusterState world(2400);
+  const SmallCluster cluster(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = 1e9;
   const std::vector<std::int32_t> all{0, 1, 2, 3, 4, 5, 6, 7};
-  const TraceJobFlows job = FlowsOf(world.network, world.links, {{0, all}, {2, all}}, profile, {});
+  const TraceJobFlows job =
+      FlowsOf(cluster.network, cluster.links, {{0, all}, {2, all}}, profile, {});
   Random random(1);
   const TraceJobFlows hashed = Hashed(job, 8, random);
   EXPECT_EQ(hashed.flows.size(), 8 * job.flows.size());

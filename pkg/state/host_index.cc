@@ -36,8 +36,8 @@ std::vector<HostId> MovedTo(const fabric::Places& before, const fabric::Places& 
 
 }  // namespace
 
-HostChanges HostIndex::Update(const ClusterState& world) {
-  const bool other_fabric = ChooseFabric(world.fabrics) || places_ == nullptr;
+HostChanges HostIndex::Update(const ClusterState& cluster) {
+  const bool other_fabric = ChooseFabric(cluster.fabrics) || places_ == nullptr;
   if (other_fabric) {
     nodes_.clear();
     place_of_node_.clear();
@@ -46,8 +46,8 @@ HostChanges HostIndex::Update(const ClusterState& world) {
     missing_.clear();
     moved_ = true;
   }
-  ReadNodes(world.nodes);
-  ReadPromises(world.gangs);
+  ReadNodes(cluster.nodes);
+  ReadPromises(cluster.gangs);
   HostChanges changes;
   const std::shared_ptr<const fabric::Places> before = places_;
   changes.renumbered = moved_ && Renumber(other_fabric);

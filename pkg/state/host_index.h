@@ -34,7 +34,7 @@ struct HostChanges {
 
 class HostIndex {
  public:
-  HostChanges Update(const ClusterState& world);
+  HostChanges Update(const ClusterState& cluster);
 
   const std::shared_ptr<const fabric::Places>& places() const { return places_; }
   // Null without a Fabric that can be used.

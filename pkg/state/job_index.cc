@@ -32,7 +32,7 @@ std::optional<int> KeptJob::RankOf(std::string_view subgroup, int index) const {
   return api::RankOf(has_bases ? gang->rank_bases : kOnlySubgroup, subgroup, index);
 }
 
-std::set<NamespacedName> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,
+std::set<NamespacedName> JobIndex::Update(const ClusterState& cluster, const HostIndex& hosts,
                                           const HostChanges& changes) {
   read_all_ = gpus_per_host_ != hosts.gpus_per_host() || gpu_resource_ != hosts.gpu_resource();
   gpu_resource_ = hosts.gpu_resource();
@@ -40,11 +40,11 @@ std::set<NamespacedName> JobIndex::Update(const ClusterState& world, const HostI
   ++round_;
   changed_.clear();
   JobsByGang without_gang;
-  for (const JobPtr& job : world.jobs) {
+  for (const JobPtr& job : cluster.jobs) {
     without_gang[{job->metadata.namespace_name,
                   api::GangName(api::kTrainingJobKind, job->metadata.name)}] = job;
   }
-  for (const auto& gang : world.gangs) {
+  for (const auto& gang : cluster.gangs) {
     JobPtr owner = TakeOwner(*gang, without_gang);
     if (api::IsTrue(gang->status.conditions, kFinishedCondition)) continue;
     Keep(KeyOf(gang->metadata), gang, std::move(owner));

@@ -47,7 +47,7 @@ struct KeptJob {
 class JobIndex {
  public:
   // Keys of jobs that are new or gone, or that were read again, or their assignments.
-  std::set<NamespacedName> Update(const ClusterState& world, const HostIndex& hosts,
+  std::set<NamespacedName> Update(const ClusterState& cluster, const HostIndex& hosts,
                                   const HostChanges& changes);
 
   std::map<NamespacedName, KeptJob>& jobs() { return jobs_; }

@@ -25,7 +25,7 @@ class OccupationTest : public testing::Test {
     fabric.metadata.name = "f";
     fabric.spec = fabric::SmallHpn(1, 1, 4);
     fabric.spec.gpu_resource = gpus;
-    world_.fabrics.Put(std::make_shared<const api::Fabric>(fabric));
+    cluster_.fabrics.Put(std::make_shared<const api::Fabric>(fabric));
     for (int i = 0; i < 4; ++i) {
       api::Node node;
       node.metadata.name = StrCat("a", i);
@@ -33,7 +33,7 @@ class OccupationTest : public testing::Test {
       node.ready = true;
       workload::SetAmount(node.allocatable, gpus, 8);
       workload::SetAmount(node.allocatable, "cpu", 64'000);
-      world_.nodes.Put(std::make_shared<const api::Node>(node));
+      cluster_.nodes.Put(std::make_shared<const api::Node>(node));
     }
   }
 
@@ -44,14 +44,14 @@ class OccupationTest : public testing::Test {
          {{"nodeName", "a0"},
           {"containers", json::array({{{"name", "c"}, {"resources", {{"requests", requests}}}}})}}},
         {"status", {{"phase", "Running"}}}};
-    world_.pods.Put(
+    cluster_.pods.Put(
         std::make_shared<const api::Pod>(*api::DecodePod(pod, api::Decoding::kLenient)));
   }
   static const placement::HostState& State(const plan::Snapshot& s, const char* host) {
     return s.cluster.hosts[s.places->FindHost(host).index()];
   }
 
-  ClusterState world_;
+  ClusterState cluster_;
 };
 
 TEST_F(OccupationTest, AnyNumberOfAbsurdRequestsLeavesNothingFreeOnTheirHostAndChangesNoOther) {
@@ -66,12 +66,12 @@ TEST_F(OccupationTest, AnyNumberOfAbsurdRequestsLeavesNothingFreeOnTheirHostAndC
          {{"spec",
            {{"containers",
              json::array({{{"name", "c"}, {"resources", {{"requests", {{"cpu", "8"}}}}}}})}}}}}}}};
-  world_.jobs.Put(std::make_shared<const api::TrainingJob>(*api::DecodeTrainingJob(job)));
+  cluster_.jobs.Put(std::make_shared<const api::TrainingJob>(*api::DecodeTrainingJob(job)));
   // 2,048 times the largest quantity that is read, 2^53, is 0 in 64 bits.
   for (int i = 0; i < 2'048; ++i) {
     AddPod(StrCat("pod-", i), {{api::kGpuResource, "4611686018427387904"}, {"cpu", "4E"}});
   }
-  const plan::Snapshot s = BuildSnapshot(world_);
+  const plan::Snapshot s = BuildSnapshot(cluster_);
   EXPECT_EQ(State(s, "a0").free_gpus, 0);
   EXPECT_EQ(State(s, "a1").free_gpus, 8);
   ASSERT_EQ(s.cluster.resources.columns(), 2u) << "cpu and pods";
@@ -95,13 +95,13 @@ TEST_F(OccupationTest, APodOfAGangWithoutRankBasesHoldsWhatItsRankWasPromised) {
        {{"planGeneration", 1},
         {"assignments",
          json::array({{{"rank", 0}, {"host", "a0"}}, {{"rank", 1}, {"host", "a0"}}})}}}};
-  world_.gangs.Put(
+  cluster_.gangs.Put(
       std::make_shared<const api::Gang>(*api::DecodeGang(gang, api::Decoding::kLenient)));
   for (const char* rank : {"0", "1"}) {
     AddPod(StrCat("j-", rank), {{api::kGpuResource, "2"}},
            {{"yardmaster.dev/job", "j"}, {"yardmaster.dev/rank", rank}});
   }
-  const plan::Snapshot s = BuildSnapshot(world_);
+  const plan::Snapshot s = BuildSnapshot(cluster_);
   EXPECT_EQ(State(s, "a0").free_gpus, 4);
 }
 
@@ -112,7 +112,7 @@ class OtherGpusTest : public OccupationTest {
 
 TEST_F(OtherGpusTest, APodWhoseRequestsCannotBeReadLeavesNoGpuFreeOfAnyResource) {
   AddPod("odd", {{"example.com/accelerator", "eight"}});
-  const plan::Snapshot s = BuildSnapshot(world_);
+  const plan::Snapshot s = BuildSnapshot(cluster_);
   EXPECT_EQ(State(s, "a0").free_gpus, 0);
   EXPECT_EQ(State(s, "a1").free_gpus, 8);
 }

@@ -11,11 +11,11 @@ namespace yardmaster::state {
 using fabric::HostId;
 using placement::Unavailability;
 
-plan::Snapshot SnapshotBuilder::Build(const ClusterState& world) {
-  const HostChanges changes = hosts_.Update(world);
-  std::set<NamespacedName> changed = jobs_.Update(world, hosts_, changes);
+plan::Snapshot SnapshotBuilder::Build(const ClusterState& cluster) {
+  const HostChanges changes = hosts_.Update(cluster);
+  std::set<NamespacedName> changed = jobs_.Update(cluster, hosts_, changes);
   const bool other_columns = capacity_.Update(hosts_, changes, jobs_.jobs());
-  occupation_.Update(world.pods, hosts_, changes, capacity_, other_columns, jobs_, changed);
+  occupation_.Update(cluster.pods, hosts_, changes, capacity_, other_columns, jobs_, changed);
   for (auto& [key, job] : jobs_.jobs()) {
     if (job.limit == nullptr) job.limit = limits_.Of(job.constraints());
   }
@@ -38,7 +38,8 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& world) {
     snapshot.jobs.back().eligible = job.limit->eligible;
   }
   plan::ApplyBackupPolicy(snapshot);
-  snapshot.warnings.insert(snapshot.warnings.end(), world.problems.begin(), world.problems.end());
+  snapshot.warnings.insert(snapshot.warnings.end(), cluster.problems.begin(),
+                           cluster.problems.end());
   return snapshot;
 }
 
@@ -91,6 +92,8 @@ bool SnapshotBuilder::IsInLostSegment(HostId host) const {
   return std::find(lost_segments_.begin(), lost_segments_.end(), segment) != lost_segments_.end();
 }
 
-plan::Snapshot BuildSnapshot(const ClusterState& world) { return SnapshotBuilder().Build(world); }
+plan::Snapshot BuildSnapshot(const ClusterState& cluster) {
+  return SnapshotBuilder().Build(cluster);
+}
 
 }  // namespace yardmaster::state

@@ -46,7 +46,7 @@ namespace yardmaster::state {
 // outlive it.
 class SnapshotBuilder {
  public:
-  plan::Snapshot Build(const ClusterState& world);
+  plan::Snapshot Build(const ClusterState& cluster);
 
  private:
   void FillHosts(plan::Snapshot& snapshot) const;
@@ -62,6 +62,6 @@ class SnapshotBuilder {
 };
 
 // One snapshot, made from nothing.
-plan::Snapshot BuildSnapshot(const ClusterState& world);
+plan::Snapshot BuildSnapshot(const ClusterState& cluster);
 
 }  // namespace yardmaster::state

@@ -95,9 +95,9 @@ TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
       if (!past.empty() && history.Below(15) == 0) {
         history.JumpTo(past[history.Below(static_cast<unsigned>(past.size()))]);
       }
-      past.push_back(history.world());
-      const plan::Snapshot kept = builder.Build(history.world());
-      ASSERT_NO_FATAL_FAILURE(ExpectSame(kept, BuildSnapshot(history.world())));
+      past.push_back(history.cluster());
+      const plan::Snapshot kept = builder.Build(history.cluster());
+      ASSERT_NO_FATAL_FAILURE(ExpectSame(kept, BuildSnapshot(history.cluster())));
       if (testing::Test::HasFailure()) return;
       with_network += kept.network != nullptr;
       for (const plan::JobState& job : kept.jobs) {
@@ -116,9 +116,9 @@ TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
 
 // What is free on a host, resource by resource and pod by pod: what the Node lists, less what its
 // pods ask for, less what was promised to ranks without a pod there.
-std::int64_t FreeByHand(const ClusterState& world, const plan::Snapshot& snapshot,
+std::int64_t FreeByHand(const ClusterState& cluster, const plan::Snapshot& snapshot,
                         const std::string& node, const std::string& resource) {
-  const auto object = world.nodes.Find({"", node});
+  const auto object = cluster.nodes.Find({"", node});
   std::int64_t free = object == nullptr ? 0 : AllocatableOf(*object, resource);
   for (const plan::JobState& job : snapshot.jobs) {
     if (!job.assignment) continue;
@@ -128,7 +128,7 @@ std::int64_t FreeByHand(const ClusterState& world, const plan::Snapshot& snapsho
       const std::int64_t promised = workload::AmountOf(job.job.requests, resource);
       std::int64_t others = 0;
       bool taken = false;
-      for (const auto& pod : world.pods) {
+      for (const auto& pod : cluster.pods) {
         const auto slot = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
         if (!slot || pod->node_name != node || pod->finished()) continue;
         const auto read = api::DecodeSlot(*slot);
@@ -140,7 +140,7 @@ std::int64_t FreeByHand(const ClusterState& world, const plan::Snapshot& snapsho
       free -= promised + others;
     }
   }
-  for (const auto& pod : world.pods) {
+  for (const auto& pod : cluster.pods) {
     if (pod->node_name != node || pod->finished()) continue;
     const auto slot = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
     bool on_slot = false;
@@ -163,16 +163,16 @@ TEST(SnapshotHistoryTest, WhatIsFreeIsWhatACountPodByPodLeaves) {
   for (unsigned seed = 200; seed < 260; ++seed) {
     ClusterHistory history(seed);
     for (int i = 0; i < 120; ++i) history.Step();
-    ClusterState world = history.world();
+    ClusterState cluster = history.cluster();
     // Labels find ranks through gangs' rank bases; slots say them.
     std::vector<std::shared_ptr<const api::Pod>> labelled;
-    for (const auto& pod : world.pods) {
+    for (const auto& pod : cluster.pods) {
       if (!pod->metadata.labels.empty()) labelled.push_back(pod);
     }
     for (const auto& pod : labelled) {
-      world.pods.Erase({pod->metadata.namespace_name, pod->metadata.name});
+      cluster.pods.Erase({pod->metadata.namespace_name, pod->metadata.name});
     }
-    const plan::Snapshot snapshot = BuildSnapshot(world);
+    const plan::Snapshot snapshot = BuildSnapshot(cluster);
     const placement::HostResources& resources = snapshot.cluster.resources;
     for (HostId host : snapshot.places->hosts()) {
       for (std::size_t column = 0; column < resources.columns(); ++column) {
@@ -180,7 +180,7 @@ TEST(SnapshotHistoryTest, WhatIsFreeIsWhatACountPodByPodLeaves) {
                             (*resources.names)[column]));
         const std::size_t at = host.index() * resources.columns() + column;
         const std::int64_t by_hand =
-            FreeByHand(world, snapshot, snapshot.places->name(host), (*resources.names)[column]);
+            FreeByHand(cluster, snapshot, snapshot.places->name(host), (*resources.names)[column]);
         // A Node that is not used has no row of its own.
         if ((*resources.allocatable)[at] == 0) continue;
         ASSERT_EQ(resources.free[at], by_hand);
@@ -197,14 +197,14 @@ TEST(SnapshotHistoryTest, WhatDidNotChangeIsSharedBetweenSnapshots) {
   ClusterHistory history(5);
   for (int i = 0; i < 100; ++i) history.Step();
   SnapshotBuilder builder;
-  const plan::Snapshot before = builder.Build(history.world());
-  ClusterState world = history.world();
+  const plan::Snapshot before = builder.Build(history.cluster());
+  ClusterState cluster = history.cluster();
   api::Pod pod;
   pod.metadata.name = "new";
   pod.node_name = before.places->name(HostId(0));
   workload::SetAmount(pod.requests, api::kGpuResource, 1);
-  world.pods.Put(std::make_shared<const api::Pod>(pod));
-  const plan::Snapshot after = builder.Build(world);
+  cluster.pods.Put(std::make_shared<const api::Pod>(pod));
+  const plan::Snapshot after = builder.Build(cluster);
   EXPECT_EQ(after.places, before.places);
   EXPECT_EQ(after.network, before.network);
   ASSERT_EQ(after.jobs.size(), before.jobs.size());

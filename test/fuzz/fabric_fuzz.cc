@@ -43,7 +43,7 @@ void CheckPaths(const fabric::Network& network) {
   Random random(1);
   std::vector<fabric::CableId> down;
   for (int round = 0; round < 2; ++round) {
-    const repac::ForwardingModel world(network, *hashes, down);
+    const repac::ForwardingModel forwarding(network, *hashes, down);
     for (int i = 0; i < 8; ++i) {
       const auto pick = [&] {
         return fabric::NicPort{
@@ -55,7 +55,7 @@ void CheckPaths(const fabric::Network& network) {
       const fabric::NicPort src = pick();
       const fabric::NicPort dst = pick();
       const auto path = repac::PredictPath(
-          world, src, dst, static_cast<std::uint16_t>(0xC001 + random.Below(16383)));
+          forwarding, src, dst, static_cast<std::uint16_t>(0xC001 + random.Below(16383)));
       if (!path.ok()) {
         Check(!path.status().message().empty());
         continue;
@@ -71,7 +71,7 @@ void CheckPaths(const fabric::Network& network) {
       const fabric::NicPort end = network.nic_port_of(fabric::Network::cable_of(last));
       Check(end.host == dst.host && end.rail == dst.rail);
       for (fabric::LinkId link : path->links) {
-        Check(!world.is_down(fabric::Network::cable_of(link)));
+        Check(!forwarding.is_down(fabric::Network::cable_of(link)));
       }
       if (round == 0 && path->links.size() > 2) {
         down.push_back(fabric::Network::cable_of(path->links[1]));

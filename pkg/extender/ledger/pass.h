@@ -81,7 +81,7 @@ enum class WriteFailure {
 struct PassState {
   void WakeIn(std::int64_t ms) { report.wake_in_ms = std::min(report.wake_in_ms, ms); }
 
-  state::ClusterState world;
+  state::ClusterState cluster;
   PassReport report;
   std::map<NamespacedName, std::shared_ptr<const GatheredGang>> gathered;
   std::map<NamespacedName, std::shared_ptr<const api::Gang>>

@@ -46,7 +46,7 @@ void AdoptionStep::Run(PassState& pass) {
     pass.handling = key;
     TakeRunning(pass, key);
   }
-  const HostnameIndex nodes(pass.world.nodes);
+  const HostnameIndex nodes(pass.cluster.nodes);
   for (const NamespacedName& key : chosen) {
     pass.handling = key;
     Observe(pass, key, nodes);
@@ -100,7 +100,7 @@ std::string AdoptionStep::HostHeldBesides(const PassState& pass, const Namespace
 
 // At the cost of what differs from the last one.
 plan::Snapshot AdoptionStep::SnapshotWith(const PassState& pass, const api::Gang& placed) {
-  state::ClusterState input = pass.world;
+  state::ClusterState input = pass.cluster;
   input.jobs.clear();
   input.gangs.clear();
   for (const auto& [key, known] : pass.gangs) {

@@ -183,14 +183,14 @@ bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<a
   return true;
 }
 
-TaintChanges HostTaints::Changes(const plan::Snapshot& snapshot, const state::ClusterState& world,
+TaintChanges HostTaints::Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
                                  bool wanted, const std::vector<char>* open, const Gangs& unread) {
   TaintChanges out;
   const Wishes before = std::exchange(wishes_, WishesOf(snapshot, wanted, open, unread));
   // Whatever throws: the next call compares all.
   const bool was_right = std::exchange(all_right_, false);
-  if (!was_right || !CompareChanged(before, world.nodes, out)) CompareAll(world.nodes, out);
-  nodes_ = world.nodes;
+  if (!was_right || !CompareChanged(before, cluster.nodes, out)) CompareAll(cluster.nodes, out);
+  nodes_ = cluster.nodes;
   all_right_ = out.changes.empty();
   out.promised = promised_;
   return out;

@@ -46,7 +46,7 @@ class HostTaints {
   using Gangs = std::vector<std::shared_ptr<const api::Gang>>;
   // With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs its
   // taint. `unread`: gangs that the snapshot lacks and whose hosts count as promised in full.
-  TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& world,
+  TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
                        bool wanted, const std::vector<char>* open = nullptr,
                        const Gangs& unread = {});
 

@@ -197,13 +197,13 @@ class PureTaintsTest : public ::testing::Test {
       auto node = std::make_shared<api::Node>();
       node->metadata.name = name;
       node->metadata.resource_version = "7";
-      world_.nodes.Put(node);
+      cluster_.nodes.Put(node);
     }
   }
   // Node -> value written by its patch; "-" for a removal.
   std::map<std::string, std::string> Changes(bool wanted = true) {
     std::map<std::string, std::string> out;
-    for (const TaintChange& change : HostTaints().Changes(snapshot_, world_, wanted).changes) {
+    for (const TaintChange& change : HostTaints().Changes(snapshot_, cluster_, wanted).changes) {
       const json& op = change.patch[1];
       EXPECT_EQ(change.patch[0]["value"], "7");
       const json value = op.value("value", json("-"));
@@ -213,7 +213,7 @@ class PureTaintsTest : public ::testing::Test {
     return out;
   }
   plan::Snapshot snapshot_;
-  state::ClusterState world_;
+  state::ClusterState cluster_;
 };
 
 TEST_F(PureTaintsTest, AHostWithFreeGpusHasNoTaintAndOneFullOfSeveralGangsSaysSo) {
@@ -225,12 +225,12 @@ TEST_F(PureTaintsTest, AHostWithFreeGpusHasNoTaintAndOneFullOfSeveralGangsSaysSo
 
 TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
   snapshot_.jobs = {JobOn("a", 8, {fabric::HostId(0)})};
-  auto tainted = std::make_shared<api::Node>(*world_.nodes.Find({"", "h0"}));
+  auto tainted = std::make_shared<api::Node>(*cluster_.nodes.Find({"", "h0"}));
   tainted->taints = {{"x", "", api::TaintEffect::kNoSchedule},
                      {api::kPromisedKey, "team.a", api::TaintEffect::kNoSchedule}};
-  world_.nodes.Put(tainted);
+  cluster_.nodes.Put(tainted);
   EXPECT_TRUE(Changes().empty());
-  const auto changes = HostTaints().Changes(snapshot_, world_, false).changes;
+  const auto changes = HostTaints().Changes(snapshot_, cluster_, false).changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].patch[1]["op"], "remove");
   EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/1");
@@ -238,10 +238,10 @@ TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
 
 TEST_F(PureTaintsTest, ATaintOfOursWithoutAValueGetsItsValue) {
   snapshot_.jobs = {JobOn("a", 8, {fabric::HostId(0)})};
-  auto tainted = std::make_shared<api::Node>(*world_.nodes.Find({"", "h0"}));
+  auto tainted = std::make_shared<api::Node>(*cluster_.nodes.Find({"", "h0"}));
   tainted->taints = {{api::kPromisedKey, "", api::TaintEffect::kNoSchedule}};
-  world_.nodes.Put(tainted);
-  const auto changes = HostTaints().Changes(snapshot_, world_, true).changes;
+  cluster_.nodes.Put(tainted);
+  const auto changes = HostTaints().Changes(snapshot_, cluster_, true).changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].patch[1]["op"], "add") << "replace fails on a taint without a value";
   EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/0/value");
@@ -250,15 +250,15 @@ TEST_F(PureTaintsTest, ATaintOfOursWithoutAValueGetsItsValue) {
 
 TEST_F(PureTaintsTest, BackupHostsThatThePolicyChoseAreTaintedAndMarkedOnesAreNotTouched) {
   snapshot_.cluster.hosts[0].backup = snapshot_.cluster.hosts[1].backup = true;
-  auto marked = std::make_shared<api::Node>(*world_.nodes.Find({"", "h1"}));
+  auto marked = std::make_shared<api::Node>(*cluster_.nodes.Find({"", "h1"}));
   marked->taints = {{api::kBackupKey, "true", api::TaintEffect::kNoSchedule}};
-  world_.nodes.Put(marked);
-  auto former = std::make_shared<api::Node>(*world_.nodes.Find({"", "h2"}));
-  former->taints = {{api::kBackupKey, api::kChosenBackupValue, api::TaintEffect::kNoSchedule},
+  cluster_.nodes.Put(marked);
+  auto before = std::make_shared<api::Node>(*cluster_.nodes.Find({"", "h2"}));
+  before->taints = {{api::kBackupKey, api::kChosenBackupValue, api::TaintEffect::kNoSchedule},
                     {api::kPromisedKey, "team.x", api::TaintEffect::kNoSchedule}};
-  world_.nodes.Put(former);
-  EXPECT_FALSE(former->backup()) << "our own taint marks nothing";
-  const auto changes = HostTaints().Changes(snapshot_, world_, true).changes;
+  cluster_.nodes.Put(before);
+  EXPECT_FALSE(before->backup()) << "our own taint marks nothing";
+  const auto changes = HostTaints().Changes(snapshot_, cluster_, true).changes;
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].node, "h0");
   EXPECT_EQ(changes[0].patch[1]["value"][0]["value"], api::kChosenBackupValue);
@@ -276,17 +276,17 @@ TEST_F(PureTaintsTest, TheValueIsALabelValueWhateverTheNames) {
 }
 
 // The Nodes after the patches.
-state::ClusterState Mended(state::ClusterState world, const TaintChanges& taints) {
+state::ClusterState Mended(state::ClusterState cluster, const TaintChanges& taints) {
   for (const TaintChange& change : taints.changes) {
-    json node = api::EncodeNode(*world.nodes.Find({"", change.node}));
+    json node = api::EncodeNode(*cluster.nodes.Find({"", change.node}));
     if (!node.contains("spec")) node["spec"] = json::object();
     for (json& taint : node["spec"]["taints"]) taint.emplace("value", "");
     if (node["spec"]["taints"].is_null()) node["spec"].erase("taints");
     json patch = change.patch;
     patch.erase(0);  // the test of a resource version, which these Nodes do not have
-    world.nodes.Put(std::make_shared<const api::Node>(*api::DecodeNode(node.patch(patch))));
+    cluster.nodes.Put(std::make_shared<const api::Node>(*api::DecodeNode(node.patch(patch))));
   }
-  return world;
+  return cluster;
 }
 
 TEST(HostTaintsHistoryTest, AfterAnyHistoryTheChangesAreThoseOfAComparisonOfAllNodes) {
@@ -299,9 +299,9 @@ TEST(HostTaintsHistoryTest, AfterAnyHistoryTheChangesAreThoseOfAComparisonOfAllN
     for (int step = 0; step < 60; ++step) {
       for (unsigned i = history.Below(step == 0 ? 60 : 3); i > 0; --i) history.Step();
       const bool wanted = history.Below(20) != 0;
-      const plan::Snapshot snapshot = builder.Build(history.world());
-      const TaintChanges found = kept.Changes(snapshot, history.world(), wanted);
-      const TaintChanges all = HostTaints().Changes(snapshot, history.world(), wanted);
+      const plan::Snapshot snapshot = builder.Build(history.cluster());
+      const TaintChanges found = kept.Changes(snapshot, history.cluster(), wanted);
+      const TaintChanges all = HostTaints().Changes(snapshot, history.cluster(), wanted);
       ASSERT_EQ(found.promised, all.promised);
       ASSERT_EQ(found.changes.size(), all.changes.size());
       for (std::size_t c = 0; c < all.changes.size(); ++c) {
@@ -310,7 +310,7 @@ TEST(HostTaintsHistoryTest, AfterAnyHistoryTheChangesAreThoseOfAComparisonOfAllN
       }
       quiet += found.changes.empty() && found.promised > 0;
       few += found.changes.size() == 1;
-      if (history.Below(5) != 0) history.JumpTo(Mended(history.world(), found));
+      if (history.Below(5) != 0) history.JumpTo(Mended(history.cluster(), found));
     }
   }
   EXPECT_GT(quiet, 100);

@@ -35,7 +35,7 @@ bool WereReleased(const PassState& pass, const api::Gang& gang) {
     return member.gang_name == gang.metadata.name &&
            api::IsOfOwner(gang, member.owner.uid, member.root.uid);
   };
-  return std::any_of(pass.world.pods.begin(), pass.world.pods.end(), is_one);
+  return std::any_of(pass.cluster.pods.begin(), pass.cluster.pods.end(), is_one);
 }
 
 }  // namespace

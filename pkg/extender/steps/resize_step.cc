@@ -128,7 +128,7 @@ void ResizeStep::FollowOne(PassState& pass, const NamespacedName& key) {
 std::optional<GangSize> ResizeStep::WantedSize(PassState& pass, const NamespacedName& key) {
   const api::Gang& gang = *pass.gangs.at(key);
   if (gang.owner.kind == api::kTrainingJobKind) {
-    const auto job = pass.world.jobs.Find({key.namespace_name, gang.owner.name});
+    const auto job = pass.cluster.jobs.Find({key.namespace_name, gang.owner.name});
     if (job == nullptr || job->metadata.uid != gang.owner.uid) return std::nullopt;
     return GangSize{job->job.workers, gang.rank_bases};
   }

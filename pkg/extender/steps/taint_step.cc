@@ -57,7 +57,7 @@ void TaintStep::Run(PassState& pass) {
   }
   std::vector<char> open;
   if (options_.unbound_after_ms > 0) open = OpenHosts(pass, unread);
-  TaintChanges taints = taints_.Changes(*pass.snapshot, pass.world, options_.enabled,
+  TaintChanges taints = taints_.Changes(*pass.snapshot, pass.cluster, options_.enabled,
                                         options_.unbound_after_ms > 0 ? &open : nullptr, unread);
   pass.report.tainted_hosts = taints.promised;
   if (taints.changes.size() > kChangesPerPass) {

@@ -58,9 +58,9 @@ api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t gener
           0};
 }
 
-state::HostsInUse UsedByOthers(const api::TrainingJob& job, const state::ClusterState& world) {
+state::HostsInUse UsedByOthers(const api::TrainingJob& job, const state::ClusterState& cluster) {
   state::HostsInUse used;
-  for (const auto& other : world.jobs) {
+  for (const auto& other : cluster.jobs) {
     if (other->metadata.uid == job.metadata.uid || !other->status.capacity.active()) continue;
     for (const api::RentedHosts& part : other->status.capacity.hosts) {
       used[{part.pool, part.type}] += part.hosts;

@@ -30,13 +30,13 @@ bool IsOnEveryHost(const api::Pod& pod) {
 }
 
 // Whether a pod is on the host, or is to come there.
-bool IsInUse(const state::ClusterState& world, const std::string& host) {
+bool IsInUse(const state::ClusterState& cluster, const std::string& host) {
   if (host.empty()) return false;
-  const bool has_pod = std::any_of(world.pods.begin(), world.pods.end(), [&](const auto& pod) {
+  const bool has_pod = std::any_of(cluster.pods.begin(), cluster.pods.end(), [&](const auto& pod) {
     return pod->node_name == host && !pod->finished() && !IsOnEveryHost(*pod);
   });
   if (has_pod) return true;
-  return std::any_of(world.gangs.begin(), world.gangs.end(), [&](const auto& gang) {
+  return std::any_of(cluster.gangs.begin(), cluster.gangs.end(), [&](const auto& gang) {
     const auto& slots = gang->status.assignments;
     return std::any_of(slots.begin(), slots.end(),
                        [&](const api::AssignmentEntry& slot) { return slot.host == host; });

@@ -20,16 +20,16 @@ namespace yardmaster::op {
 namespace {
 
 // By host.
-std::map<std::string, HostHistory> Histories(const state::ClusterState& world) {
+std::map<std::string, HostHistory> Histories(const state::ClusterState& cluster) {
   std::map<std::string, HostHistory> out;
-  for (const auto& node : world.nodes) {
+  for (const auto& node : cluster.nodes) {
     HostHistory& history = out[node->metadata.name];
-    history.segment = SegmentOf(*node, world);
+    history.segment = SegmentOf(*node, cluster);
     // A record that cannot be read is written anew.
     const auto text = api::Find(node->metadata.annotations, api::kHostRecordAnnotation);
     if (text) history.record = api::DecodeHostRecord(*text).value_or(api::HostRecord{});
   }
-  for (const auto& job : world.jobs) {
+  for (const auto& job : cluster.jobs) {
     for (const api::Incident& incident : job->status.recovery.incidents) {
       if (!incident.blames_host) continue;
       const auto host = out.find(incident.host);
@@ -44,12 +44,12 @@ std::map<std::string, HostHistory> Histories(const state::ClusterState& world) {
 }
 
 // Hosts with a pod that is being deleted. Empty where it does not matter: no Node has our fence.
-std::set<std::string> HostsInDeletion(const state::ClusterState& world) {
+std::set<std::string> HostsInDeletion(const state::ClusterState& cluster) {
   std::set<std::string> out;
-  const bool fenced = std::any_of(world.nodes.begin(), world.nodes.end(),
+  const bool fenced = std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
                                   [](const auto& node) { return MarksOf(*node).out_of_service; });
   if (!fenced) return out;
-  for (const auto& pod : world.pods) {
+  for (const auto& pod : cluster.pods) {
     if (pod->metadata.deleted_ms && !pod->node_name.empty()) out.insert(pod->node_name);
   }
   return out;
@@ -111,15 +111,16 @@ void HostMarker::Announce(const api::Node& node, const NodeMarks& before, const 
   }
 }
 
-std::map<std::string, std::string> HostMarker::FaultyHosts(const state::ClusterState& world) const {
+std::map<std::string, std::string> HostMarker::FaultyHosts(
+    const state::ClusterState& cluster) const {
   std::map<std::string, std::string> out;
-  const int nic_ports = world.fabrics.empty() ? 0 : world.fabrics.front()->spec.nic_ports;
-  for (const auto& node : world.nodes) {
+  const int nic_ports = cluster.fabrics.empty() ? 0 : cluster.fabrics.front()->spec.nic_ports;
+  for (const auto& node : cluster.nodes) {
     for (const NodeFault& fault : FaultsOf(*node, nic_ports, options_.faults)) {
       if (fault.action >= FaultAction::kDrain) out.emplace(node->metadata.name, fault.name);
     }
   }
-  const auto all = static_cast<double>(world.nodes.size());
+  const auto all = static_cast<double>(cluster.nodes.size());
   const auto faulty = static_cast<double>(out.size());
   if (faulty > options_.fault_hosts && faulty > options_.fault_share * all) out.clear();
   return out;
@@ -127,12 +128,12 @@ std::map<std::string, std::string> HostMarker::FaultyHosts(const state::ClusterS
 
 HostMarker::Report HostMarker::Round(std::int64_t now_ms) {
   Report report;
-  const state::ClusterState world = cache_.Take();
-  const auto histories = Histories(world);
+  const state::ClusterState cluster = cache_.Take();
+  const auto histories = Histories(cluster);
   const auto records = NextRecords(histories, options_.quarantine, now_ms);
-  const std::set<std::string> in_deletion = HostsInDeletion(world);
-  const std::map<std::string, std::string> faulty = FaultyHosts(world);
-  for (const auto& node : world.nodes) {
+  const std::set<std::string> in_deletion = HostsInDeletion(cluster);
+  const std::map<std::string, std::string> faulty = FaultyHosts(cluster);
+  for (const auto& node : cluster.nodes) {
     const api::HostRecord& record = records.at(node->metadata.name);
     const NodeMarks before = MarksOf(*node);
     NodeMarks wanted;

@@ -66,7 +66,7 @@ class HostMarker {
 
  private:
   // Hosts that jobs leave for a fault, and the fault; empty where reports are not trusted.
-  std::map<std::string, std::string> FaultyHosts(const state::ClusterState& world) const;
+  std::map<std::string, std::string> FaultyHosts(const state::ClusterState& cluster) const;
   absl::Status Write(const api::Node& node, const nlohmann::json& patch);
   void Announce(const api::Node& node, const NodeMarks& before, const NodeMarks& after,
                 const std::string& why);

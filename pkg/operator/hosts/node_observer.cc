@@ -18,9 +18,10 @@ bool IsRented(const api::Node& node) {
 
 }  // namespace
 
-std::string SegmentOf(const api::Node& node, const state::ClusterState& world) {
+std::string SegmentOf(const api::Node& node, const state::ClusterState& cluster) {
   const fabric::FabricSpec no_fabric;  // its labels are the default ones
-  const fabric::FabricSpec& spec = world.fabrics.empty() ? no_fabric : world.fabrics.front()->spec;
+  const fabric::FabricSpec& spec =
+      cluster.fabrics.empty() ? no_fabric : cluster.fabrics.front()->spec;
   const auto pod = api::Find(node.metadata.labels, spec.fabric_pod_label.c_str());
   const auto segment = api::Find(node.metadata.labels, spec.segment_label.c_str());
   return segment ? StrCat(pod.value_or(""), "/", *segment) : std::string();
@@ -36,14 +37,14 @@ bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>&
     report =
         node->ready.value_or(false) ? HostHealth::Report::kReady : HostHealth::Report::kNotReady;
   }
-  const state::ClusterState world = cache.Take();
-  hosts.SetFabricExists(!world.fabrics.empty());
-  const std::string segment = node == nullptr ? "" : SegmentOf(*node, world);
+  const state::ClusterState cluster = cache.Take();
+  hosts.SetFabricExists(!cluster.fabrics.empty());
+  const std::string segment = node == nullptr ? "" : SegmentOf(*node, cluster);
   const bool rented = node != nullptr && IsRented(*node);
   const bool changed = hosts.Observe(name, segment, report, now_ms, rented);
   std::vector<NodeFault> faults;
   if (node != nullptr && report != HostHealth::Report::kUnknown) {
-    const int nic_ports = world.fabrics.empty() ? 0 : world.fabrics.front()->spec.nic_ports;
+    const int nic_ports = cluster.fabrics.empty() ? 0 : cluster.fabrics.front()->spec.nic_ports;
     faults = FaultsOf(*node, nic_ports, rules);
   }
   return hosts.ObserveFaults(name, faults, now_ms) || changed;

@@ -16,7 +16,7 @@ namespace yardmaster::op {
 
 // "fabricPod/segment", by the labels that the Fabric names, or the default ones without a Fabric; empty: the Node
 // has no label of a segment.
-std::string SegmentOf(const api::Node& node, const state::ClusterState& world);
+std::string SegmentOf(const api::Node& node, const state::ClusterState& cluster);
 
 // True when what HostHealth knows of the host has changed.
 bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,

@@ -129,7 +129,7 @@ class JobCarryOnTest : public JobFixture {
     return out;
   }
 
-  // Tells a story in a world of its own.
+  // Tells a story with a cluster of its own.
   json Tell(Story prepare, Story story, Kill kill, int at) {
     for (const auto& resource : {kube::Pods(), kube::TrainingJobs(), kube::Nodes(),
                                  kube::NodeClaims(), kube::CapacityPools(), kube::Services()}) {

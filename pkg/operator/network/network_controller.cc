@@ -82,8 +82,8 @@ void NetworkController::Forget() {
   forwarding_.clear();
 }
 
-const api::Fabric* NetworkController::FabricOf(const state::ClusterState& world) {
-  return world.fabrics.empty() ? nullptr : world.fabrics.front().get();
+const api::Fabric* NetworkController::FabricOf(const state::ClusterState& cluster) {
+  return cluster.fabrics.empty() ? nullptr : cluster.fabrics.front().get();
 }
 
 // Ids of another network mean something else: what holds is read anew then.
@@ -144,21 +144,21 @@ void NetworkController::ReadProfiles(plan::Snapshot& snapshot, Input& input, Rou
 }
 
 // Plans, remembers, and says in input.networks what gangs should carry.
-void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& snapshot,
+void NetworkController::Plan(const state::ClusterState& cluster, plan::Snapshot& snapshot,
                              const GangsByKey& gangs, Input& input, RoundReport& report) {
-  const api::Fabric& fabric = *FabricOf(world);
+  const api::Fabric& fabric = *FabricOf(cluster);
   snapshot.now_ms = clock_.WallMs();
   NoteNetwork(fabric, snapshot);
   ReadFaults(fabric, snapshot, input);
   input.health.evidence =
-      evidence_.Read(fabric, world.nodes, *snapshot.network, epoch_, input.cables.down);
+      evidence_.Read(fabric, cluster.nodes, *snapshot.network, epoch_, input.cables.down);
   ReadProfiles(snapshot, input, report);
   if (!knows_previous_) previous_ = PreviousFromObjects(snapshot, gangs, input.pods);
   knows_previous_ = true;
 
   netplan::NetworkInput plan_input;
   plan_input.seed = options_.seed;
-  plan_input.former = &previous_;
+  plan_input.previous = &previous_;
   plan_input.memory = &memory_;
   plan_input.avoid = input.cables.avoid;
   const Evidence& evidence = input.health.evidence;
@@ -273,11 +273,11 @@ void NetworkController::JudgeSegments(const api::Fabric& fabric, api::FabricStat
   report.lost_segments = static_cast<int>(status.lost_segments.size());
 }
 
-void NetworkController::WriteFabrics(const state::ClusterState& world,
+void NetworkController::WriteFabrics(const state::ClusterState& cluster,
                                      const plan::Snapshot& snapshot, const Input& input,
                                      RoundReport& report) {
-  for (const auto& fabric : world.fabrics) {
-    const bool used = fabric.get() == FabricOf(world);
+  for (const auto& fabric : cluster.fabrics) {
+    const bool used = fabric.get() == FabricOf(cluster);
     api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
     if (used && options_.hosts != nullptr) JudgeSegments(*fabric, status, report);
     if (used && snapshot.network != nullptr) {
@@ -376,23 +376,23 @@ void NetworkController::AddFindings(const Input& input, RoundReport& report) {
 
 RoundReport NetworkController::Round() {
   RoundReport report;
-  state::ClusterState world = cache_.Take();
-  world.jobs.clear();
+  state::ClusterState cluster = cache_.Take();
+  cluster.jobs.clear();
   GangsByKey gangs;
-  world.gangs.EraseIf(
+  cluster.gangs.EraseIf(
       [](const auto& gang) { return !gang->status.committed() || !gang->problems.empty(); });
-  for (const auto& gang : world.gangs) {
+  for (const auto& gang : cluster.gangs) {
     gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
   }
-  plan::Snapshot snapshot = builder_.Build(world);
+  plan::Snapshot snapshot = builder_.Build(cluster);
   Input input;
-  input.pods = IndexPods(world.pods, gangs);
-  if (snapshot.network != nullptr && FabricOf(world) != nullptr) {
-    Plan(world, snapshot, gangs, input, report);
+  input.pods = IndexPods(cluster.pods, gangs);
+  if (snapshot.network != nullptr && FabricOf(cluster) != nullptr) {
+    Plan(cluster, snapshot, gangs, input, report);
   } else {
     Forget();
   }
-  WaitFor(clock_, report, [&] { WriteFabrics(world, snapshot, input, report); });
+  WaitFor(clock_, report, [&] { WriteFabrics(cluster, snapshot, input, report); });
   std::vector<PodWrite> writes = WriteGangs(snapshot, gangs, input, report);
   WriteResult written;
   WaitFor(clock_, report, [&] { written = writer_.Write(std::move(writes), clock_.SteadyMs()); });

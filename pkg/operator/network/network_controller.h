@@ -85,14 +85,14 @@ class NetworkController {
  private:
   struct Input;
   // The Fabric that is planned on, the first by name; null: none exists.
-  static const api::Fabric* FabricOf(const state::ClusterState& world);
+  static const api::Fabric* FabricOf(const state::ClusterState& cluster);
 
   void NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot);
   void ReadFaults(const api::Fabric& fabric, plan::Snapshot& snapshot, Input& input);
   void ReadProfiles(plan::Snapshot& snapshot, Input& input, RoundReport& report);
   void GuardAgainstStarvation(const plan::Snapshot& snapshot, const GangsByKey& gangs,
                               std::vector<GangNetwork>& networks, RoundReport& report);
-  void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
+  void WriteFabrics(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                     const Input& input, RoundReport& report);
   void JudgeSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
   void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
@@ -103,7 +103,7 @@ class NetworkController {
   std::vector<PodWrite> WriteGangs(const plan::Snapshot& snapshot, const GangsByKey& gangs,
                                    const Input& input, RoundReport& report);
   static void AddFindings(const Input& input, RoundReport& report);
-  void Plan(const state::ClusterState& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
+  void Plan(const state::ClusterState& cluster, plan::Snapshot& snapshot, const GangsByKey& gangs,
             Input& input, RoundReport& report);
 
   state::ClusterCache& cache_;

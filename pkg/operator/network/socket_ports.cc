@@ -59,15 +59,15 @@ class PathsByPair {
 class PortFinder {
  public:
   PortFinder(const plan::Snapshot& snapshot, std::shared_ptr<const repac::SwitchHashes> hashes)
-      : world_(*snapshot.network, std::move(hashes), DownCables(snapshot)) {}
+      : forwarding_(*snapshot.network, std::move(hashes), DownCables(snapshot)) {}
 
   // Ports that take a connection along `there` from whichever NIC port; first those whose answers take `back`.
   Ports Find(const Paths& there, const Paths& back, int listen_port) const {
     std::vector<repac::HopTarget> targets;
     for (const PathAssignment* path : there) {
-      if (path->links.size() < 2 || world_.WhyUnknown(path->from, path->to)) return {};
+      if (path->links.size() < 2 || forwarding_.WhyUnknown(path->from, path->to)) return {};
       const std::span<const fabric::LinkId> links(path->links.begin() + 1, path->links.end());
-      auto hops = repac::TargetsOfPacket(world_, path->from, path->to, links,
+      auto hops = repac::TargetsOfPacket(forwarding_, path->from, path->to, links,
                                          PacketTo(*path, listen_port, 0));
       if (!hops.ok()) return {};
       std::move(hops->begin(), hops->end(), std::back_inserter(targets));
@@ -112,17 +112,17 @@ class PortFinder {
 
   repac::Packet PacketTo(const PathAssignment& path, int destination_port,
                          std::uint16_t source_port) const {
-    repac::Packet packet = world_.PacketOf(path.from, path.to, source_port);
+    repac::Packet packet = forwarding_.PacketOf(path.from, path.to, source_port);
     packet.protocol = repac::kProtocolTcp;
     packet.dport = static_cast<std::uint16_t>(destination_port);
     return packet;
   }
   bool Leads(const PathAssignment& path, const repac::Packet& packet) const {
-    const auto taken = repac::PredictPacket(world_, path.from, path.to, packet);
+    const auto taken = repac::PredictPacket(forwarding_, path.from, path.to, packet);
     return taken.ok() && taken->predictable && taken->links == path.links;
   }
 
-  const repac::ForwardingModel world_;
+  const repac::ForwardingModel forwarding_;
 };
 
 // The first entry of a plan for the peer, const or not as the plan; null: there is none.

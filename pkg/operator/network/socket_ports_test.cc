@@ -35,18 +35,18 @@ class SocketPortsTest : public NetworkControllerTest {
     return client_.Find(kube::Pods(), "team", pod).value()["spec"]["nodeName"].get<std::string>();
   }
   // Where the kernel's packets go, by the rule that predicts paths of any packet.
-  fabric::LinkPath LinksOf(const repac::ForwardingModel& world, const fabric::NicPort& from,
+  fabric::LinkPath LinksOf(const repac::ForwardingModel& forwarding, const fabric::NicPort& from,
                            const fabric::NicPort& to, bool tcp, std::uint16_t sport,
                            std::uint16_t dport) const {
-    repac::Packet packet = world.PacketOf(from, to, sport);
+    repac::Packet packet = forwarding.PacketOf(from, to, sport);
     if (tcp) packet.protocol = repac::kProtocolTcp;
     if (tcp) packet.dport = dport;
-    const auto path = repac::PredictPacket(world, from, to, packet);
+    const auto path = repac::PredictPacket(forwarding, from, to, packet);
     EXPECT_TRUE(path.ok() && path->predictable);
     return path.ok() ? path->links : fabric::LinkPath();
   }
   // Whether a TCP connection from `port` takes the planned path of every NIC port that has one; how many have.
-  int CheckAllNicPorts(const repac::ForwardingModel& world, const std::string& pod,
+  int CheckAllNicPorts(const repac::ForwardingModel& forwarding, const std::string& pod,
                        const api::RailPaths& rail, const api::PeerPaths& of, std::uint16_t port) {
     int planned = 0;
     for (const api::PeerPaths& peer : rail.peers) {
@@ -54,8 +54,8 @@ class SocketPortsTest : public NetworkControllerTest {
       ++planned;
       const fabric::NicPort from{places_.FindHost(HostOfPod(pod)), rail.rail, peer.plane};
       const fabric::NicPort to{places_.FindHost(peer.host), rail.rail, peer.plane};
-      EXPECT_EQ(LinksOf(world, from, to, true, port, 29500),
-                LinksOf(world, from, to, false, peer.source_ports.at(0), 0));
+      EXPECT_EQ(LinksOf(forwarding, from, to, true, port, 29500),
+                LinksOf(forwarding, from, to, false, peer.source_ports.at(0), 0));
     }
     return planned;
   }
@@ -83,12 +83,12 @@ class OneNicPortTest : public SocketPortsTest {
   // A port whose connections from a-0 to its first peer take other links than those from `port`.
   std::uint16_t PortThatLeadsElsewhere(std::uint16_t port) {
     const auto hashes = repac::SwitchHashes::Compile(*network_).value();
-    const repac::ForwardingModel world(*network_, hashes, {});
+    const repac::ForwardingModel forwarding(*network_, hashes, {});
     const api::PeerPaths peer = PathsOf("a-0").rails[0].peers[0];
     const fabric::NicPort from{places_.FindHost(HostOfPod("a-0")), 0, 0};
     const fabric::NicPort to{places_.FindHost(peer.host), 0, 0};
-    const fabric::LinkPath links = LinksOf(world, from, to, true, port, 29500);
-    while (LinksOf(world, from, to, true, port, 29500) == links) ++port;
+    const fabric::LinkPath links = LinksOf(forwarding, from, to, true, port, 29500);
+    while (LinksOf(forwarding, from, to, true, port, 29500) == links) ++port;
     return port;
   }
 };
@@ -99,7 +99,7 @@ TEST_F(OneNicPortTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
   AskForPorts("a", "29500,29501");
   EXPECT_THAT(Settle().problems, IsEmpty());
   const auto hashes = repac::SwitchHashes::Compile(*network_).value();
-  const repac::ForwardingModel world(*network_, hashes, {});
+  const repac::ForwardingModel forwarding(*network_, hashes, {});
   int entries = 0, connections = 0, both_ways = 0;
   for (int rank = 0; rank < 4; ++rank) {
     const std::string pod = StrCat("a-", rank);
@@ -107,7 +107,7 @@ TEST_F(OneNicPortTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
       const fabric::NicPort from{places_.FindHost(HostOfPod(pod)), rail.rail, 0};
       for (const api::PeerPaths& peer : rail.peers) {
         const fabric::NicPort to{places_.FindHost(peer.host), rail.rail, 0};
-        const auto planned = LinksOf(world, from, to, false, peer.source_ports.at(0), 0);
+        const auto planned = LinksOf(forwarding, from, to, false, peer.source_ports.at(0), 0);
         ASSERT_EQ(peer.tcp.size(), 2u);
         for (const api::TcpPaths& tcp : peer.tcp) {
           ++entries;
@@ -115,14 +115,15 @@ TEST_F(OneNicPortTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
           EXPECT_EQ(different.size(), static_cast<std::size_t>(kSocketPortsPerPath));
           for (std::uint16_t port : tcp.source_ports) {
             const auto listening = static_cast<std::uint16_t>(tcp.listen_port);
-            EXPECT_EQ(LinksOf(world, from, to, true, port, listening), planned);
-            const auto back = LinksOf(world, to, from, true, listening, port);
+            EXPECT_EQ(LinksOf(forwarding, from, to, true, port, listening), planned);
+            const auto back = LinksOf(forwarding, to, from, true, listening, port);
             for (const api::RailPaths& other : PathsOf(StrCat("a-", peer.rank)).rails) {
               for (const api::PeerPaths& here : other.peers) {
                 if (other.rail != rail.rail || here.rank != rank) continue;
                 ++connections;
                 both_ways +=
-                    back == LinksOf(world, to, from, false, here.source_ports.at(0), 0) ? 1 : 0;
+                    back == LinksOf(forwarding, to, from, false, here.source_ports.at(0), 0) ? 1
+                                                                                             : 0;
               }
             }
           }
@@ -152,14 +153,14 @@ TEST_F(OneNicPortTest, ALostUplinkMovesTheTcpPortsAlong) {
   clock_.Advance(10'000);
   Settle();
   const auto hashes = repac::SwitchHashes::Compile(*network_).value();
-  const repac::ForwardingModel world(*network_, hashes, {lost});
+  const repac::ForwardingModel forwarding(*network_, hashes, {lost});
   const api::PeerPaths peer = PathsOf("a-0").rails[0].peers[0];
   const fabric::NicPort from{places_.FindHost(HostOfPod("a-0")), 0, 0};
   const fabric::NicPort to{places_.FindHost(peer.host), 0, 0};
   ASSERT_EQ(peer.tcp.size(), 1u);
   for (std::uint16_t port : peer.tcp[0].source_ports) {
-    EXPECT_EQ(LinksOf(world, from, to, true, port, 29500),
-              LinksOf(world, from, to, false, peer.source_ports.at(0), 0));
+    EXPECT_EQ(LinksOf(forwarding, from, to, true, port, 29500),
+              LinksOf(forwarding, from, to, false, peer.source_ports.at(0), 0));
   }
 }
 
@@ -200,7 +201,7 @@ TEST_F(SocketPortsTest, WithSeveralNicPortsATcpPortSuitsWhicheverTheBondChooses)
   AskForPorts("a", "29500");
   EXPECT_THAT(Settle().problems, IsEmpty());
   const auto hashes = repac::SwitchHashes::Compile(*network_).value();
-  const repac::ForwardingModel world(*network_, hashes, {});
+  const repac::ForwardingModel forwarding(*network_, hashes, {});
   int connections = 0, nic_ports = 0;
   for (int rank = 0; rank < 4; ++rank) {
     const std::string pod = StrCat("a-", rank);
@@ -209,7 +210,7 @@ TEST_F(SocketPortsTest, WithSeveralNicPortsATcpPortSuitsWhicheverTheBondChooses)
         for (const api::TcpPaths& tcp : peer.tcp) {
           for (std::uint16_t port : tcp.source_ports) {
             ++connections;
-            nic_ports += CheckAllNicPorts(world, pod, rail, peer, port);
+            nic_ports += CheckAllNicPorts(forwarding, pod, rail, peer, port);
           }
         }
       }

@@ -99,7 +99,7 @@ const Evidence& TelemetryChecker::Read(const api::Fabric& fabric,
 void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
                                   const std::vector<std::uint8_t>& down) {
   std::erase_if(judged_, [&](const auto& entry) { return texts.count(entry.first) == 0; });
-  std::optional<repac::ForwardingModel> world;
+  std::optional<repac::ForwardingModel> forwarding;
   for (const auto& [source, text] : texts) {
     Judged& judged = judged_[source];
     if (judged.text == text) continue;
@@ -110,14 +110,14 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
       judged.problem = MessageOf(observed.status());
       continue;
     }
-    if (!world) {
+    if (!forwarding) {
       const auto hashes = repac::SwitchHashes::Compile(network);
       if (!hashes.ok()) return;  // the Fabric's condition PathsPlanned says so
       std::vector<CableId> cables;
       for (std::size_t c = 0; c < down.size(); ++c) {
         if (down[c] != 0) cables.push_back(CableId(static_cast<std::int32_t>(c)));
       }
-      world.emplace(network, *hashes, cables);
+      forwarding.emplace(network, *hashes, cables);
     }
     if (const std::string_view node = NodeOf(source); !node.empty()) {
       const std::size_t foreign = std::erase_if(*observed, [&](const repac::ObservedPath& path) {
@@ -130,7 +130,7 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
                                 "they begin, or the Fabric, report them");
       }
     }
-    judged.roles = repac::JudgePredictions(*world, *observed);
+    judged.roles = repac::JudgePredictions(*forwarding, *observed);
   }
   evidence_.roles.clear();
   for (const fabric::Tier& tier : network.spec().tiers) {

@@ -211,9 +211,10 @@ class NetworkCluster : public ::testing::Test {
     const nlohmann::json object = client_.Find(kube::Pods(), "team", gang + "-0").value();
     const api::PeerPaths& peer = plan.rails.at(0).peers.at(0);
     const auto hashes = repac::SwitchHashes::Compile(*network_).value();
-    const repac::ForwardingModel world(*network_, hashes, {});
+    const repac::ForwardingModel forwarding(*network_, hashes, {});
     const auto path = repac::PredictPath(
-        world, {places_.FindHost(object["spec"]["nodeName"].get<std::string>()), 0, peer.plane},
+        forwarding,
+        {places_.FindHost(object["spec"]["nodeName"].get<std::string>()), 0, peer.plane},
         {places_.FindHost(peer.host), 0, peer.plane}, peer.source_ports.at(0));
     return path->links;
   }

@@ -85,7 +85,7 @@ void PoolController::SetConditions(const kube::Target& target, json conditions,
   client_.Patch(at, kube::MergePatch({{"status", std::move(status)}})).IgnoreError();
 }
 
-// A host carries as many pods of the template as its GPUs allow: eight in this world.
+// A host carries as many pods of the template as its GPUs allow: eight in this test.
 void PoolController::Grant(const json& request) {
   const std::string ns = request["metadata"]["namespace"];
   const std::string name = request["metadata"]["name"];

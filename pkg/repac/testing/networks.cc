@@ -38,7 +38,7 @@ HashedNetwork::HashedNetwork(const fabric::FabricSpec& spec) {
   hashes = SwitchHashes::Compile(*network).value();
 }
 
-ForwardingModel HashedNetwork::ClusterState(const std::vector<CableId>& down) const {
+ForwardingModel HashedNetwork::Forwarding(const std::vector<CableId>& down) const {
   return ForwardingModel(*network, hashes, down);
 }
 

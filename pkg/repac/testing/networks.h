@@ -23,7 +23,7 @@ fabric::FabricSpec HpnPod(int segments, int hosts);
 // A network with the hashes of its spec. Movable; forwarding models point into it.
 struct HashedNetwork {
   explicit HashedNetwork(const fabric::FabricSpec& spec);
-  ForwardingModel ClusterState(const std::vector<CableId>& down = {}) const;
+  ForwardingModel Forwarding(const std::vector<CableId>& down = {}) const;
 
   std::unique_ptr<const fabric::Network> network;
   std::shared_ptr<const SwitchHashes> hashes;

@@ -32,14 +32,14 @@ void ClusterHistory::Step() {
     case 0:
       return ChangeFabric();
     case 1:
-      return Toggle(world_.problems);
+      return Toggle(cluster_.problems);
     case 2:
     case 3:
-      return Change(world_.jobs, "team", StrCat("j", Below(4)), [&] { return Job(); });
+      return Change(cluster_.jobs, "team", StrCat("j", Below(4)), [&] { return Job(); });
     case 4:
     case 5:
     case 6:
-      return Change(world_.gangs, "team", GangName(), [&] { return Gang(); });
+      return Change(cluster_.gangs, "team", GangName(), [&] { return Gang(); });
     case 7:
     case 8:
     case 9:
@@ -60,14 +60,14 @@ void ClusterHistory::Toggle(std::vector<std::string>& problems) {
 
 void ClusterHistory::ChangeFabric() {
   const std::string name = StrCat("f", Below(2));
-  const std::shared_ptr<const api::Fabric> before = world_.fabrics.Find({"", name});
+  const std::shared_ptr<const api::Fabric> before = cluster_.fabrics.Find({"", name});
   if (before != nullptr && OneIn(2)) {  // its status alone
     api::Fabric fabric = *before;
     fabric.status.hosts = static_cast<int>(Below(9));
-    world_.fabrics.Put(std::make_shared<const api::Fabric>(fabric));
+    cluster_.fabrics.Put(std::make_shared<const api::Fabric>(fabric));
     return;
   }
-  Change(world_.fabrics, "", name, [&] {
+  Change(cluster_.fabrics, "", name, [&] {
     api::Fabric fabric;
     fabric.spec = fabric::SmallHpn(2, 2, 4);
     fabric.spec.name = name;
@@ -95,14 +95,14 @@ std::string ClusterHistory::Addresses() {
 
 void ClusterHistory::ChangeNode() {
   const std::string name = NodeName();
-  const std::shared_ptr<const api::Node> before = world_.nodes.Find({"", name});
+  const std::shared_ptr<const api::Node> before = cluster_.nodes.Find({"", name});
   if (before != nullptr && OneIn(2)) {  // where it is, another state
     api::Node node = *before;
     ChangeState(node);
-    world_.nodes.Put(std::make_shared<const api::Node>(node));
+    cluster_.nodes.Put(std::make_shared<const api::Node>(node));
     return;
   }
-  Change(world_.nodes, "", name, [&] {
+  Change(cluster_.nodes, "", name, [&] {
     api::Node node;
     const std::string segment = StrCat("s", Below(2));
     if (!OneIn(8)) node.metadata.labels[api::kFabricPodLabel] = StrCat("p", Below(2));
@@ -142,9 +142,9 @@ void ClusterHistory::ChangeState(api::Node& node) {
 
 void ClusterHistory::ChangePod() {
   const std::string name = StrCat("p", Below(12));
-  const std::shared_ptr<const api::Pod> before = world_.pods.Find({"team", name});
+  const std::shared_ptr<const api::Pod> before = cluster_.pods.Find({"team", name});
   if (before == nullptr || OneIn(2)) {
-    return Change(world_.pods, "team", name, [&] { return Pod(); });
+    return Change(cluster_.pods, "team", name, [&] { return Pod(); });
   }
   api::Pod pod = *before;  // another state of it
   const api::Pod other = Pod();
@@ -171,7 +171,7 @@ void ClusterHistory::ChangePod() {
     default:  // nothing that is read
       break;
   }
-  world_.pods.Put(std::make_shared<const api::Pod>(std::move(pod)));
+  cluster_.pods.Put(std::make_shared<const api::Pod>(std::move(pod)));
 }
 
 api::NodeConstraints ClusterHistory::Constraints() {

@@ -18,9 +18,9 @@ class ClusterHistory {
   explicit ClusterHistory(unsigned seed) : random_(seed) {}
 
   void Step();
-  const ClusterState& world() const { return world_; }
+  const ClusterState& cluster() const { return cluster_; }
   // An earlier instant, as a cache that had missed everything since would have it.
-  void JumpTo(const ClusterState& world) { world_ = world; }
+  void JumpTo(const ClusterState& cluster) { cluster_ = cluster; }
   unsigned Below(unsigned n) { return static_cast<unsigned>(random_() % n); }
 
  private:
@@ -48,7 +48,7 @@ class ClusterHistory {
   api::Pod Pod();
 
   std::mt19937 random_;
-  ClusterState world_;
+  ClusterState cluster_;
   std::int64_t generation_ = 0;
 };
 

@@ -80,18 +80,18 @@ class SnapshotBuilderTest : public testing::Test {
   }
 
   plan::Snapshot Build() {
-    ClusterState world;
+    ClusterState cluster;
     auto share = [](const auto& from, auto& to) {
       for (const auto& object : from) {
         to.Put(std::make_shared<std::decay_t<decltype(object)>>(object));
       }
     };
-    share(fabrics_, world.fabrics);
-    share(nodes_, world.nodes);
-    share(pods_, world.pods);
-    share(jobs_, world.jobs);
-    share(gangs_, world.gangs);
-    return BuildSnapshot(world);
+    share(fabrics_, cluster.fabrics);
+    share(nodes_, cluster.nodes);
+    share(pods_, cluster.pods);
+    share(jobs_, cluster.jobs);
+    share(gangs_, cluster.gangs);
+    return BuildSnapshot(cluster);
   }
 
   static const placement::HostState& State(const plan::Snapshot& s, const std::string& host) {
