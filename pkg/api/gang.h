@@ -113,7 +113,7 @@ struct Gang {
   std::vector<workload::Role> roles;
   std::vector<RankBase> rank_bases;
   GangStatus status;
-  // One line for each field that could not be read. The hosts in status.assignments still count as
+  // One line for each field that could not be read. The hosts in status.assignments are still treated as
   // occupied; nothing else of such a gang is used.
   std::vector<std::string> problems;
   bool operator==(const Gang&) const = default;

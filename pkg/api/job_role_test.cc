@@ -93,7 +93,8 @@ TEST(JobRoleTest, ContradictionsNameFieldAndFix) {
 TEST(JobRoleTest, APodOfARoleIsInNoGang) {
   Pod pod;
   pod.metadata.labels = {{kJobLabel, "a"}, {kRoleLabel, "launcher"}};
-  workload::SetAmount(pod.requests, kGpuResource, 1);  // whatever its template says by then
+  workload::SetAmount(pod.requests, kGpuResource,
+                      1);  // regardless of what its template says by then
   EXPECT_FALSE(WantsGang(pod));
   const auto membership = ResolveMembership(pod);
   ASSERT_TRUE(membership.ok()) << membership.status();

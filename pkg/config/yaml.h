@@ -11,7 +11,7 @@
 // Refused, with the line and column except for oversized texts and JSON: broken syntax, a key given twice in
 // one mapping, a key that is not a scalar, a merge key whose value is neither a mapping nor a list of mappings
 // (null is not), a tag of its own (`!foo`), numbers JSON cannot hold (.inf, .nan), an alias to an anchor that
-// is not complete, invalid UTF-8, more bytes, nesting or values than `YamlLimits` allows (aliases count as
+// is not complete, invalid UTF-8, more bytes, nesting or values than `YamlLimits` allows (aliases are counted as
 // what they stand for, so a short text cannot blow up).
 //
 // Writing. Two-space block style, keys in order, multi-line texts of printable ASCII as block scalars

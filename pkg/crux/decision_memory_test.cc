@@ -1,4 +1,4 @@
-// A decision with a memory is, to the bit, the decision without, whatever came before.
+// A decision with a memory is, to the bit, the decision without, for any history.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <optional>

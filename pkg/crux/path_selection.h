@@ -28,7 +28,7 @@ struct PathSelectionOptions {
   double hysteresis = 0.1;
   // Links that all candidates have in common count too, as published.
   bool count_common_links = false;
-  // Jobs that choose before the others whatever their intensity; sorted.
+  // Jobs that choose before the others regardless of their intensity; sorted.
   std::vector<ContendingJobId> first = {};
 };
 

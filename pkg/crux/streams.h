@@ -33,7 +33,7 @@ enum class Merging {
 // The streams of `job` on `paths` (one entry per flow), in the order of their first flows. Complexity: O(L log L) in the links used.
 std::vector<Stream> StreamsOf(const ContendingJob& job, std::span<const std::int32_t> paths,
                               Merging merging = Merging::kRings);
-// How many streams StreamsOf gives for Merging::kJobs, whatever the paths. Complexity: O(F log F) in the flows.
+// How many streams StreamsOf gives for Merging::kJobs, for any paths. Complexity: O(F log F) in the flows.
 std::size_t MergedStreamCount(const ContendingJob& job);
 
 }  // namespace yardmaster::crux

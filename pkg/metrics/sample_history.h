@@ -36,8 +36,8 @@ class SampleHistory {
   SampleHistory() : SampleHistory(Limits()) {}
   explicit SampleHistory(const Limits& limits) : limits_(limits) {}
 
-  // `exposition`: Prometheus text format. Lines that are no sample, and values that are no number, are passed over. A time
-  // that is not later than the last one counts as a millisecond after it.
+  // `exposition`: Prometheus text format. Lines that are not samples, and values that are not numbers, are passed over. A time
+  // that is not later than the last one is moved to a millisecond after it.
   void Add(std::string_view exposition, std::int64_t wall_ms);
 
   // Each series' value at every sample where it changes, at the sample before, at the last, and at every eighth, so that

@@ -22,7 +22,7 @@
 namespace yardmaster::placement {
 
 // `host_of_rank` is the present assignment; `lost` the ranks whose host is gone. Ranks without a valid host
-// count as lost, too, from the segment of a rank with which they must share one, else of a near rank. The cluster must already show the hosts' present occupation (the gang's own workers
+// are treated as lost, too, from the segment of a rank with which they must share one, else of a near rank. The cluster must already show the hosts' present occupation (the gang's own workers
 // included). On Placed the returned host_of_rank differs from the given one in the lost ranks only. Ranks
 // that the gang does not have are ignored; an assignment that is not one host per worker gives Never.
 GangPlan ReplaceHosts(const Cluster& cluster, const GangRequest& request,

@@ -2,7 +2,7 @@
 //
 // Order: priority (higher first), then creation time, then namespace/name. A job that has waited for
 // its reserve_after_ms reserves the place that will be free first. Others use reserved hosts only if they are known to
-// end in time, or are preemptible. A preemptible job is stopped when the place is needed, whatever its priority
+// end in time, or are preemptible. A preemptible job is stopped when the place is needed, regardless of its priority
 // (JumpedTheQueue), so a job with a reservation is not delayed by jobs that did not wait.
 //
 // Thread safety: pure functions.

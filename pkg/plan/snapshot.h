@@ -59,7 +59,7 @@ struct JobState {
   // False: a disruption budget forbids to stop it now.
   bool may_be_preempted = true;
   std::vector<BudgetUse> budgets;
-  // Of a placed job: it is being stopped; where victims are sought its hosts count as free.
+  // Of a placed job: it is being stopped; where victims are sought its hosts are treated as free.
   bool leaving = false;
   // Of a waiting job. False: no job is preempted for it now.
   bool may_stop_others = true;

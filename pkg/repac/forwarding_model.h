@@ -54,7 +54,7 @@ class SwitchHashes {
     bool plain = true;
   };
   // Errors: InvalidArgument when a hash is wrong or an override names no switch.
-  // `mistrusted`: roles whose hashes are not used, and why; they count as unpredictable, and the
+  // `mistrusted`: roles whose hashes are not used, and why; they are treated as unpredictable, and the
   // overrides of their switches are not used either.
   static absl::StatusOr<std::shared_ptr<const SwitchHashes>> Compile(
       const fabric::Network& network, const std::map<std::string, std::string>& mistrusted = {});

@@ -10,7 +10,7 @@
 //   if (!in.ok()) ...   // not JSON, or not of the kind that was asked for
 //
 // After the first error every call returns false and reads nothing. Any bytes may come in: the
-// cursor never reads beyond `size`, never recurses, and takes linear time. It is no validator: digits
+// cursor never reads beyond `size`, never recurses, and takes linear time. It is not a validator: digits
 // of \u escapes and the form of skipped numbers are not checked.
 // Thread safety: one thread. Lifetime: the text outlives the cursor.
 #pragma once

@@ -2,7 +2,7 @@
 // reads, signs and writes (op::CertificateKeeper).
 //
 // A certificate is due after two thirds of its life, so that its readers have a third of that life to reload it. A
-// life longer than the one that is asked for counts as the one asked for. Only certificates that the present authority has
+// life longer than the one that is asked for is treated as the one asked for. Only certificates that the present authority has
 // signed are renewed: the owner of another authority renews its own.
 //
 // Thread safety: values and pure functions. Deterministic.

@@ -35,7 +35,7 @@ bool IsTime(const std::string& key) {
   return kTimes.count(key) != 0;
 }
 
-// Annotations that hold a time: that they are there remains, or what of them is no time.
+// Annotations that hold a time: their presence remains, and the part that is not a time.
 void StripText(const std::string& key, json& text) {
   if (key == api::kCheckpointRequestAnnotation || key == api::kCheckpointAnnotation) {
     text = "set";

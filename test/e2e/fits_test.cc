@@ -5,7 +5,7 @@
 namespace yardmaster::testing {
 namespace {
 
-constexpr int kOrdinary = 12;  // hosts of a segment that are no backup hosts
+constexpr int kOrdinary = 12;  // hosts of a segment that are not backup hosts
 
 std::string WithCpu(const std::string& name, int workers, int cpu) {
   std::string job = TrainingJob(name, workers, R"("parallelism": {"tensor": 8})");

@@ -5,7 +5,7 @@
 namespace yardmaster::testing {
 namespace {
 
-constexpr int kOrdinary = 12;  // hosts of a segment that are no backup hosts
+constexpr int kOrdinary = 12;  // hosts of a segment that are not backup hosts
 
 class PreemptionStoryTest : public StoryTest {
  protected:

@@ -28,7 +28,7 @@ nlohmann::json Example(const nlohmann::json& schema, int number = 0);
 // of strings that this function has no example of fails the test.
 nlohmann::json Draw(const nlohmann::json& schema, Random& random);
 
-// Whether the API server refuses the value itself, whatever is below it.
+// Whether the API server refuses the value itself, regardless of what is below it.
 bool Refuses(const nlohmann::json& schema, const nlohmann::json& value);
 
 // A value that Refuses for one keyword of the schema.
@@ -41,7 +41,7 @@ std::vector<Violation> Violations(const nlohmann::json& schema);
 
 // What the API server would refuse or drop, here or below, each with its path, for example
 // "spec.tiers[0].downPorts: is dropped". Null takes a field away, as in a merge patch. What has to be there and
-// is missing is no complaint, and validation rules (CEL) are not evaluated.
+// is missing is not a complaint, and validation rules (CEL) are not evaluated.
 std::vector<std::string> Complaints(const nlohmann::json& schema, const nlohmann::json& value,
                                     const std::string& path);
 

@@ -19,7 +19,7 @@ enum class FolderPerNode { kNo, kYes };
 
 class FileSink final : public PlanSink {
  public:
-  // `node`: whose files they are when there is no folder per node.
+  // `node`: the owner of the files where nodes have no folders of their own.
   FileSink(std::string dir, std::string node, FolderPerNode folders)
       : dir_(std::move(dir)), node_(std::move(node)), folders_(folders) {}
 

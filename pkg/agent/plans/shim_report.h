@@ -26,7 +26,7 @@ struct ShimSummary {
   int kept_class = 0;  // whose traffic class is the container's own
   int unreadable = 0;  // lines
   // Why planned connections are unsteered and others unplanned, as the shim says it. At most
-  // kMaxReasons; further ones count as "other".
+  // kMaxReasons; further ones are counted as "other".
   std::map<std::string, int> reasons;
   bool operator==(const ShimSummary&) const = default;
 };

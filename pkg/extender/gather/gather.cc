@@ -278,7 +278,7 @@ absl::Status Gaps(const GatheredGang& ranked, int workers) {
                     "labels were copied");
 }
 
-// Workers of different amounts may count as the largest; GPUs may not, because parallelism numbers
+// Workers of different amounts may be counted as the largest; GPUs may not, because parallelism numbers
 // them.
 absl::Status TooManyRoles(const GatheredGang& ranked) {
   const auto differs = [&](const GangMember& member) {

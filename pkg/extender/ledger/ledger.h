@@ -10,7 +10,7 @@
 //   2. No write stays in doubt. After a write that may or may not have taken effect the Gang is
 //      written once more (status.settledWrites), which reads what holds and makes the write in
 //      doubt impossible. While that fails, too, the Gang is not written, and the hosts of both
-//      versions count as promised.
+//      versions are treated as promised.
 // A write that conflicts leaves the gang to the next pass, which sees the newer version.
 //
 // Thread safety: one thread, but may_write from any. Lifetimes: everything passed in outlives the

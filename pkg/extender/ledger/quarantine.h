@@ -3,7 +3,7 @@
 // A gang comes here when its Gang object cannot be read in full, or when its handling throws: an
 // exception is an unforeseen defect of this program, and a defect in one gang must not stop the
 // planner for the others. Such a gang is neither planned nor released. The hosts that its status
-// names, also those that others leave for it, count as full. Its handling is tried again after a minute, which doubles with every failure up to
+// names, also those that others leave for it, are treated as full. Its handling is tried again after a minute, which doubles with every failure up to
 // an hour. The wait begins anew when the gang has not failed for as long as its last wait. An object that
 // could not be read is read again when it changes.
 //
@@ -40,7 +40,7 @@ class Quarantine {
     return false;
   }
   void Add(PassState& pass, const NamespacedName& gang, const char* what, const std::string& error);
-  // Lets the hosts of these gangs count as full in the snapshot.
+  // Marks the hosts of these gangs as full in the snapshot.
   static void OccupyHosts(PassState& pass);
 
  private:

@@ -54,7 +54,7 @@ class GateStep : PassStep {
   };
 
   // What the options and the gang's own annotations say together. Annotations that cannot be read are
-  // reported and count as left out. `gathered`: null, the options.
+  // reported and treated as left out. `gathered`: null, the options.
   Options LimitsOf(PassState& pass, const GatheredGang* gathered) const;
   void ReleaseIdle(PassState& pass, const std::vector<PodPtr>& idle);
   void CheckGates(PassState& pass);

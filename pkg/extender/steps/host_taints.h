@@ -45,7 +45,7 @@ class HostTaints {
  public:
   using Gangs = std::vector<std::shared_ptr<const api::Gang>>;
   // With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs its
-  // taint. `unread`: gangs that the snapshot lacks and whose hosts count as promised in full.
+  // taint. `unread`: gangs that the snapshot lacks and whose hosts are treated as promised in full.
   TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
                        bool wanted, const std::vector<char>* open = nullptr,
                        const Gangs& unread = {});

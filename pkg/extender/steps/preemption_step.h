@@ -15,7 +15,7 @@
 // made again there.
 //
 // Never two preemptors for one place: hosts kept for W are refused to every other plan, and
-// its victims count as gone in every other decision. A gang never stops one of equal priority
+// its victims are treated as gone in every other decision. A gang never stops one of equal priority
 // (plan/preemption.h), and gangs with preemptionPolicy Never stop no gang.
 //
 // Thread safety: one thread calls; it writes on several. Lifetimes: everything passed in outlives

@@ -32,7 +32,7 @@ Slot SlotOf(const View& view, const PodQuery& pod) {
   return {NodeVerdict::kOtherSlot, view.snapshot().places->name(host)};
 }
 
-// The shares of GPUs in use: of the node's segment, then of the node. A node outside the fabric counts as an
+// The shares of GPUs in use: of the node's segment, then of the node. A node outside the fabric is scored as an
 // idle one in an idle segment.
 using Fullness = std::pair<double, double>;
 

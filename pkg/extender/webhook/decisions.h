@@ -54,7 +54,7 @@ std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
 
 // The place of each name in the order: first by the share of its segment's GPUs that are in use, then by that
 // of the node's own. The fullest nodes get 10, the next fullest 9, and so on; from the eleventh on all get
-// 0, because kube-scheduler takes scores from 0 to 10. Nodes outside the fabric count as idle. Gang pods and
+// 0, because kube-scheduler takes scores from 0 to 10. Nodes outside the fabric are scored as idle. Gang pods and
 // pods without GPUs get 0 everywhere (their place is not a matter of score). O(names * log names).
 std::vector<int> Prioritize(const View& view, const PodQuery& pod,
                             const std::vector<std::string_view>& names);

@@ -43,7 +43,7 @@ struct SegmentVerdict {
 // it does not. O(n log n) of the bad hosts.
 std::optional<std::int64_t> LossBegan(std::vector<std::int64_t> onsets_ms, int hosts,
                                       const SegmentLossLimits& limits);
-// Whether a lost segment is up again: what is bad is no more than what may be bad in one that is up.
+// Whether a lost segment is up again: what is bad does not exceed what may be bad in one that is up.
 bool IsUpAgain(int bad, int hosts, const SegmentLossLimits& limits);
 
 }  // namespace yardmaster::op

@@ -285,7 +285,7 @@ class JobStepper {
     }
   }
 
-  // An end that was no failure of its own does not count as a restart for the next incident.
+  // An end that was not a failure of its own does not count as a restart for the next incident.
   void Absorb(int rank) {
     const Worker& worker = At(rank);
     if (!worker.restartable || worker.deleting || Ended(worker) ||

@@ -113,7 +113,7 @@ TEST_F(JobTurnTest, ATurnThatWasReadTooLongAgoOrForAnotherSpecReadsTheJobAgain) 
 
 TEST_F(JobTurnTest, ATurnGoesOnAtThePaceThatTheOneBeforeReached) {
   SeedJob(100, 1);
-  // Every batch takes 60 ms, whatever its size: that many pods were made when one begins.
+  // Every batch takes 60 ms, regardless of its size: that many pods were made when one begins.
   const std::set<int> made_when_one_begins = {0, 1, 3, 7};
   std::atomic<int> made = 0;
   client_.SetHook([&](const kube::Call& call) {

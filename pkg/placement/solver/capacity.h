@@ -18,7 +18,7 @@ namespace yardmaster::placement {
 // The state of the cluster that is asked about.
 struct CapacityView {
   bool empty = false;       // as if every host were free, in service and not reserved
-  bool use_backup = false;  // backup hosts count as ordinary ones
+  bool use_backup = false;  // backup hosts are used like ordinary ones
 };
 
 struct Capacity {
