@@ -1,7 +1,8 @@
 cmake_minimum_required(VERSION 3.25)
-# Fails when a source of pkg/FOLDER or of its subfolders includes a folder that comes later in the list of layers, or, in
-# a pure folder, an I/O library. Tests may use more (they read files); they are not checked for purity, nor are test
-# doubles (testing/) checked at all. pkg/crux/lab, which production does not link, is for the folders that compare policies.
+# Fails when a source of pkg/FOLDER or of its subfolders includes a folder that comes later in the list of layers, a room
+# (subfolder) that comes later in ROOMS, or, in a pure folder, an I/O library. Tests may use more (they read files); they
+# are not checked for rooms and purity, nor are test doubles (testing/) checked at all. pkg/crux/lab, which production
+# does not link, is for the folders that compare policies.
 set(LAB_USERS sim cli)
 list(FIND LAYERS ${FOLDER} own_rank)
 file(GLOB_RECURSE sources "${PKG}/${FOLDER}/*.h" "${PKG}/${FOLDER}/*.cc")
@@ -11,11 +12,21 @@ set(forbidden
 set(errors "")
 foreach(source ${sources})
   file(STRINGS "${source}" includes REGEX "^[ \t]*#[ \t]*include")
+  set(own_room -1)
+  if(NOT source MATCHES "_test\\.cc$" AND source MATCHES "/${FOLDER}/([a-z_]+)/[a-z_0-9]+\\.(h|cc)$")
+    list(FIND ROOMS ${CMAKE_MATCH_1} own_room)
+  endif()
   foreach(line ${includes})
     if(line MATCHES "\"pkg/([a-z_]+)/")
       list(FIND LAYERS ${CMAKE_MATCH_1} rank)
       if(rank EQUAL -1 OR rank GREATER own_rank)
         string(APPEND errors "${source}: ${line}: pkg/${CMAKE_MATCH_1} comes later in YARDMASTER_LAYERS than pkg/${FOLDER}\n")
+      endif()
+    endif()
+    if(own_room GREATER_EQUAL 0 AND line MATCHES "\"pkg/${FOLDER}/([a-z_]+)/")
+      list(FIND ROOMS ${CMAKE_MATCH_1} room)
+      if(room GREATER own_room)
+        string(APPEND errors "${source}: ${line}: ${CMAKE_MATCH_1}/ comes later in ROOMS of pkg/${FOLDER}\n")
       endif()
     endif()
     if(line MATCHES "\"pkg/crux/lab/" AND NOT FOLDER IN_LIST LAB_USERS AND NOT source MATCHES "(_test\\.cc$|/lab/)")

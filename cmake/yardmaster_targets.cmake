@@ -1,6 +1,7 @@
-# yardmaster_library(NAME folder [PURE] SRCS ... DEPS ... TESTS ... TEST_DEPS ...)
+# yardmaster_library(NAME folder [PURE] [ROOMS ...] SRCS ... DEPS ... TESTS ... TEST_DEPS ...)
 #
 # One target ym_<folder> for pkg/<folder>, plus one test program ym_<folder>_test out of TESTS.
+# ROOMS are subfolders in the order in which they may include each other: none includes a later one.
 # DEPS are folders that come earlier in the list of layers, or third-party targets.
 # PURE folders may link absl and each other and nothing else; a PURE folder that includes or links an
 # I/O library does not configure or does not build.
@@ -49,7 +50,7 @@ function(yardmaster_unity target)
 endfunction()
 
 function(yardmaster_library)
-  cmake_parse_arguments(A "PURE" "NAME" "SRCS;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(A "PURE" "NAME" "ROOMS;SRCS;DEPS;TESTS;TEST_DEPS" ${ARGN})
   list(FIND YARDMASTER_LAYERS ${A_NAME} own_rank)
   if(own_rank EQUAL -1)
     message(FATAL_ERROR "pkg/${A_NAME} is not in YARDMASTER_LAYERS (cmake/yardmaster_targets.cmake)")
@@ -92,7 +93,7 @@ function(yardmaster_library)
   add_custom_command(
     OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/layers.ok
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${A_NAME} -DPKG=${CMAKE_SOURCE_DIR}/pkg
-            "-DLAYERS=${YARDMASTER_LAYERS}" "-DPURE=${YARDMASTER_PURE}"
+            "-DLAYERS=${YARDMASTER_LAYERS}" "-DPURE=${YARDMASTER_PURE}" "-DROOMS=${A_ROOMS}"
             -DSTAMP=${CMAKE_CURRENT_BINARY_DIR}/layers.ok -P ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
     DEPENDS ${A_SRCS} ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
     COMMENT "Checking the layers of pkg/${A_NAME}" VERBATIM)
