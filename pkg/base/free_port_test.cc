@@ -52,9 +52,8 @@ TEST(FreePortTest, IsNotOneThatAnotherProgramListensOn) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<in_port_t>(next));
-  if (::bind(taken.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    GTEST_SKIP() << "another program has the port";
-  }
+  // Fails where another program has the port, which serves as well.
+  (void)::bind(taken.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   EXPECT_NE(FreePort(), next);
   EXPECT_NE(PortsOfScript(1).at(0), next);
 }
