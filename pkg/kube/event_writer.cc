@@ -111,8 +111,11 @@ EventRecord EventWriter::Shaped(EventRecord event) {
 
 std::string EventWriter::NameFor(const EventRecord& event, std::int64_t wall_ms) const {
   const std::string what = StrCat(seed_, "\n", KeyWithoutNote(event), event.note);
-  return StrCat(Cut(event.regarding.name, kMaxNamePrefixBytes), ".",
-                Hex(static_cast<std::uint64_t>(wall_ms)), Hex(std::hash<std::string>()(what)));
+  std::string object = Cut(event.regarding.name, kMaxNamePrefixBytes);
+  // A part of a name ends with a letter or a digit.
+  object.resize(object.find_last_not_of(".-") + 1);
+  return StrCat(object, ".", Hex(static_cast<std::uint64_t>(wall_ms)),
+                Hex(std::hash<std::string>()(what)));
 }
 
 absl::Status EventWriter::Create(Series& series) {

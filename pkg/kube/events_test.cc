@@ -129,6 +129,17 @@ TEST_F(EventsTest, LongTextsAreCutAtCharacters) {
   EXPECT_LE(NameOf(written).size(), 253u);
 }
 
+TEST_F(EventsTest, ALongNameIsNotCutBehindADotOrADash) {
+  for (const char* ends : {".", "-", "-.-"}) {
+    const std::string kept(200 - std::string_view(ends).size(), 'n');
+    Take(Event("note", kept + ends + std::string(40, 'm')));
+  }
+  for (const json& event : client_.All(Events())) {
+    const std::string name = NameOf(event);
+    EXPECT_EQ(name[name.rfind('.') - 1], 'n') << name << ": the API server refuses such a name";
+  }
+}
+
 TEST_F(EventsTest, TheRecorderWritesOnItsThreadAndFlushWaitsForIt) {
   EventRecorder recorder(client_, Options(), {clock_, sleeper_, 1});
   for (int i = 0; i < 5; ++i) recorder.Record(Event(StrCat("note ", i)));
