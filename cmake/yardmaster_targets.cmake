@@ -146,8 +146,9 @@ endfunction()
 # OPTIMISED is for tests that run for long: the linker takes inline functions, such as those of JSON, from the
 # first object that has them, which is the test's own.
 # Tests in memory may run side by side; those with a control plane run alone.
-# ONE_PROCESS runs the whole program as one test, so that its test cases can share a control plane. With sanitizers every
-# program is one test: to start one takes longer than most of its test cases.
+# ONE_PROCESS runs the whole program as one test, so that its test cases can share a control plane. With sanitizers, where
+# to start a program takes longer than most test cases, the test cases of any other program are shared out evenly
+# over one test for every twelve sources; the tests run side by side.
 function(yardmaster_test)
   cmake_parse_arguments(A "ONE_PROCESS;OPTIMISED" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
   if(NOT A_LABEL)
@@ -180,9 +181,19 @@ function(yardmaster_test)
   if(TARGET ym_test_precompiled AND NOT A_OPTIMISED)
     target_precompile_headers(${A_NAME} REUSE_FROM ym_test_precompiled)
   endif()
-  if(A_ONE_PROCESS OR YARDMASTER_SANITIZE)
+  if(A_ONE_PROCESS)
     add_test(NAME ${A_NAME} COMMAND ${A_NAME})
     set_tests_properties(${A_NAME} PROPERTIES LABELS ${A_LABEL} TIMEOUT 600 RUN_SERIAL ${alone})
+  elseif(YARDMASTER_SANITIZE)
+    list(LENGTH A_SRCS sources)
+    math(EXPR last "(${sources} - 1) / 12")
+    math(EXPR parts "${last} + 1")
+    foreach(part RANGE ${last})
+      add_test(NAME ${A_NAME}_${part} COMMAND ${A_NAME})
+      set_tests_properties(
+        ${A_NAME}_${part} PROPERTIES LABELS ${A_LABEL} TIMEOUT 600 RUN_SERIAL ${alone}
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${part}")
+    endforeach()
   else()
     gtest_discover_tests(${A_NAME} DISCOVERY_TIMEOUT 60
                          PROPERTIES LABELS ${A_LABEL} TIMEOUT 300 RUN_SERIAL ${alone})

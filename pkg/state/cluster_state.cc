@@ -33,7 +33,7 @@ class ClusterCache::TypedCache final : public KindCache {
   }
 
   void Listed(JsonView object) override {
-    const Ptr decoded = DecodeOrReport(object);
+    const Ptr decoded = HeldOrDecoded(object);
     if (decoded == nullptr) {
       const NamespacedName key = KeyOf(object);
       listed_problems_.insert(ProblemKey(object));
@@ -62,7 +62,7 @@ class ClusterCache::TypedCache final : public KindCache {
   }
 
   void Put(JsonView object) override {
-    const Ptr decoded = DecodeOrReport(object);
+    const Ptr decoded = HeldOrDecoded(object);
     if (decoded == nullptr) {
       Advance(kube::ResourceVersionOf(object));
       return TellOfUnreadable(KeyOf(object), /*deleted=*/false);
@@ -128,6 +128,24 @@ class ClusterCache::TypedCache final : public KindCache {
     metadata.namespace_name = key.namespace_name;
     metadata.name = key.name;
     cache_.Tell(kind_, metadata, deleted);
+  }
+
+  // The state that is held, if this is it again, as when a list is read anew or the watch brings our own write back.
+  // Otherwise, and without a numeric version, the state is decoded.
+  Ptr HeldOrDecoded(JsonView object) {
+    const std::string version = kube::ResourceVersionOf(object);
+    if (VersionNumber(version) != 0) {
+      Ptr held;
+      {
+        MutexLock lock(cache_.mutex_);
+        held = store_.objects().Find(KeyOf(object));
+      }
+      if (held != nullptr && held->metadata.resource_version == version &&
+          held->metadata.uid == kube::UidOf(object)) {
+        return held;
+      }
+    }
+    return DecodeOrReport(object);
   }
 
   // Without the lock: decoding is most of the work.

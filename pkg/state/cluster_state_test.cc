@@ -102,6 +102,27 @@ TEST(ClusterCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
 
 // During an upgrade the CRDs are the first to be new: their defaults add fields that this version does
 // not know.
+// Seen by the problem that a state has once it is read.
+TEST(ClusterCacheTest, AStateThatIsHeldIsNotReadAgain) {
+  json unreadable = Pod("a", "u", 5);
+  unreadable["spec"] = 5;
+  ClusterCache cache;
+  kube::ObjectSink& pods = cache.sink(Kind::kPod);
+  cache.Assume(Kind::kPod, Pod("a", "u", 5, "n1"));  // the answer to a write
+  const auto written = cache.FindPod("team/a");
+  ASSERT_NE(written, nullptr);
+  pods.Put(unreadable);  // the watch brings it back
+  pods.BeginList();
+  pods.Listed(unreadable);
+  pods.EndList("6");
+  EXPECT_EQ(cache.FindPod("team/a"), written);
+  EXPECT_TRUE(cache.Take().problems.empty());
+
+  unreadable["metadata"]["uid"] = "another";
+  pods.Put(unreadable);
+  EXPECT_EQ(cache.Take().problems.size(), 1u);
+}
+
 TEST(ClusterCacheTest, FieldsOfANewerVersionHideNoJobAndNoFabric) {
   ClusterCache cache;
   cache.Deliver(Kind::kTrainingJob, json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1",

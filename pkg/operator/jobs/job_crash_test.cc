@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "pkg/api/gang.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -114,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(EveryWrite, JobCrashTest, ::testing::Range(0, 14));
 using JobLeadershipTest = JobFixture;
 
 TEST_F(JobLeadershipTest, AProcessThatDoesNotLeadAnyMoreMakesNoFurtherPodAndTheNextLeaderGoesOn) {
-  SeedJob(1'000, 1);
+  const int workers = Rounds(1'000);
+  SeedJob(workers, 1);
   Sync();
   writes_left_ = 40;
   EXPECT_TRUE(absl::IsUnavailable(TryReconcile().status()));
@@ -122,7 +124,7 @@ TEST_F(JobLeadershipTest, AProcessThatDoesNotLeadAnyMoreMakesNoFurtherPodAndTheN
   writes_left_ = INT_MAX;
   NewLeader();
   Settle();
-  EXPECT_EQ(client_.All(kube::Pods()).size(), 1'000u);
+  EXPECT_EQ(client_.All(kube::Pods()).size(), static_cast<std::size_t>(workers));
 }
 
 TEST_F(JobLeadershipTest, AnIncidentHasTheHostOfAPodThatWentBeforeTheNextLeaderLooked) {
