@@ -4,13 +4,6 @@
 
 namespace yardmaster::placement {
 
-namespace {
-
-// Of workers that ask for nothing that is counted.
-constexpr std::int64_t kMaxRoom = 1024;
-
-}  // namespace
-
 WorkerNeed::WorkerNeed(const Cluster& cluster, int gpus, const workload::ResourceList& requests)
     : gpus_(gpus) {
   if (cluster.resources.names == nullptr) return;
@@ -22,12 +15,12 @@ WorkerNeed::WorkerNeed(const Cluster& cluster, int gpus, const workload::Resourc
   }
 }
 
-int WorkerNeed::RoomOn(const Cluster& cluster, fabric::HostId host, bool empty) const {
-  const HostState& state = cluster.hosts[host.index()];
-  std::int64_t room = gpus_ == 0 ? kMaxRoom : (empty ? state.gpus : state.free_gpus) / gpus_;
+int WorkerNeed::RoomByAmounts(const Cluster& cluster, fabric::HostId host, bool empty,
+                              int at_most) const {
+  const auto& have = empty ? *cluster.resources.allocatable : cluster.resources.free;
   const std::size_t row = host.index() * cluster.resources.columns();
+  std::int64_t room = at_most;
   for (const Amount& need : amounts_) {
-    const auto& have = empty ? *cluster.resources.allocatable : cluster.resources.free;
     room = std::min(room, have[row + need.column] / need.amount);
   }
   return static_cast<int>(std::max<std::int64_t>(0, room));

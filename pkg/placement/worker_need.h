@@ -33,7 +33,14 @@ class WorkerNeed {
 
   // Workers that fit beside what is held there or, if `empty`, on the host without it; 1024 where a worker
   // asks for nothing that is counted.
-  int RoomOn(const Cluster& cluster, fabric::HostId host, bool empty = false) const;
+  // Inline, since every gang asks it of every host.
+  int RoomOn(const Cluster& cluster, fabric::HostId host, bool empty = false) const {
+    const HostState& state = cluster.hosts[host.index()];
+    const int gpus = empty ? state.gpus : state.free_gpus;
+    if (gpus_ > 0 && gpus < gpus_) return 0;
+    const int room = gpus_ > 0 ? gpus / gpus_ : kMaxRoom;
+    return amounts_.empty() ? room : RoomByAmounts(cluster, host, empty, room);
+  }
   // The first resource besides GPUs of which less is free, or there in all, than one worker requests.
   std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;
 
@@ -42,6 +49,10 @@ class WorkerNeed {
   void Give(Cluster& cluster, fabric::HostId host) const;
 
  private:
+  static constexpr int kMaxRoom = 1024;  // of workers that ask for nothing that is counted
+
+  int RoomByAmounts(const Cluster& cluster, fabric::HostId host, bool empty, int at_most) const;
+
   int gpus_ = 0;
   std::vector<Amount> amounts_;  // above 0
 };

@@ -30,9 +30,8 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
     for (fabric::HostId id : places.hosts_of(segment)) {
       const HostState& host = cluster.hosts[id.index()];
       if (!request.Allows(id) || !Usable(host, request, view)) continue;
-      // Most hosts of a busy cluster have no GPU free: no more is looked at.
-      if ((view.empty ? host.gpus : host.free_gpus) < need.gpus()) continue;
       int workers = need.RoomOn(cluster, id, view.empty);
+      if (workers == 0) continue;  // most hosts of a busy cluster
       if (host_set_size > 1) workers -= workers % host_set_size;
       capacity.of_host[id.index()] = workers;
       capacity.most_on_host = std::max(capacity.most_on_host, workers);
