@@ -116,7 +116,8 @@ TEST_F(ServerTest, HalfOpenAndResetConnectionsLeaveNothingBehind) {
   }
   EXPECT_TRUE(Eventually([this] { return server_->stats().accepted_connections == 201; }));
   EXPECT_TRUE(AllClosed());
-  EXPECT_EQ(CountOpenFiles(), before);
+  // A connection is no longer counted shortly before its descriptor is closed.
+  EXPECT_TRUE(Eventually([&] { return CountOpenFiles() <= before; })) << CountOpenFiles();
 }
 
 TEST_F(ServerTest, RunningOutOfDescriptorsNeitherSpinsNorLasts) {
