@@ -271,7 +271,7 @@ class Finder {
       }
     }
     if (own_ == Outcome::kNotNow) {
-      plan_.relaxations.push_back({std::string(kWait), Outcome::kPlaced});
+      plan_.relaxations.emplace_back().change = kWait;  // Placed then
       return;
     }
     for (const Reason& reason : plan_.reasons) {
