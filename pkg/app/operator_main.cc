@@ -107,6 +107,12 @@ void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::stri
                  "taint node.kubernetes.io/out-of-service; Await waits until it is set by others")
       ->transform(CLI::CheckedTransformer(policies))
       ->default_str("None");
+  app.add_option(
+         "--fence-after-ms", options.fence_after_ms,
+         "With --fence=OutOfService: a Node is NotReady for at least this long before it gets the "
+         "taint, also where a job's recovery.hostGraceSeconds is less")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--quarantine-failures", options.quarantine.failures,
                  "Worker failures after which a host is quarantined; 0: never")
       ->check(CLI::Range(0, 16))

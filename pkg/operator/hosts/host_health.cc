@@ -303,6 +303,7 @@ HostVerdict HostHealth::Judge(const std::string& name, std::int64_t grace_ms, st
   }
   HostVerdict verdict = JudgeHost(host, grace_ms, now_ms);
   verdict.reclaim = ReclaimOf(host);
+  if (IsBad(host)) verdict.not_ready_ms = now_ms - host.since_ms;
   return verdict;
 }
 

@@ -76,6 +76,8 @@ struct HostVerdict {
   std::string reclaim = {};
   // kLost, kHeld: with its segment, of this name; empty: by itself.
   std::string segment = {};
+  // How long its Node has been NotReady or gone without a pause, whatever grace the caller gives.
+  std::int64_t not_ready_ms = 0;
 
   // The kubelet ends the pods there itself.
   bool reachable() const { return fault >= FaultAction::kDrain; }

@@ -79,9 +79,15 @@ absl::Status HostMarker::Write(const api::Node& node, const nlohmann::json& patc
   return absl::OkStatus();
 }
 
+std::int64_t HostMarker::FenceWaitMs(std::int64_t not_ready_ms) const {
+  if (options_.fence != FencePolicy::kOutOfService) return 0;
+  return std::max<std::int64_t>(0, options_.fence_after_ms - not_ready_ms);
+}
+
 absl::Status HostMarker::Fence(const std::string& host) {
   const auto node = cache_.FindNode(host);
   if (options_.fence != FencePolicy::kOutOfService || node == nullptr) return absl::OkStatus();
+  if (node->ready.value_or(false)) return absl::OkStatus();
   NodeMarks marks = MarksOf(*node);
   const NodeMarks before = marks;
   marks.out_of_service = true;

@@ -5,7 +5,9 @@
 // host is quarantined for one.
 //
 // A fence is set by Fence, before pods of a lost host are removed by force, and taken away by a
-// round once the Node is Ready and none of its pods is being deleted.
+// round once the Node is Ready and none of its pods is being deleted. A fence ends the pods of everybody on the
+// host, so no job decides alone when it is set: the Node has to be NotReady for `fence_after_ms` first, however
+// short the grace of the job is.
 //
 // Level triggered: a round reads the cache alone. Thread safety: Fence and IsFenced from any thread,
 // Round from one. Lifetimes: client and cache outlive it.
@@ -39,6 +41,7 @@ class HostMarker {
  public:
   struct Options {
     FencePolicy fence = FencePolicy::kNone;
+    std::int64_t fence_after_ms = 30'000;  // the default of recovery.hostGraceSeconds
     QuarantineLimits quarantine;
     std::vector<FaultRule> faults = DefaultFaultRules();
     double fault_share = 0.2;
@@ -58,7 +61,9 @@ class HostMarker {
   // Whether pods of a lost host may be removed by force: by policy, or because its Node is gone or
   // out of service.
   bool IsFenced(const std::string& host) const;
-  // With kOutOfService: sets the taint. OK also when there is nothing to do.
+  // How long to wait before Fence may be called for a host that has been NotReady for so long; 0: no longer.
+  std::int64_t FenceWaitMs(std::int64_t not_ready_ms) const;
+  // With kOutOfService: sets the taint. OK also when there is nothing to do, as for a Node that is Ready again.
   absl::Status Fence(const std::string& host);
 
   // `now_ms`: wall time.

@@ -37,7 +37,7 @@ class HostMarkerTest : public JobFixture {
   void LoseHost(const std::string& node) {
     SetNode(node, false);
     Settle();
-    clock_.Advance(10'000);
+    clock_.Advance(30'000);
   }
 };
 
@@ -62,6 +62,37 @@ TEST_F(HostMarkerTest, ALostHostIsFencedBeforeItsPodIsRemovedByForce) {
   EXPECT_EQ(TaintValue("n0", api::kOutOfServiceKey), "(none)");
   EXPECT_EQ(Pod(1)["spec"].contains("nodeName"), false) << "made anew behind the gate";
   EXPECT_TRUE(deleted_after_fence);
+}
+
+TEST_F(HostMarkerTest, AJobWithoutGraceDoesNotFenceAHostThatHasJustBecomeNotReady) {
+  Use(FencePolicy::kOutOfService);
+  SeedJob(2, 2, {{"recovery", {{"onHostLoss", "Replace"}, {"hostGraceSeconds", 0}}}});
+  RunAll();
+  SetNode("n1", false);
+  // As the API server does for a pod whose kubelet does not answer: it stays, marked.
+  MarkDeleting(1);
+  const std::string uid = Uid(1);
+  Settle();
+  EXPECT_EQ(TaintsOf("n1"), json::array()) << "others have pods there, too";
+  clock_.Advance(29'999);
+  const std::optional<std::int64_t> again_ms = Reconcile();
+  EXPECT_EQ(TaintsOf("n1"), json::array());
+  EXPECT_EQ(Uid(1), uid) << "nor is its pod removed by force";
+  ASSERT_TRUE(again_ms.has_value());
+  EXPECT_LE(*again_ms, 1);
+  clock_.Advance(1);
+  Settle();
+  EXPECT_EQ(TaintValue("n1", api::kOutOfServiceKey), api::kOutOfServiceValue);
+  EXPECT_NE(Uid(1), uid);
+}
+
+TEST_F(HostMarkerTest, AHostThatIsReadyAgainIsNotFenced) {
+  Use(FencePolicy::kOutOfService);
+  SeedJob(2, 2, {{"recovery", {{"onHostLoss", "Replace"}}}});
+  RunAll();
+  Sync();
+  ASSERT_TRUE(marker_->Fence("n1").ok());
+  EXPECT_EQ(TaintsOf("n1"), json::array());
 }
 
 TEST_F(HostMarkerTest, NothingIsRemovedByForceWhileTheFenceCannotBeSet) {

@@ -28,8 +28,9 @@ struct Worker {
   int attempt_ends = 0;
   std::int64_t restart_generation = 0;
   HostVerdict host_verdict = {};
-  bool host_gone = false;   // it has no Node
-  bool host_fenced = true;  // pods of the lost host may be removed by force
+  bool host_gone = false;          // it has no Node
+  bool host_fenced = true;         // pods of the lost host may be removed by force
+  std::int64_t fence_wait_ms = 0;  // until the lost host may be fenced
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
   std::string checkpoint_request = {};  // its annotation, unchanged

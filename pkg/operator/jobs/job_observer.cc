@@ -120,6 +120,7 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     }
     if (worker.host_verdict.state == HostHealthState::kLost) {
       worker.host_fenced = marker_.IsFenced(worker.host);
+      worker.fence_wait_ms = marker_.FenceWaitMs(worker.host_verdict.not_ready_ms);
     }
   }
   return worker;

@@ -242,7 +242,9 @@ class JobStepper {
     const Worker& worker = At(rank);
     if (worker.phase == WorkerPhase::kMissing) return;
     const bool lost = IsLost(worker) && !worker.host_verdict.reachable();
-    if (lost && !worker.host_fenced) {
+    if (lost && !worker.host_fenced && worker.fence_wait_ms > 0) {
+      LookAgain(worker.fence_wait_ms);
+    } else if (lost && !worker.host_fenced) {
       const auto at = std::lower_bound(step_.fence.begin(), step_.fence.end(), worker.host);
       if (at == step_.fence.end() || *at != worker.host) step_.fence.insert(at, worker.host);
       LookAgain(kFenceAgainMs);
