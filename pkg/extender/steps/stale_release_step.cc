@@ -1,10 +1,13 @@
 #include "pkg/extender/steps/stale_release_step.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/ledger/gang_backoff.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/eviction.h"
 
@@ -52,25 +55,44 @@ void StaleReleaseStep::Run(PassState& pass) {
       continue;
     }
     pass.handling = key;
-    if (RunOne(pass, *now.gang, *gathered)) in_place_.emplace(key, now);
+    if (RunOne(pass, key, *now.gang, *gathered)) in_place_.emplace(key, now);
   }
+  std::erase_if(refused_, [&](const auto& entry) { return pass.gathered.count(entry.first) == 0; });
   pass.handling.reset();
 }
 
-bool StaleReleaseStep::RunOne(PassState& pass, const api::Gang& gang,
-                              const GatheredGang& gathered) {
-  bool in_place = true;
+std::vector<StaleReleaseStep::Stale> StaleReleaseStep::StalePods(
+    const NamespacedName& key, const api::Gang& gang, const GatheredGang& gathered) const {
+  std::vector<Stale> stale;
   for (const GangMember& member : gathered.members) {
     if (!member.rank || *member.rank < 0) continue;
     if (member.pod->metadata.controller() == nullptr) continue;
-    const std::optional<std::string> host = ReleasedTo(*member.pod);
+    std::optional<std::string> host = ReleasedTo(*member.pod);
     if (!host) continue;
     const std::string* slot = SlotHost(gang, *member.rank);
     if (slot != nullptr && *slot == *host) continue;
-    in_place = false;
-    Recall(pass, gang, member, *host);
+    stale.push_back({&member, *std::move(host)});
   }
-  return in_place;
+  const auto last = refused_.find(key);
+  if (last == refused_.end()) return stale;
+  const auto at = std::find_if(stale.begin(), stale.end(), [&](const Stale& pod) {
+    return pod.member->pod->metadata.uid == last->second;
+  });
+  if (at != stale.end()) std::rotate(stale.begin(), std::next(at), stale.end());
+  return stale;
+}
+
+bool StaleReleaseStep::RunOne(PassState& pass, const NamespacedName& key, const api::Gang& gang,
+                              const GatheredGang& gathered) {
+  constexpr int kMaxFailures = 3;  // in one pass
+  const std::vector<Stale> stale = StalePods(key, gang, gathered);
+  if (stale.empty()) return true;
+  if (pass.backing_off.count(EvictionsOf(key)) != 0) return false;
+  int failures = 0;
+  for (const Stale& pod : stale) {
+    if (!Recall(pass, key, gang, pod) && ++failures == kMaxFailures) break;
+  }
+  return false;
 }
 
 bool StaleReleaseStep::MayRecallBound(PassState& pass, const api::ObjectMeta& pod) {
@@ -88,28 +110,33 @@ bool StaleReleaseStep::MayRecallBound(PassState& pass, const api::ObjectMeta& po
   return false;
 }
 
-void StaleReleaseStep::Recall(PassState& pass, const api::Gang& gang, const GangMember& member,
-                              const std::string& host) {
-  if (!ledger_.may_write()) return;
-  const api::ObjectMeta& meta = member.pod->metadata;
-  const bool bound = !member.pod->node_name.empty();
-  if (bound && !MayRecallBound(pass, meta)) return;
+bool StaleReleaseStep::Recall(PassState& pass, const NamespacedName& key, const api::Gang& gang,
+                              const Stale& stale) {
+  if (!ledger_.may_write()) return true;
+  const api::ObjectMeta& meta = stale.member->pod->metadata;
+  const bool bound = !stale.member->pod->node_name.empty();
+  if (bound && !MayRecallBound(pass, meta)) return true;
   const absl::Status evicted = EvictPod(client_, meta, EvictWhen::kSamePod);
   if (!evicted.ok()) {
-    if (!IsMootEviction(evicted)) pass.report.errors.push_back(MessageOf(evicted));
-    return;
+    if (IsMootEviction(evicted)) return true;
+    pass.report.errors.push_back(MessageOf(evicted));
+    NoteFailure(pass, EvictionsOf(key), evicted);
+    refused_[key] = meta.uid;
+    return false;
   }
   ++pass.report.recalled_pods;
   if (bound) recalled_ms_.push_back(clock_.SteadyMs());
-  const std::string* slot = SlotHost(gang, *member.rank);
+  const int rank = *stale.member->rank;
+  const std::string* slot = SlotHost(gang, rank);
   const std::string now = slot != nullptr
-                              ? StrCat("rank ", *member.rank, " belongs on ", *slot, " now")
+                              ? StrCat("rank ", rank, " belongs on ", *slot, " now")
                               : StrCat("gang ", gang.metadata.name, " has no place now");
   notify_({{"v1", "Pod", meta.name, meta.uid, false},
            meta.namespace_name,
            true,
            "ReleasedTooLate",
-           StrCat("it was released for ", host, ", and ", now, "; the pod is replaced")});
+           StrCat("it was released for ", stale.host, ", and ", now, "; the pod is replaced")});
+  return true;
 }
 
 }  // namespace yardmaster::extender

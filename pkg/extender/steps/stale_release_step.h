@@ -12,7 +12,8 @@
 // that nothing would make again, those whose host another controller chose, or those of gangs
 // without any plan so far, which adoption_step.h rebuilds. Of pods that are on a node no more than
 // `max_bound` are evicted within `window_ms`: a status that was edited by mistake does not stop the
-// cluster's jobs. Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// cluster's jobs. Evictions that are refused, for example by a disruption budget, are tried ever less often, and no
+// more than three of a gang in a pass; the other pods of the gang then have their turn. Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pkg/extender/steps/pass_step.h"
 
@@ -50,16 +52,29 @@ class StaleReleaseStep : PassStep {
     bool operator==(const Looked&) const = default;
   };
 
+  // A pod that is released for another host than its slot's.
+  struct Stale {
+    const GangMember* member = nullptr;
+    std::string host;
+  };
+
+  // Of a gang, beginning with the one whose turn it is.
+  std::vector<Stale> StalePods(const NamespacedName& key, const api::Gang& gang,
+                               const GatheredGang& gathered) const;
   // True: every released pod is where it belongs.
-  bool RunOne(PassState& pass, const api::Gang& gang, const GatheredGang& gathered);
-  void Recall(PassState& pass, const api::Gang& gang, const GangMember& member,
-              const std::string& host);
+  bool RunOne(PassState& pass, const NamespacedName& key, const api::Gang& gang,
+              const GatheredGang& gathered);
+  // False: the eviction was refused.
+  bool Recall(PassState& pass, const NamespacedName& key, const api::Gang& gang,
+              const Stale& stale);
   // Whether one more pod that is on a node may be evicted now.
   bool MayRecallBound(PassState& pass, const api::ObjectMeta& pod);
 
   const Options options_;
   std::map<NamespacedName, Looked> in_place_;  // gangs that need no other look while they are these
   std::deque<std::int64_t> recalled_ms_;       // steady, of pods on nodes, within the window
+  std::map<NamespacedName, std::string>
+      refused_;  // by gang: uid of the pod whose eviction was refused last
 };
 
 }  // namespace yardmaster::extender

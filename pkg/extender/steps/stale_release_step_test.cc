@@ -1,5 +1,7 @@
 #include "pkg/extender/steps/stale_release_step.h"
 
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,24 @@ class StaleReleaseStepTest : public BatchJobFixture {
     pod["status"]["phase"] = "Running";
     client_.Seed(kube::Pods(), pod);
   }
+  // The Gang's status says of every rank but the last that it belongs where the next one runs.
+  void ShiftSlots(const std::string& name) {
+    json gang = Gang(name);
+    json& slots = gang["status"]["assignments"];
+    for (std::size_t rank = 0; rank + 1 < slots.size(); ++rank) {
+      std::swap(slots[rank]["host"], slots[rank + 1]["host"]);
+    }
+    client_.Seed(kube::Gangs(), gang);
+  }
+  // A disruption budget forbids the eviction of pods whose name begins so; the tries are counted.
+  void ForbidEvictions(const std::string& names) {
+    client_.SetHook([this, names](const kube::Call& call) -> absl::Status {
+      if (call.target.subresource != "eviction") return absl::OkStatus();
+      if (call.target.name.rfind(names, 0) != 0) return absl::OkStatus();
+      tried_.push_back(call.target.name);
+      return absl::ResourceExhaustedError("it would violate the pod's disruption budget");
+    });
+  }
   // Gang "a" has been given hosts, none of its pods was released, and it has given them back to a
   // gang "b" of the whole cluster. Its release patches are still on their way.
   void TakeHostsFromUnreleasedGang(Process& process, int workers) {
@@ -56,6 +76,7 @@ class StaleReleaseStepTest : public BatchJobFixture {
   }
 
   std::vector<kube::Call> late_;
+  std::vector<std::string> tried_;  // evictions that were forbidden
 };
 
 TEST_F(StaleReleaseStepTest, APodThatIsReleasedForTheHostOfBeforeIsReplacedAlsoIfNoOtherHostFits) {
@@ -126,12 +147,7 @@ TEST_F(StaleReleaseStepTest, AStatusEditedByMistakeDoesNotStopEveryPod) {
   process.Pass();
   RunReleasedPods();
   process.Pass();
-  json gang = Gang("job-a");
-  json& slots = gang["status"]["assignments"];
-  for (std::size_t rank = 0; rank + 1 < slots.size(); ++rank) {
-    std::swap(slots[rank]["host"], slots[rank + 1]["host"]);
-  }
-  client_.Seed(kube::Gangs(), gang);
+  ShiftSlots("job-a");
   EXPECT_EQ(process.Pass().recalled_pods, 2);
   const PassReport next = process.Pass();
   EXPECT_EQ(next.recalled_pods, 0);
@@ -139,6 +155,52 @@ TEST_F(StaleReleaseStepTest, AStatusEditedByMistakeDoesNotStopEveryPod) {
   EXPECT_EQ(PodsOf("a").size(), 4u);
   clock_.Advance(600'000);
   EXPECT_EQ(process.Pass().recalled_pods, 2);
+}
+
+TEST_F(StaleReleaseStepTest, PodsThatABudgetKeepsAreTriedEverLessOftenAndEachInTurn) {
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  process.Pass();
+  ShiftSlots("job-a");
+  ForbidEvictions("a-");
+  process.Pass();
+  EXPECT_EQ(tried_.size(), 3u) << "not every pod is tried";
+  process.Pass();
+  EXPECT_EQ(std::set<std::string>(tried_.begin(), tried_.end()).size(), 6u) << "the others follow";
+  tried_.clear();
+  for (int second = 0; second < 60; ++second) {
+    process.Pass();
+    clock_.Advance(1'000);
+  }
+  EXPECT_LE(tried_.size(), 3u * 12) << "not in every pass";
+  EXPECT_GE(tried_.size(), 3u * 8);
+  client_.SetHook({});
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().recalled_pods, 6);
+}
+
+TEST_F(StaleReleaseStepTest, APodThatABudgetKeepsDoesNotDelayTheReleaseOfOthersOfItsGang) {
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  process.Pass();
+  DeletePod("a-5-6");
+  json gang = Gang("job-a");
+  std::swap(gang["status"]["assignments"][0]["host"], gang["status"]["assignments"][1]["host"]);
+  client_.Seed(kube::Gangs(), gang);
+  ForbidEvictions("a-");
+  for (int i = 0; i < 5; ++i) {
+    process.Pass();
+    clock_.Advance(1'000);
+  }
+  const std::size_t before = tried_.size();
+  const std::string again = AddJobPod("a", 5, "tp=8,dp=6");
+  EXPECT_EQ(process.Pass().released_pods, 1);
+  EXPECT_EQ(tried_.size(), before) << "their evictions wait";
+  EXPECT_EQ(PinOf(again), HostsOf("job-a")[5]);
 }
 
 TEST_F(StaleReleaseStepTest, APodThatNothingMakesAgainIsNotEvicted) {

@@ -185,6 +185,25 @@ TEST_F(UnschedulableStepTest, EveryFurtherRefusalWaitsTwiceAsLong) {
   }
 }
 
+TEST_F(UnschedulableStepTest, APodWhoseEvictionABudgetForbidsIsTriedEverLessOften) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  RunAllBut("a-1-2");
+  RefusePod("a-1-2");
+  int tried = 0;
+  client_.SetHook([&](const kube::Call& call) -> absl::Status {
+    if (call.target.subresource != "eviction") return absl::OkStatus();
+    ++tried;
+    return absl::ResourceExhaustedError("it would violate the pod's disruption budget");
+  });
+  for (int second = 0; second <= 60; ++second) {
+    process.Pass();
+    clock_.Advance(1'000);
+  }
+  EXPECT_EQ(tried, 4) << "after 3, 9, 21 and 45 seconds";
+}
+
 TEST_F(UnschedulableStepTest, ARefusalOfLongAgoDoesNotMakeTheNextWaitLonger) {
   AddBatchJob("a", 1);
   Process process(*this, true);
