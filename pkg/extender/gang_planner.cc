@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -32,7 +33,7 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       owners_(tools_),
       adoption_(tools_),
       gates_(tools_, options.gates),
-      placement_(tools_, preemption_, decider_, quarantine_, options.plan),
+      placement_(tools_, preemption_, decider_, quarantine_, options.plan, options.write_slice_ms),
       unplaced_size_(client, clock),
       resize_(tools_, options.plan.placement),
       stale_releases_(tools_, options.stale_releases),
@@ -41,6 +42,7 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
                {options.release_threads, options.release_slice_ms, options.network_wait_ms}),
       taints_(tools_, options.taints),
       revocation_(tools_, preemption_),
+      write_slice_ms_(options.write_slice_ms),
       group_times_(clock) {}
 
 std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
@@ -152,38 +154,61 @@ void GangPlanner::RunPass(PassState& pass) {
   backoff_.End(pass);
 }
 
+// Gangs without hosts that may say something else than their pods, in the order in which they are written: by
+// priority, then those that have waited for longest since they were due or tried, so that a pass that writes only
+// some of them leaves none behind for ever. The others are kept as they were compared.
+std::vector<NamespacedName> GangPlanner::GangsToCompare(const PassState& pass,
+                                                        const TrainingJobs& jobs) {
+  std::map<NamespacedName, Compared> before;
+  before.swap(compared_);
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t, NamespacedName>> order;
+  for (const auto& [key, gathered] : pass.gathered) {
+    const auto gang = pass.gangs.find(key);
+    if (gang != pass.gangs.end() && gang->second->status.committed()) continue;
+    if (pass.quarantined.count(key) != 0 || gathered->members.empty()) continue;
+    const auto at = before.find(key);
+    if (gang != pass.gangs.end() && at != before.end() && at->second.pods == gathered) {
+      compared_.insert(*at);
+      continue;
+    }
+    const bool was_due = at != before.end() && at->second.pods == nullptr;
+    const std::int64_t since_ms = was_due ? at->second.since_ms : clock_.SteadyMs();
+    compared_[key].since_ms = since_ms;
+    const auto job = jobs.find(key);
+    const api::Pod& pod = *gathered->members.front().pod;
+    const std::int64_t own = job == jobs.end() ? 0 : job->second->job.priority;
+    order.emplace_back(-(own != 0 ? own : pod.priority), since_ms, pod.metadata.created_ms, key);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<NamespacedName> keys;
+  keys.reserve(order.size());
+  for (auto& entry : order) keys.push_back(std::move(std::get<3>(entry)));
+  return keys;
+}
+
 void GangPlanner::CreateGangs(PassState& pass) {
-  std::map<NamespacedName, const api::TrainingJob*> jobs;
+  TrainingJobs jobs;
   for (const auto& job : pass.cluster.jobs) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
         job.get();
   }
-  std::vector<NamespacedName> keys;
-  for (const auto& [key, gathered] : pass.gathered) {
-    const auto gang = pass.gangs.find(key);
-    if (gang != pass.gangs.end() && gang->second->status.committed()) continue;
-    if (pass.quarantined.count(key) == 0 && !gathered->members.empty()) keys.push_back(key);
-  }
-  std::map<NamespacedName, Compared> before;
-  before.swap(compared_);
   unplaced_size_.Begin();
   group_times_.Begin();
   std::erase_if(group_sizes_,
                 [&](const auto& entry) { return pass.gathered.count(entry.first) == 0; });
-  for (const NamespacedName& key : keys) {
-    const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
-    const auto at = before.find(key);
-    if (pass.gangs.count(key) != 0 && at != before.end() && at->second.pods == gathered) {
-      compared_.insert(*at);
-      continue;
-    }
+  WorkShare share(clock_, std::max(write_slice_ms_, placement_.planning_ms()));
+  for (const NamespacedName& key : GangsToCompare(pass, jobs)) {
     const auto job = jobs.find(key);
     // A TrainingJob's pods without the TrainingJob are what the garbage collector has still to
     // take.
-    const bool ours = gathered->members.front().membership->owner.kind == api::kTrainingJobKind;
-    if (ours && (job == jobs.end() || job->second->metadata.deleted_ms)) continue;
+    const bool ours =
+        pass.gathered.at(key)->members.front().membership->owner.kind == api::kTrainingJobKind;
+    if (ours && (job == jobs.end() || job->second->metadata.deleted_ms)) {
+      compared_.erase(key);
+      continue;
+    }
     quarantine_.Contain(pass, key, "gathering its pods", [&] {
-      compared_[key].agrees = WriteGang(pass, key, ours ? job->second : nullptr);
+      compared_[key].agrees = WriteGang(pass, key, ours ? job->second : nullptr, share);
     });
   }
   unplaced_size_.End();
@@ -212,10 +237,10 @@ std::optional<int> GangPlanner::GroupSize(PassState& pass, const NamespacedName&
   return size;
 }
 
-// Makes the Gang of a set of pods, or brings one that holds no host up to date with them. True: it
-// says what the pods say.
-bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key,
-                            const api::TrainingJob* job) {
+// Makes the Gang of a set of pods, or brings one that holds no host up to date with them, unless `share` is over.
+// True: it says what the pods say.
+bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job,
+                            WorkShare& share) {
   const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
   GatheredGang pods = WithOpenRanks(*gathered);
   DeclaredSizes declared{GroupSize(pass, key, pods), std::nullopt};
@@ -255,7 +280,11 @@ bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key,
       return true;
     }
   }
-  if (!ledger_.WriteSpec(pass, next, std::move(pods))) return false;
+  if (share.IsOver(pass.report)) return false;
+  // Whatever comes of it: the others have their turn before the next try.
+  compared_[key].since_ms = clock_.SteadyMs();
+  const auto write = [&] { return ledger_.WriteSpec(pass, next, std::move(pods)); };
+  if (!share.Spend(write)) return false;
   if (is_new) ++pass.report.gangs_created;
   return true;
 }

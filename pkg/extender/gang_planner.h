@@ -13,7 +13,8 @@
 //      pods (a Gang without assignments holds nothing), and a Gang without hosts follows its pods when
 //      they change; placed gangs take the size that their owner wants (resize_step.h); plans that exist
 //      already are taken over (adoption_step.h); what waited for longer than its limit is released
-//      (gate_step.h)
+//      (gate_step.h). A pass makes and changes Gangs for `write_slice_ms`, or for as long as the queue last took to
+//      plan if that is longer; the rest is for the next pass, which should follow without a pause
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass), and pods
 //      released under a plan that no longer holds are replaced (stale_release_step.h)
 //   3. hosts promised twice are taken back      (revocation_step.h), and the View is published
@@ -61,6 +62,7 @@
 #include "pkg/extender/steps/taint_step.h"
 #include "pkg/extender/steps/unplaced_size.h"
 #include "pkg/extender/steps/unschedulable_step.h"
+#include "pkg/extender/steps/work_share.h"
 #include "pkg/extender/webhook/view.h"
 #include "pkg/kube/client.h"
 #include "pkg/plan/planner.h"
@@ -75,6 +77,7 @@ class GangPlanner {
     std::size_t release_threads = 8;
     std::int64_t release_slice_ms = 250;  // pod_release.h
     std::size_t eviction_threads = 8;
+    std::int64_t write_slice_ms = 250;  // of making Gangs, and of placing them
     plan::PlanOptions plan = {};
     PreemptionDecider::Options preemption = {};
     TaintStep::Options taints = {};
@@ -92,11 +95,21 @@ class GangPlanner {
   PassReport Pass();
 
  private:
+  // What the Gangs without hosts were last compared with.
+  struct Compared {
+    std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
+    bool agrees = false;                       // the Gang says what its pods say
+    std::int64_t since_ms = 0;  // when that became due, or its write was tried last; steady
+  };
+  using TrainingJobs = std::map<NamespacedName, const api::TrainingJob*>;
+
   void RunPass(PassState& pass);
   std::vector<PodProblem> MatchGangs(PassState& pass);
   void ReportProblems(PassState& pass, std::vector<PodProblem> problems);
   void CreateGangs(PassState& pass);
-  bool WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job);
+  std::vector<NamespacedName> GangsToCompare(const PassState& pass, const TrainingJobs& jobs);
+  bool WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job,
+                 WorkShare& share);
   std::optional<int> GroupSize(PassState& pass, const NamespacedName& key,
                                const GatheredGang& pods);
   void LoadSnapshot(PassState& pass);
@@ -131,11 +144,7 @@ class GangPlanner {
   PodRelease release_;
   TaintStep taints_;
   RevocationStep revocation_;
-  // What the Gangs without hosts were last compared with.
-  struct Compared {
-    std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
-    bool agrees = false;                       // the Gang says what its pods say
-  };
+  const std::int64_t write_slice_ms_;
   std::map<NamespacedName, Compared> compared_;
   // Of the core PodGroups that pods of gangs without hosts name, and when each is read again.
   AskTimes group_times_;

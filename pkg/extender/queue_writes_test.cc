@@ -29,6 +29,39 @@ class QueueWritesTest : public BatchJobFixture {
                   {"status", {{"phase", "Running"}}}});
   }
 
+  // Writes that `slow` picks take a tenth of a second.
+  void Slow(std::function<bool(const kube::Call&)> slow) {
+    client_.SetHook([slow = std::move(slow), this](const kube::Call& call) {
+      if (slow(call)) clock_.Advance(100);
+      return absl::OkStatus();
+    });
+  }
+  void SlowStatuses() {
+    Slow([](const kube::Call& call) {
+      return call.verb == kube::Verb::kReplace && kube::WhereOf(call.target) == "gangs/status";
+    });
+  }
+  int CountPlaced() {
+    int placed = 0;
+    for (const json& gang : client_.All(kube::Gangs())) {
+      placed += gang.value("/status/assignments"_json_pointer, json::array()).empty() ? 0 : 1;
+    }
+    return placed;
+  }
+  int CountTold() {
+    int told = 0;
+    for (const json& gang : client_.All(kube::Gangs())) {
+      told += gang.value("/status/outcome"_json_pointer, "Placed") == "Placed" ? 0 : 1;
+    }
+    return told;
+  }
+  void SetPriority(const std::string& job, int priority) {
+    for (json pod : PodsOf(job)) {
+      pod["spec"]["priority"] = priority;
+      client_.Seed(kube::Pods(), pod);
+    }
+  }
+
   int refused_ = 0;
 };
 
@@ -140,6 +173,85 @@ TEST_F(QueueWritesTest, ACountThatMovesIsNotWritten) {
   clock_.Advance(600'000);
   process.Pass();
   EXPECT_EQ(client_.CountCalls(kube::Verb::kReplace, "gangs/status"), 1);
+}
+
+TEST_F(QueueWritesTest, ManyNewJobsDoNotHoldUpAPass) {
+  for (int i = 0; i < 10; ++i) AddBatchJob(StrCat("b", i), 1);
+  SetPriority("b7", 10);
+  Slow([](const kube::Call& call) {
+    return call.verb == kube::Verb::kCreate && kube::WhereOf(call.target) == "gangs";
+  });
+  Process process(*this, true);
+  const PassReport first = process.Pass();
+  EXPECT_EQ(first.gangs_created, 3) << "a quarter of a second";
+  EXPECT_TRUE(first.releases_left) << "the next pass follows at once";
+  EXPECT_EQ(HostsOf("job-b7").size(), 1u) << "a higher priority goes first";
+  EXPECT_EQ(first.released_pods, 3);
+  // What comes later does not go before those that wait, but for a higher priority.
+  for (const char* late : {"a0", "a1", "a2", "a3"}) AddBatchJob(late, 1);
+  int created = 3;
+  for (int i = 0; i < 2; ++i) created += process.Pass().gangs_created;
+  EXPECT_EQ(created, 9);
+  EXPECT_TRUE(Gang("job-a0").empty());
+  EXPECT_EQ(HostsOf("job-b4").size(), 1u) << "the sixth host, in the order of the queue";
+  for (int i = 0; i < 2; ++i) created += process.Pass().gangs_created;
+  EXPECT_EQ(created, 14);
+  EXPECT_FALSE(process.Pass().releases_left);
+}
+
+TEST_F(QueueWritesTest, AGangWhosePodsHaveChangedIsNotPlannedBeforeItSaysSo) {
+  AddBatchJob("a", 7);  // six hosts are there
+  Process process(*this, true);
+  process.Pass();
+  for (int i = 0; i < 4; ++i) {
+    AddBatchJob(StrCat("b", i), 1);
+    SetPriority(StrCat("b", i), 10);
+  }
+  for (json pod : PodsOf("a")) {
+    pod["spec"]["nodeSelector"] = {{api::kSegmentLabel, "s0"}};
+    client_.Seed(kube::Pods(), pod);
+  }
+  Slow([](const kube::Call& call) {
+    return call.verb == kube::Verb::kCreate && kube::WhereOf(call.target) == "gangs";
+  });
+  const PassReport report = process.Pass();
+  EXPECT_EQ(report.gangs_created, 3);
+  EXPECT_EQ(report.waiting, 0) << "its plan would be one for the pods of before";
+  EXPECT_EQ(process.Pass().waiting, 1);
+}
+
+TEST_F(QueueWritesTest, ManyPlacementsDoNotHoldUpAPassAndGoInTheOrderOfTheQueue) {
+  AddBatchJob("a", 2);
+  for (int i = 0; i < 5; ++i) AddBatchJob(StrCat("b", i), 1);
+  SlowStatuses();
+  Process process(*this, true);
+  const PassReport first = process.Pass();
+  EXPECT_EQ(first.committed, 3) << "a quarter of a second";
+  EXPECT_EQ(first.waiting, 3);
+  EXPECT_TRUE(first.releases_left) << "the next pass follows at once";
+  EXPECT_EQ(HostsOf("job-a").size(), 2u) << "a gang is placed whole";
+  EXPECT_EQ(HostsOf("job-b1").size(), 1u);
+  EXPECT_TRUE(HostsOf("job-b2").empty());
+  process.Pass();
+  EXPECT_EQ(CountPlaced(), 5) << "six hosts";
+  EXPECT_TRUE(HostsOf("job-b4").empty()) << "the last of the queue";
+}
+
+TEST_F(QueueWritesTest, ReasonsOfManyWaitingGangsDelayNoPlacement) {
+  for (int i = 0; i < 10; ++i) {
+    AddBatchJob(StrCat("a", i), 7);  // six hosts are there
+    SetPriority(StrCat("a", i), 10);
+  }
+  AddBatchJob("b", 1);
+  SlowStatuses();
+  Process process(*this, true);
+  const PassReport first = process.Pass();
+  EXPECT_EQ(HostsOf("job-b").size(), 1u);
+  EXPECT_EQ(first.waiting, 10);
+  EXPECT_EQ(CountTold(), 3) << "a quarter of a second";
+  EXPECT_TRUE(first.releases_left);
+  for (int i = 0; i < 3; ++i) process.Pass();
+  EXPECT_EQ(CountTold(), 10);
 }
 
 }  // namespace

@@ -60,6 +60,26 @@ bool SaysTheSame(const api::GangStatus& a, const api::GangStatus& b) {
                     });
 }
 
+// Jobs that the plan leaves without a place; first those that have never been told why, then those that were told
+// longest ago, so that reasons which change in every pass do not keep a pass from writing those of others.
+std::vector<const plan::JobPlan*> WaitingJobs(
+    const plan::Plan& plan, const plan::Snapshot& snapshot,
+    const std::map<NamespacedName, std::int64_t>& told_ms) {
+  std::vector<std::pair<std::int64_t, const plan::JobPlan*>> waiting;
+  for (const plan::JobPlan& job : plan.jobs) {
+    const plan::JobState& state = snapshot.jobs[job.job.index()];
+    if (job.is_new || state.assignment) continue;
+    const auto told = told_ms.find(state.job.key);
+    waiting.emplace_back(told == told_ms.end() ? -1 : told->second, &job);
+  }
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const plan::JobPlan*> jobs;
+  jobs.reserve(waiting.size());
+  for (const auto& [told, job] : waiting) jobs.push_back(job);
+  return jobs;
+}
+
 }  // namespace
 
 void PlacementStep::Run(PassState& pass) {
@@ -85,13 +105,15 @@ void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
   pass.report.decisions.push_back({outcome, static_cast<double>(waited_ms) / 1000});
 }
 
-void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job,
-                                  const placement::GangPlan& plan) {
+void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan,
+                                  WorkShare* share) {
   const api::Gang gang = pass.GangOf(job);
   ++pass.report.waiting;
   const api::GangStatus status = NotPlaced(gang, plan, clock_.WallMs());
   pass.notes[pass.snapshot->jobs[job.index()].job.key].waiting = placement::Sentence(plan);
-  if (!IsNews(gang, status) || !ledger_.Write(pass, gang, status)) return;
+  if (!IsNews(gang, status) || (share != nullptr && share->IsOver(pass.report))) return;
+  const auto write = [&] { return ledger_.Write(pass, gang, status); };
+  if (!(share != nullptr ? share->Spend(write) : write())) return;
   told_ms_[KeyOf(gang.metadata)] = clock_.SteadyMs();
   const plan::JobState& state = pass.snapshot->jobs[job.index()];
   if (!state.assignment && gang.status.outcome != status.outcome) {
@@ -233,26 +255,43 @@ plan::Plan PlacementStep::PlanQueue(PassState& pass) {
   return decider_.PlanQueue(pass, options_);
 }
 
+void PlacementStep::Place(PassState& pass, const plan::JobPlan& job) {
+  if (!CommitPlan(pass, ledger_, clock_, job.job, job.gang, job.uses_backup)) return;
+  const api::Gang& gang = pass.GangOf(job.job);
+  std::string message = api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
+  if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
+  notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
+  CountDecision(pass, pass.snapshot->jobs[job.job.index()], placement::Outcome::kPlaced);
+}
+
 void PlacementStep::PlaceWaiting(PassState& pass) {
+  planning_ms_ = 0;
   if (plan::QueueOrder(*pass.snapshot).empty()) return;
-  const plan::Plan plan = PlanQueue(pass);
+  const std::int64_t begin_ms = clock_.SteadyMs();
+  plan::Plan plan = PlanQueue(pass);
+  planning_ms_ = clock_.SteadyMs() - begin_ms;
+  // A queue that takes long to plan is not planned for the sake of a few writes.
+  const std::int64_t share_ms = std::max(slice_ms_, planning_ms_);
+  WorkShare promises(clock_, share_ms);
+  WorkShare reasons(clock_, share_ms);
+  for (const plan::JobPlan* job : WaitingJobs(plan, *pass.snapshot, told_ms_)) {
+    pass.handling = pass.snapshot->jobs[job->job.index()].job.key;
+    TellNotPlaced(pass, job->job, job->gang, &reasons);
+  }
   bool deciding = true;
   for (const plan::JobPlan& job : plan.jobs) {
     pass.handling = pass.snapshot->jobs[job.job.index()].job.key;
-    if (!job.is_new) {
-      if (pass.snapshot->jobs[job.job.index()].assignment) continue;
-      TellNotPlaced(pass, job.job, job.gang);
-      if (job.gang.outcome != placement::Outcome::kNotNow) continue;
-      deciding = deciding && decider_.Decide(pass, job);
-      continue;
+    if (job.is_new && promises.IsOver(pass.report)) {
+      ++pass.report.waiting;
+      plan.reservations.push_back({job.job, job.gang.host_of_rank, std::nullopt});
+    } else if (job.is_new) {
+      promises.Spend([&] { return Place(pass, job), true; });
+    } else if (!pass.snapshot->jobs[job.job.index()].assignment &&
+               job.gang.outcome == placement::Outcome::kNotNow) {
+      // A decision counts on the promises before it.
+      deciding = deciding && !promises.IsOver(pass.report) &&
+                 promises.Spend([&] { return decider_.Decide(pass, job); });
     }
-    if (!CommitPlan(pass, ledger_, clock_, job.job, job.gang, job.uses_backup)) continue;
-    const api::Gang& gang = pass.GangOf(job.job);
-    std::string message =
-        api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
-    if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
-    notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
-    CountDecision(pass, pass.snapshot->jobs[job.job.index()], placement::Outcome::kPlaced);
   }
   pass.handling.reset();
   // Ordinary pods are kept off what waits for a job; see decisions.h. Only now: gangs that may fill

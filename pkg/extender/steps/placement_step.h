@@ -2,6 +2,11 @@
 // that fits is committed in its turn by one status write, after the verifier agreed. For each that does
 // not fit an event says why, and others may be stopped for it (preemption_decider.h).
 //
+// A pass commits and decides for `slice_ms`, or for as long as planning the queue took if that is longer, and writes
+// for as long why gangs wait. The rest is for the next pass, which should follow without a pause: no
+// number of gangs holds up those that have a place. What is left keeps its order, because the queue is planned anew in the
+// same order, and the hosts of gangs that are left until then are kept for them.
+//
 // A write that conflicts drops its gang until the next pass, which sees the newer version. Thread
 // safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
@@ -15,6 +20,7 @@
 #include "pkg/extender/steps/pass_step.h"
 #include "pkg/extender/steps/preemption_decider.h"
 #include "pkg/extender/steps/preemption_step.h"
+#include "pkg/extender/steps/work_share.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::extender {
@@ -22,13 +28,16 @@ namespace yardmaster::extender {
 class PlacementStep : PassStep {
  public:
   PlacementStep(const StepTools& tools, PreemptionStep& preemption, PreemptionDecider& decider,
-                Quarantine& quarantine, plan::PlanOptions options)
+                Quarantine& quarantine, plan::PlanOptions options, std::int64_t slice_ms)
       : PassStep(tools),
         preemption_(preemption),
         decider_(decider),
         quarantine_(quarantine),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        slice_ms_(slice_ms) {}
   void Run(PassState& pass);
+  // How long the queue took to plan in the last pass.
+  std::int64_t planning_ms() const { return planning_ms_; }
 
  private:
   void MarkDegraded(PassState& pass);
@@ -39,13 +48,18 @@ class PlacementStep : PassStep {
   void PlaceWaiting(PassState& pass);
   plan::Plan PlanQueue(PassState& pass);
   bool IsNews(const api::Gang& gang, const api::GangStatus& status);
-  void TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan);
+  // The status is written if it is news, and not when `share` is over; null: there is none.
+  void TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan,
+                     WorkShare* share = nullptr);
+  void Place(PassState& pass, const plan::JobPlan& job);
   void CountDecision(PassState& pass, const plan::JobState& job, placement::Outcome outcome) const;
 
   PreemptionStep& preemption_;
   PreemptionDecider& decider_;
   Quarantine& quarantine_;
   plan::PlanOptions options_;
+  const std::int64_t slice_ms_;
+  std::int64_t planning_ms_ = 0;
   std::map<NamespacedName, std::int64_t>
       told_ms_;  // when a gang's reasons were last written, steady
 };
