@@ -341,9 +341,9 @@ HashSpec ReadBlock(FieldReader in, bool inside_lag) {
                     "use crc, rtag7, sai, xor16, toeplitz, bmv2, linux or unpredictable");
     return spec;
   }
-  const std::size_t before = in.errors().lines().size();
+  const std::int64_t before = in.errors().added();
   spec.kind = in.Enum("model", kModels, spec.kind);
-  if (in.errors().lines().size() != before) return spec;  // what may stand beside it is not known
+  if (in.errors().added() != before) return spec;  // what may stand beside it is not known
   ReadModelBlock(in, spec);
   if (spec.kind != HashKind::kUnpredictable) {
     spec.fields = ReadFields(in, "fields", spec.fields);
@@ -356,7 +356,7 @@ HashSpec ReadBlock(FieldReader in, bool inside_lag) {
     spec.lag = ReadLag(in, inside_lag);
   }
   in.Close();
-  if (in.errors().lines().size() == before) {
+  if (in.errors().added() == before) {
     for (std::string& problem : fabric::Problems(spec, in.path())) {
       // A block on its own has no path before its fields.
       if (!problem.empty() && problem[0] == '.') problem.erase(0, 1);

@@ -69,6 +69,7 @@ void FieldErrors::Add(std::string_view field, std::string_view problem, std::str
 }
 
 void FieldErrors::AddLine(std::string line) {
+  ++added_;
   // A field may be read twice; what is wrong with it is said once.
   if (std::find(lines_.begin(), lines_.end(), line) != lines_.end()) return;
   if (lines_.size() < kMaxErrors) lines_.push_back(std::move(line));

@@ -46,12 +46,17 @@ class FieldErrors {
   // A line that is whole already, for example one of fabric::Problems.
   void AddLine(std::string line);
   bool empty() const { return lines_.empty(); }
+  // The errors that are kept, in order.
   const std::vector<std::string>& lines() const { return lines_; }
+  // How many errors were added, those that are not kept included. It tells whether reading a part found an error,
+  // which the number of lines does not once the list is full.
+  std::int64_t added() const { return added_; }
   // OK, or InvalidArgument with one line per error.
   absl::Status status() const;
 
  private:
   std::vector<std::string> lines_;
+  std::int64_t added_ = 0;
 };
 
 // `parent.key`, or `parent["odd key"]` where the key is not a plain name.

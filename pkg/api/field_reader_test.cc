@@ -168,6 +168,13 @@ TEST(FieldReaderTest, WhatBreaksARuleIsNamedAndReadAllTheSame) {
   }
 }
 
+TEST(FieldReaderTest, ErrorsBeyondTheLinesThatAreKeptAreCounted) {
+  FieldErrors errors;
+  for (int i = 0; i < 60; ++i) errors.AddLine("error " + std::to_string(i));
+  EXPECT_EQ(errors.lines().size(), 50u);
+  EXPECT_EQ(errors.added(), 60);
+}
+
 // An older version may have stored it under a schema without the rule.
 TEST(FieldReaderTest, WhatTheClusterHasMayBreakRules) {
   EXPECT_EQ(BrokenRules(UnknownFields::kIgnore), std::vector<std::string>());

@@ -68,11 +68,11 @@ std::vector<SelectorRequirement> ReadRequirements(FieldReader& term, const char*
                                                   int max_entries) {
   std::vector<SelectorRequirement> out;
   for (FieldReader& in : term.Objects(key, {max_entries})) {
-    const std::size_t problems = in.errors().lines().size();
+    const std::int64_t problems = in.errors().added();
     out.push_back({in.RequiredString("key", kQualifiedName),
                    in.Enum("operator", kOperatorNames, SelectorOperator::kIn),
                    in.Strings("values", {4096}, kObjectName)});
-    if (in.errors().lines().size() != problems) {
+    if (in.errors().added() != problems) {
       out.back().op = SelectorOperator::kIn;
       out.back().values.clear();
     }
@@ -95,7 +95,7 @@ void ReadTerms(FieldReader& selector, NodeConstraints& out) {
 // An operator that is not known tolerates nothing.
 void ReadTolerations(FieldReader& object, NodeConstraints& out) {
   for (FieldReader& in : object.Objects("tolerations", {256})) {
-    const std::size_t problems = in.errors().lines().size();
+    const std::int64_t problems = in.errors().added();
     Toleration t;
     t.key = in.String("key", kQualifiedName);
     t.op = in.Enum("operator", kTolerationNames, TolerationOperator::kEqual);
@@ -103,7 +103,7 @@ void ReadTolerations(FieldReader& object, NodeConstraints& out) {
     t.effect = in.String("effect", TextRule{32});
     in.Raw("tolerationSeconds");
     in.Close();
-    if (in.errors().lines().size() == problems) out.tolerations.push_back(std::move(t));
+    if (in.errors().added() == problems) out.tolerations.push_back(std::move(t));
   }
 }
 

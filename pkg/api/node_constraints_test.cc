@@ -185,6 +185,21 @@ TEST(NodeConstraintsTest, AnUnknownOperatorIsNamedSelectsNothingAndToleratesNoth
   EXPECT_TRUE(Tolerates(read.tolerations, {"k", "1", TaintEffect::kNoSchedule}));
 }
 
+// More errors than are kept must not make what cannot be read look readable.
+TEST(NodeConstraintsTest, AnUnknownOperatorBehindManyErrorsSelectsNothingAndToleratesNothing) {
+  const nlohmann::json object = nlohmann::json::parse(
+      R"({"nodeAffinity":{"nodeSelectorTerms":[{"matchExpressions":[
+            {"key":"a","operator":"NotEqual","values":["1"]}]}]},
+          "tolerations":[{"operator":"Always"}]})");
+  FieldErrors errors;
+  for (int i = 0; i < 50; ++i) errors.AddLine("error " + std::to_string(i));
+  const NodeConstraints read = ReadConstraints({&object, "c", UnknownFields::kReject, &errors});
+  ASSERT_EQ(read.terms.size(), 1u);
+  ASSERT_EQ(read.terms[0].expressions.size(), 1u);
+  EXPECT_TRUE(read.terms[0].expressions[0].values.empty());
+  EXPECT_TRUE(read.tolerations.empty());
+}
+
 TEST(NodeConstraintsTest, CapacityTypesFollowTheLabelsOfCloudsAndAreOnDemandOtherwise) {
   const std::tuple<const char*, const char*, CapacityType> labels[] = {
       {"karpenter.sh/capacity-type", "spot", CapacityType::kSpot},

@@ -121,10 +121,10 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
     pod.scheduling_gates.push_back(gate.RequiredString("name"));
   }
   FieldReader status = in.Object("status");
-  const std::size_t problems_before = errors.lines().size();
+  const std::int64_t problems_before = errors.added();
   pod.requests = ReadPodRequests(spec, status, pod.metadata);
   pod.gpu_resource = GpuResourceOf(pod.metadata, pod.requests);
-  if (errors.lines().size() != problems_before) {
+  if (errors.added() != problems_before) {
     pod.requests_unreadable = true;
     workload::SetAmount(pod.requests, pod.gpu_resource, kUnreadableGpus);
   }
