@@ -157,7 +157,7 @@ TEST_F(VerifyCommandTest, WrongObservationsAreRefusedByField) {
     EXPECT_EQ(a.code, 1);
     return a.err;
   };
-  EXPECT_THAT(with("from", "none/0/0"), StartsWith("standard input.paths[0].from"));
+  EXPECT_THAT(with("from", "none/0/0"), StartsWith("standard input: paths[0].from"));
   EXPECT_THAT(with("to", "p00s01h000/0/1"), HasSubstr("another plane"));
   EXPECT_THAT(with("to", "p00s00h000/0/0"), HasSubstr("paths[0].to"));
   EXPECT_THAT(with("sourcePort", 65536), HasSubstr("paths[0].sourcePort"));
@@ -167,6 +167,7 @@ TEST_F(VerifyCommandTest, WrongObservationsAreRefusedByField) {
   EXPECT_THAT(with("links", json::array({"p00/p00s01/tor-r0-p0:u0.up"})),
               HasSubstr("does not begin"));
   EXPECT_THAT(with("link", json::array()), HasSubstr("unknown key"));
+  EXPECT_THAT(with("a b.c", 1), HasSubstr("standard input: paths[0][\"a b.c\"]: unknown key"));
 }
 
 }  // namespace

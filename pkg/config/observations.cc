@@ -6,6 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
 
@@ -21,13 +22,14 @@ absl::Status CheckKeys(const json& object, const std::string& path,
                        std::initializer_list<const char*> known) {
   const std::vector<std::string> names(known.begin(), known.end());
   if (!object.is_object()) {
-    return FieldError(path, "is not an object", StrCat("give ", Join(names, ", ")));
+    return FieldError(path.empty() ? "document" : path, "is not an object",
+                      StrCat("give ", Join(names, ", ")));
   }
   for (const auto& [key, unused] : object.items()) {
     bool found = false;
     for (const std::string& name : names) found |= key == name;
     if (found) continue;
-    return FieldError(StrCat(path, ".", key), "unknown key",
+    return FieldError(api::JoinPath(path, key), "unknown key",
                       StrCat("known ones are ", Join(names, ", ")));
   }
   return absl::OkStatus();
@@ -36,7 +38,7 @@ absl::Status CheckKeys(const json& object, const std::string& path,
 absl::StatusOr<std::string> Text(const json& object, const std::string& path, const char* key) {
   const auto at = object.find(key);
   if (at == object.end() || !at->is_string()) {
-    return FieldError(StrCat(path, ".", key), "is not a string", "give a name");
+    return FieldError(api::JoinPath(path, key), "is not a string", "give a name");
   }
   return at->get<std::string>();
 }
@@ -44,16 +46,29 @@ absl::StatusOr<std::string> Text(const json& object, const std::string& path, co
 absl::StatusOr<json> List(const json& object, const std::string& path, const char* key) {
   const auto at = object.find(key);
   if (at == object.end() || !at->is_array()) {
-    return FieldError(StrCat(path, ".", key), "is not a list", "list what was seen");
+    return FieldError(api::JoinPath(path, key), "is not a list", "list what was seen");
   }
   return *at;
 }
 
-// The list under the document's only key.
-absl::StatusOr<json> ReadList(const std::string& text, const std::string& name, const char* key) {
+// `list` is the document's only key; `read_entry` gets each entry with its path. Errors name the document, then the
+// path in it.
+template <typename T, typename ReadEntry>
+absl::StatusOr<std::vector<T>> ReadList(const std::string& text, const std::string& name,
+                                        const char* key, ReadEntry read_entry) {
   YM_ASSIGN_OR_RETURN(const json document, ParseYaml(text, name));
-  YM_RETURN_IF_ERROR(CheckKeys(document, name, {key}));
-  return List(document, name, key);
+  const auto read = [&]() -> absl::StatusOr<std::vector<T>> {
+    YM_RETURN_IF_ERROR(CheckKeys(document, "", {key}));
+    YM_ASSIGN_OR_RETURN(const json list, List(document, "", key));
+    std::vector<T> out;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      YM_ASSIGN_OR_RETURN(T entry, read_entry(list[i], StrCat(key, "[", i, "]")));
+      out.push_back(std::move(entry));
+    }
+    return out;
+  };
+  absl::StatusOr<std::vector<T>> out = read();
+  return out.ok() ? std::move(out) : Annotate(out.status(), name);
 }
 
 // The link of that very name; a cable's name alone does not say which way.
@@ -109,23 +124,24 @@ absl::StatusOr<repac::ObservedPath> ReadPath(const Network& network, const json&
   YM_ASSIGN_OR_RETURN(const std::string from, Text(value, path, "from"));
   YM_ASSIGN_OR_RETURN(const std::string to, Text(value, path, "to"));
   repac::ObservedPath out;
-  YM_ASSIGN_OR_RETURN(out.src, ParseNicPort(network, StrCat(path, ".from"), from));
-  YM_ASSIGN_OR_RETURN(out.dst, ParseNicPort(network, StrCat(path, ".to"), to));
+  YM_ASSIGN_OR_RETURN(out.src, ParseNicPort(network, api::JoinPath(path, "from"), from));
+  YM_ASSIGN_OR_RETURN(out.dst, ParseNicPort(network, api::JoinPath(path, "to"), to));
   if (out.src.host == out.dst.host) {
-    return FieldError(StrCat(path, ".to"), "is the host the packet came from", "name another one");
+    return FieldError(api::JoinPath(path, "to"), "is the host the packet came from",
+                      "name another one");
   }
   if (network.plane_of(out.src) != network.plane_of(out.dst)) {
-    return FieldError(StrCat(path, ".to"), "is in another plane than from",
+    return FieldError(api::JoinPath(path, "to"), "is in another plane than from",
                       "name the port that the packet arrived at");
   }
   const auto port = value.find("sourcePort");
   if (port == value.end() || !port->is_number_integer() || *port < 0 || *port > 65535) {
-    return FieldError(StrCat(path, ".sourcePort"), "is not a UDP port",
+    return FieldError(api::JoinPath(path, "sourcePort"), "is not a UDP port",
                       "give a number from 0 to 65535");
   }
   out.source_port = port->get<std::uint16_t>();
   YM_ASSIGN_OR_RETURN(const json links, List(value, path, "links"));
-  YM_RETURN_IF_ERROR(ReadLinks(network, links, StrCat(path, ".links"), out));
+  YM_RETURN_IF_ERROR(ReadLinks(network, links, api::JoinPath(path, "links"), out));
   return out;
 }
 
@@ -163,29 +179,23 @@ absl::StatusOr<fabric::NicPort> ParseNicPort(const fabric::Network& network, std
 
 absl::StatusOr<std::vector<repac::Neighbour>> ReadNeighbours(const std::string& text,
                                                              const std::string& name) {
-  YM_ASSIGN_OR_RETURN(const json list, ReadList(text, name, "neighbours"));
-  std::vector<repac::Neighbour> out;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string path = StrCat(name, ".neighbours[", i, "]");
-    YM_RETURN_IF_ERROR(CheckKeys(list[i], path, {"local", "remote"}));
-    YM_ASSIGN_OR_RETURN(std::string local, Text(list[i], path, "local"));
-    YM_ASSIGN_OR_RETURN(std::string remote, Text(list[i], path, "remote"));
-    out.push_back({std::move(local), std::move(remote)});
-  }
-  return out;
+  return ReadList<repac::Neighbour>(
+      text, name, "neighbours",
+      [](const json& entry, const std::string& path) -> absl::StatusOr<repac::Neighbour> {
+        YM_RETURN_IF_ERROR(CheckKeys(entry, path, {"local", "remote"}));
+        repac::Neighbour out;
+        YM_ASSIGN_OR_RETURN(out.local, Text(entry, path, "local"));
+        YM_ASSIGN_OR_RETURN(out.remote, Text(entry, path, "remote"));
+        return out;
+      });
 }
 
 absl::StatusOr<std::vector<repac::ObservedPath>> ReadObservedPaths(const Network& network,
                                                                    const std::string& text,
                                                                    const std::string& name) {
-  YM_ASSIGN_OR_RETURN(const json list, ReadList(text, name, "paths"));
-  std::vector<repac::ObservedPath> out;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    YM_ASSIGN_OR_RETURN(repac::ObservedPath path,
-                        ReadPath(network, list[i], StrCat(name, ".paths[", i, "]")));
-    out.push_back(std::move(path));
-  }
-  return out;
+  return ReadList<repac::ObservedPath>(
+      text, name, "paths",
+      [&](const json& entry, const std::string& path) { return ReadPath(network, entry, path); });
 }
 
 }  // namespace yardmaster::config

@@ -11,7 +11,7 @@
 // them; the source NIC's own may be left out; null is a hop that did not answer; the list may end
 // early.
 //
-// Errors: InvalidArgument that names the document and the field. Thread safety: pure functions.
+// Errors: InvalidArgument of the form "document: paths[0].to: ...". Thread safety: pure functions.
 #pragma once
 
 #include <string>
