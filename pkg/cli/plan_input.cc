@@ -239,6 +239,15 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   return input;
 }
 
+// What takes the place of a Fabric among files.
+std::string NoFabricText() {
+  const fabric::FabricSpec standard;
+  return StrCat("there is no Fabric in the input, so jobs are placed by the Nodes' labels ",
+                standard.fabric_pod_label, " and ", standard.segment_label,
+                ", and get no levels and no paths; give a Fabric with -f (kubectl yardmaster "
+                "fabric render writes one)");
+}
+
 void TellWarnings(const plan::Snapshot& snapshot, std::ostream& err) {
   for (const std::string& warning : snapshot.warnings) err << "warning: " << warning << "\n";
 }
@@ -266,7 +275,9 @@ void ReadNetwork(const state::ClusterState& cluster, PlanInput& input) {
 }  // namespace
 
 PlanInput InputOfFiles(Manifests manifests, std::ostream& err) {
+  const bool no_fabric = manifests.cluster.fabrics.empty();
   PlanInput input = BuildInput(manifests, err);
+  if (no_fabric) input.snapshot.warnings.push_back(NoFabricText());
   TellWarnings(input.snapshot, err);
   return input;
 }

@@ -1,4 +1,5 @@
 // `plan --offline` over Nodes whose labels name places in an unusual way.
+#include <algorithm>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -6,11 +7,14 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/cli/testing/offline_plan.h"
+#include "pkg/cli/testing/small_fabric.h"
 
 namespace yardmaster::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string Node(const std::string& name, const std::string& fabric_pod,
                  const std::string& segment) {
@@ -31,6 +35,21 @@ TEST(PlanPlacesTest, ReasonsTellSegmentsOfOneNameApart) {
   EXPECT_THAT(job["reasons"][0]["message"].get<std::string>(),
               HasSubstr("1 host short in segment p1/s0: "));
   EXPECT_EQ(job["relaxations"].back()["change"], "hosts: 1 more in segment p1/s0");
+}
+
+TEST(PlanPlacesTest, WithoutAFabricOneWarningSaysWhatTakesItsPlace) {
+  const std::string job =
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\n"
+      "spec: {workers: 1, template: {}}\n";
+  const PlanAnswer without = PlanOffline(Node("h0", "p0", "s0") + job);
+  EXPECT_EQ(without.code, 0);
+  EXPECT_EQ(without.job("a")["outcome"], "Placed");
+  EXPECT_THAT(without.err, StartsWith("warning: there is no Fabric in the input"));
+  EXPECT_THAT(without.err, HasSubstr("kubectl yardmaster fabric render"));
+  EXPECT_EQ(std::count(without.err.begin(), without.err.end(), '\n'), 1) << without.err;
+  const PlanAnswer with = PlanOffline(StrCat(kSmallFabric, Node("h0", "p0", "s0"), job));
+  EXPECT_EQ(with.job("a")["outcome"], "Placed");
+  EXPECT_THAT(with.err, Not(HasSubstr("there is no Fabric")));
 }
 
 }  // namespace
