@@ -52,5 +52,19 @@ TEST(PlanPlacesTest, WithoutAFabricOneWarningSaysWhatTakesItsPlace) {
   EXPECT_THAT(with.err, Not(HasSubstr("there is no Fabric")));
 }
 
+TEST(PlanPlacesTest, AGangThatLacksHostsForNewWorkersSaysSo) {
+  const PlanAnswer answer = PlanOffline(
+      Node("h0", "p0", "s0") +
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: Gang\nmetadata: {name: job-a}\n"
+      "spec: {owner: {apiVersion: batch/v1, kind: Job, name: a, uid: u}, workers: 2, "
+      "gpusPerWorker: 8}\n"
+      "status: {planGeneration: 1, outcome: Placed, assignments: [{rank: 0, host: h0}]}\n");
+  const nlohmann::json job = answer.job("a");
+  EXPECT_EQ(job["outcome"], "Placed") << answer.err;
+  EXPECT_EQ(job["assignments"].size(), 1u);
+  EXPECT_EQ(job["wantedWorkers"], 2);
+  EXPECT_EQ(job["message"], "only 1 of the 2 workers that its owner wants have a host");
+}
+
 }  // namespace
 }  // namespace yardmaster::cli

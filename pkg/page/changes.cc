@@ -84,7 +84,8 @@ void GangChanges(const api::Gang* before, const api::Gang* after, Collector& out
   const bool was = before != nullptr && before->status.committed();
   if (after->status.committed() && !was) {
     out.Add(false, subject,
-            StrCat("is placed: ", Count(after->job.workers, "worker"), " in ", PlacesText(*after)));
+            StrCat("is placed: ", Count(after->placed_workers(), "worker"), " in ",
+                   PlacesText(*after)));
   } else if (was && !after->status.committed()) {
     out.Add(true, subject, "gives its hosts back and waits");
   } else if (was && before->status.plan_generation != after->status.plan_generation) {

@@ -40,6 +40,16 @@ TEST(ChangesTest, AGangIsPlacedMovesAndLeaves) {
   EXPECT_THAT(Texts(moved, empty), ElementsAre("job/demo/trainingjob-bert has left its hosts"));
 }
 
+TEST(ChangesTest, AGangThatIsToGrowIsPlacedWithTheWorkersThatHaveAHost) {
+  const state::ClusterState empty = TwoSegments();
+  state::ClusterState placed = empty;
+  api::Gang gang = GangOn("bert", {"a0", "a1"});
+  gang.job.workers = 4;
+  Put(placed, gang);
+  EXPECT_THAT(Texts(empty, placed),
+              ElementsAre("job/demo/trainingjob-bert is placed: 2 workers in p/a"));
+}
+
 TEST(ChangesTest, HostsAreLostComeBackAndAreCordoned) {
   const state::ClusterState whole = TwoSegments();
   state::ClusterState lost = whole, cordoned = whole;

@@ -53,7 +53,9 @@ std::string StateOf(const Subject& subject) {
   }
   if (subject.gang == nullptr) return "Pending";
   if (api::IsTrue(subject.gang->status.conditions, kFinishedCondition)) return "Finished";
-  if (subject.gang->status.committed()) return "Placed";
+  if (subject.gang->status.committed()) {
+    return subject.gang->placed_workers() == subject.gang->job.workers ? "Placed" : "Resizing";
+  }
   if (subject.gang->status.outcome == placement::Outcome::kNever) return "Never";
   return "Waiting";
 }

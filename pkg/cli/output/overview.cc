@@ -129,8 +129,13 @@ std::string Short(double value) {
 
 void ExplainPlacement(const api::Gang& gang, std::string& out) {
   const api::GangStatus& status = gang.status;
+  // All of them, unless it is being resized.
+  const std::string part =
+      gang.placed_workers() == gang.job.workers
+          ? ""
+          : StrCat(gang.placed_workers(), " of ", Count(gang.job.workers, "worker"), ", ");
   AddLine(out, "placed:",
-          StrCat("on fabric ", status.fabric.empty() ? "-" : status.fabric, ", plan ",
+          StrCat(part, "on fabric ", status.fabric.empty() ? "-" : status.fabric, ", plan ",
                  status.plan_generation));
   std::map<std::string, std::vector<int>> by_segment;
   for (const api::AssignmentEntry& entry : status.assignments) {

@@ -42,13 +42,14 @@ class OverviewTest : public testing::Test {
                                         {"spec", std::move(spec)}});
   }
 
-  void Placed(const std::string& name) {
+  // On n0 and n1; its owner wants that many workers.
+  void Placed(const std::string& name, int wanted = 2) {
     api::Gang gang;
     gang.metadata.name = "trainingjob-" + name;
     gang.metadata.namespace_name = "default";
     gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", name, "", false};
-    gang.job.workers = 2;
-    gang.job.parallelism.data = 16;
+    gang.job.workers = wanted;
+    gang.job.parallelism.data = 8 * wanted;
     gang.status.plan_generation = 1;
     gang.status.fabric = "f";
     gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
@@ -78,6 +79,15 @@ TEST_F(OverviewTest, JobsShowTheirStateSegmentsAndLevel) {
   EXPECT_THAT(rows[2],
               ElementsAre("default", "b", "TrainingJob", "Pending", "3", "0", "-", "-", ""));
   EXPECT_EQ(JobsTable(ClusterState(), "other").size(), 1u);
+}
+
+TEST_F(OverviewTest, AGangOfWhichOnlySomeWorkersHaveAHostIsResizing) {
+  Placed("a", /*wanted=*/4);
+  EXPECT_EQ(JobsTable(ClusterState(), "")[1][3], "Resizing");
+  const auto text = Explain(ClusterState(), "default", "a");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("state:      Resizing\n"));
+  EXPECT_THAT(*text, HasSubstr("placed:     2 of 4 workers, on fabric f, plan 1\n"));
 }
 
 TEST_F(OverviewTest, SegmentsCountHostsByWhatTheyDo) {

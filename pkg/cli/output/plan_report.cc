@@ -76,6 +76,17 @@ json PreemptionJson(const plan::Snapshot& snapshot, const plan::JobState& state,
           {"objective", api::EncodeObjective(preemption.gang.objective)}};
 }
 
+// Of a placed gang whose owner wants another number of workers; empty: it has as many as it wants.
+std::string ResizeText(const plan::JobState& state) {
+  if (state.resize == nullptr) return "";
+  const int wanted = state.resize->job.workers;
+  if (wanted < state.job.workers) {
+    return StrCat("its owner wants only ", wanted, " of its ", Count(state.job.workers, "worker"));
+  }
+  return StrCat("only ", state.job.workers, " of the ", Count(wanted, "worker"),
+                " that its owner wants have a host");
+}
+
 json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
              const netplan::NetworkPlan& network, const ReportNames& names) {
   const plan::JobState& state = snapshot.jobs[job.job.index()];
@@ -104,6 +115,11 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
   }
   if (job.preemption) {
     out["preemption"] = PreemptionJson(snapshot, state, *job.preemption, names);
+  }
+  if (const std::string text = ResizeText(state); !text.empty()) {
+    const auto message = out["message"].get<std::string>();
+    out["message"] = message.empty() ? text : StrCat(text, "; ", message);
+    out["wantedWorkers"] = state.resize->job.workers;
   }
   const auto& numbers = network.jobs[job.job.index()];
   if (numbers) out["network"] = NetworkJson(*numbers);

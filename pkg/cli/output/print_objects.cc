@@ -41,7 +41,7 @@ std::string_view ColourOf(std::string_view cell) {
   for (std::string_view good : {"Running", "Placed", "Succeeded", "free"}) {
     if (cell == good) return "\033[32m";
   }
-  for (std::string_view waits : {"Waiting", "Pending", "NotNow", "in use"}) {
+  for (std::string_view waits : {"Waiting", "Pending", "Resizing", "NotNow", "in use"}) {
     if (cell == waits) return "\033[33m";
   }
   for (std::string_view bad : {"Never", "Failed", "out", "nowhere"}) {
