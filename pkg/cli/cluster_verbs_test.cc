@@ -13,6 +13,7 @@
 #include "pkg/cli/output/overview.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/testing/lending_connector.h"
+#include "pkg/cli/top_reader.h"
 #include "pkg/cli/watch_rows.h"
 #include "pkg/kube/testing/fake_client.h"
 
@@ -195,6 +196,32 @@ TEST_F(ClusterVerbsTest, TopShowsGangsOfANamespaceAndSegments) {
   EXPECT_EQ(json::parse(Run(RunTopCommand, {"links", "-o", "json"}))["links"], json::array());
   EXPECT_THAT(Run(RunTopCommand, {"segments", "--limit", "1"}), Not(HasSubstr("p0/s1")));
   Run(RunTopCommand, {"rails"}, 2);
+}
+
+TEST_F(ClusterVerbsTest, TopSaysEachWarningOnce) {
+  client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                                      {"kind", "TrainingJob"},
+                                      {"metadata", {{"name", "odd"}, {"namespace", "default"}}},
+                                      {"spec", {{"workers", "many"}}}});
+  Run(RunTopCommand, {});
+  const auto first = err_.find("TrainingJob default/odd");
+  EXPECT_NE(first, std::string::npos) << err_;
+  EXPECT_EQ(err_.find("TrainingJob default/odd", first + 1), std::string::npos) << err_;
+}
+
+TEST_F(ClusterVerbsTest, TopGoesOnWithTheConnectionItHasAndRepeatsNoWarning) {
+  auto connection = LendingConnector(client_, clock_)({});
+  ASSERT_TRUE(connection.ok());
+  TopReader reader(*std::move(connection), clock_);
+  std::ostringstream err;
+  ASSERT_TRUE(reader.Read(err).ok());
+  EXPECT_THAT(err.str(), HasSubstr("there is no Fabric"));
+  err.str("");
+  clock_.Advance(5'000);
+  const auto load = reader.Read(err);
+  ASSERT_TRUE(load.ok());
+  EXPECT_EQ(err.str(), "");
+  EXPECT_EQ(load->snapshot.now_ms, clock_.WallMs());
 }
 
 TEST_F(ClusterVerbsTest, GetSelectsAndFormats) {

@@ -9,16 +9,14 @@
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
-#include "pkg/base/status.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/overview.h"
 #include "pkg/cli/output/print_objects.h"
-#include "pkg/cli/plan_input.h"
-#include "pkg/page/network_picture.h"
-#include "pkg/plan/planner.h"
+#include "pkg/cli/top_reader.h"
 
 namespace yardmaster::cli {
 
@@ -27,7 +25,7 @@ namespace {
 constexpr int kRefreshSeconds = 5;
 
 struct TopFlags {
-  ReadFlags read;
+  ClusterFlags cluster;
   std::string jobs_of;  // the namespace given; empty: all
   std::string what = "jobs";
   std::string output;
@@ -114,28 +112,7 @@ Table TopLinks(const page::NetworkPicture& picture) {
   return rows;
 }
 
-struct Load {
-  plan::Snapshot snapshot;
-  page::NetworkPicture picture;
-};
-
-absl::StatusOr<Load> ReadLoad(TopFlags& flags, const Connector& connect, std::ostream& err) {
-  YM_ASSIGN_OR_RETURN(ConnectedCluster cluster, ConnectAndRead(flags.read, connect, err));
-  Manifests manifests;
-  manifests.cluster = std::move(cluster.state);
-  PlanInput input = InputOfCluster(std::move(manifests), cluster.connection.now_ms, err);
-  netplan::NetworkInput network;
-  if (input.previous) network.previous = &*input.previous;
-  const plan::Plan placement = plan::MakePlan(input.snapshot);
-  Load load;
-  load.picture =
-      page::PictureOf(netplan::PlanNetwork(input.snapshot, netplan::PlacedJobs(placement), network),
-                      input.snapshot);
-  load.snapshot = std::move(input.snapshot);
-  return load;
-}
-
-Table TableOf(const TopFlags& flags, const Load& load) {
+Table TableOf(const TopFlags& flags, const TopLoad& load) {
   Table table = flags.what == "jobs"       ? TopJobs(load.snapshot, load.picture, flags.jobs_of)
                 : flags.what == "segments" ? TopSegments(load.snapshot, load.picture)
                                            : TopLinks(load.picture);
@@ -161,14 +138,18 @@ int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out,
   app.add_option("-o,--output", flags.output, "json or yaml")
       ->check(CLI::IsMember({"json", "yaml"}));
   app.add_option("-n,--namespace", flags.jobs_of, "namespace of jobs (default: every one)");
-  DeclareCluster(flags.read.cluster, app);
+  DeclareCluster(flags.cluster, app);
   app.footer(
       "Examples:\n"
       "  kubectl yardmaster top links\n"
       "  kubectl yardmaster top segments --limit 5 -w");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  absl::StatusOr<ClusterConnection> connection = connect(flags.cluster);
+  if (!connection.ok()) return Fail(connection.status(), err);
+  const RealClock clock;
+  TopReader reader(*std::move(connection), clock);
   do {
-    const auto load = ReadLoad(flags, connect, err);
+    const absl::StatusOr<TopLoad> load = reader.Read(err);
     if (!load.ok()) return Fail(load.status(), err);
     const Table table = TableOf(flags, *load);
     // A terminal shows the newest table alone, a pipe gets them one after the other.
