@@ -30,6 +30,13 @@ class Search {
     set_count_.assign(space_.order.size(), 0);
     set_left_.assign(space_.order.size(), 0);
     for (int piece : space_.order) set_left_[problem_.pod_set[piece]] += problem_.piece_size[piece];
+    rest_of_component_.assign(space_.order.size(), 0);
+    for (int i = num_pieces() - 1; i >= 0; --i) {
+      rest_of_component_[i] = problem_.piece_size[space_.order[i]];
+      if (i + 1 < space_.first_piece[space_.component[i] + 1]) {
+        rest_of_component_[i] += rest_of_component_[i + 1];
+      }
+    }
   }
 
   SearchResult Run() {
@@ -49,7 +56,7 @@ class Search {
     }
     in_segment_.assign(static_cast<std::size_t>(num_groups() * num_segments()), 0);
     in_pod_.assign(static_cast<std::size_t>(num_groups() * num_pods()), 0);
-    Descend(0);
+    Descend();
     result_.exact = !cut_;
     result_.steps = steps_;
     if (result_.exact && best_) result_.bound = *best_;
@@ -232,7 +239,50 @@ class Search {
     cut_ |= !least && options_.any;
   }
 
-  void Descend(int i) {
+  // Where the search stands with one piece.
+  struct Level {
+    std::vector<Choice> choices;  // best first
+    std::size_t next = 0;         // of choices; the one before it is the piece's segment
+    Objective before;             // what the pieces before it cost
+  };
+
+  // Depth first over the pieces, without recursion: a gang may have 100,000 pieces, and a call for each takes half a KiB of
+  // a stack that is 8 MiB.
+  void Descend() {
+    std::vector<Level> levels(static_cast<std::size_t>(num_pieces()) + 1);
+    int i = 0;
+    Enter(i, levels[0]);
+    while (i >= 0) {
+      Level& level = levels[static_cast<std::size_t>(i)];
+      if (level.next > 0) {
+        cost_ = level.before;
+        Move(i, level.choices[level.next - 1].segment, -1);
+      }
+      if (!TakesNext(level)) {
+        --i;
+        continue;
+      }
+      const Choice& choice = level.choices[level.next++];
+      Move(i, choice.segment, 1);
+      cost_ = choice.cost;
+      ++i;
+      Enter(i, levels[static_cast<std::size_t>(i)]);
+    }
+  }
+
+  bool TakesNext(const Level& level) {
+    if (level.next == level.choices.size()) return false;
+    if (best_ && level.choices[level.next].cost >= *best_) return false;
+    Spend(1 + num_segments() / 16);
+    return !cut_ && !done_;
+  }
+
+  // What piece i may take after the pieces before it; nothing where that is hopeless, or where every piece has its
+  // segment, which is recorded.
+  void Enter(int i, Level& level) {
+    level.choices.clear();
+    level.next = 0;
+    level.before = cost_;
     if (i == num_pieces()) {
       if (!best_ || cost_ < *best_) Record();
       return;
@@ -243,13 +293,13 @@ class Search {
       rest_bound_[c] = UnplacedBound(c + 1);
       Spend((num_groups() + num_segments()) / 16);
     }
-    if (Hopeless(i)) return;
-    std::vector<Choice> choices;
+    if (!Hopeless(i)) FindChoices(i, level.choices);
+  }
+
+  void FindChoices(int i, std::vector<Choice>& choices) const {
     const int piece = space_.order[i];
     const int set_pod = pod_of_set_[problem_.pod_set[piece]];
-    int rest = 0;
-    for (int k = i; k < space_.first_piece[c + 1]; ++k)
-      rest += problem_.piece_size[space_.order[k]];
+    const int rest = rest_of_component_[i];
     for (int s = LowestSegment(i); s < num_segments(); ++s) {
       if (room_[s] < problem_.piece_size[piece]) continue;
       if (set_pod >= 0 && space_.pod[s] != set_pod) continue;
@@ -259,17 +309,6 @@ class Search {
     }
     std::sort(choices.begin(), choices.end(),
               [](const Choice& a, const Choice& b) { return a.Key() < b.Key(); });
-    for (const Choice& choice : choices) {
-      if (best_ && choice.cost >= *best_) return;
-      Spend(1 + num_segments() / 16);
-      if (cut_ || done_) return;
-      const Objective before = cost_;
-      Move(i, choice.segment, 1);
-      cost_ = choice.cost;
-      Descend(i + 1);
-      cost_ = before;
-      Move(i, choice.segment, -1);
-    }
   }
 
   const SearchProblem& problem_;
@@ -291,7 +330,9 @@ class Search {
   std::vector<int> pod_room_;
   std::vector<int> pieces_in_pod_;
   mutable std::vector<int> rooms_;
-  std::vector<int> chosen_;  // by piece
+  // By piece.
+  std::vector<int> chosen_;
+  std::vector<int> rest_of_component_;  // workers of the piece and those after it
   std::vector<Objective> rest_bound_;
   // By group.
   std::vector<int> left_;     // workers not yet placed

@@ -30,6 +30,23 @@ TEST(GangSearchTest, FindsTheLeastCostOfPiecesOfAnySize) {
   EXPECT_GT(none, MoreThan(300));
 }
 
+TEST(GangSearchTest, AGangOfManyPiecesNeedsNoDeepStack) {
+  constexpr int kPieces = 60'000;
+  SearchProblem problem;
+  problem.piece_size.assign(kPieces, 1);
+  problem.component.assign(kPieces, 0);
+  for (int piece = 0; piece < kPieces; ++piece) problem.pod_set.push_back(piece);
+  problem.stages.resize(kPieces);
+  problem.groups.resize(1);
+  for (int piece = 0; piece < kPieces; ++piece) problem.groups[0].pieces.push_back(piece);
+  problem.capacity = {kPieces / 2, kPieces / 2};
+  problem.pod_of_segment = {0, 0};
+  const SearchResult found = SearchSegments(problem, {});
+  ASSERT_EQ(found.segment.size(), std::size_t{kPieces});
+  EXPECT_EQ(found.objective.segments, 2);
+  EXPECT_EQ(found.objective.data_split_segments, 1);
+}
+
 TEST(GangSearchTest, OnlyABetterPlacementThanTheOneAtHandIsAnAnswer) {
   Random random(2);
   for (int round = 0; round < Rounds(1000); ++round) {
