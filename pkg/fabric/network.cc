@@ -21,6 +21,13 @@ absl::Status TooLarge(const FabricSpec& spec, std::size_t tier, std::int64_t cou
       "correct the numbers of switches and ports, or the labels of the Nodes");
 }
 
+absl::Status TooManyNicPorts(const FabricSpec& spec, int hosts) {
+  return FieldError(StrCat("Fabric ", spec.name, ": spec.host"),
+                    StrCat(Count(hosts, "host"), " of ", spec.rails, " NICs with ", spec.nic_ports,
+                           " ports each have more than ", kMaxCables, " ports"),
+                    "correct rails and nicPorts, or the labels of the Nodes");
+}
+
 int NumPlaces(Scope scope, const Places& places) {
   if (scope == Scope::kSegment) return places.num_segments();
   return scope == Scope::kFabricPod ? places.num_fabric_pods() : 1;
@@ -34,7 +41,12 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
   net.spec_ = std::move(spec);
   net.places_ = std::move(places);
   YM_ASSIGN_OR_RETURN(net.base_address_, IpAddress::Parse(net.spec_.addressing.base));
-  net.num_host_cables_ = net.places_->num_hosts() * net.spec_.rails * net.spec_.nic_ports;
+  // Each of the two is up to 1,000,000: the numbers multiply to more than an int64 holds.
+  const std::int64_t ports_per_host = std::int64_t{net.spec_.rails} * net.spec_.nic_ports;
+  if (ports_per_host > kMaxCables || ports_per_host * net.places_->num_hosts() > kMaxCables) {
+    return TooManyNicPorts(net.spec_, net.places_->num_hosts());
+  }
+  net.num_host_cables_ = static_cast<int>(ports_per_host * net.places_->num_hosts());
   std::int64_t next_switch = 0;
   std::int64_t next_cable = net.num_host_cables_;
   for (std::size_t t = 0; t < net.spec_.tiers.size(); ++t) {

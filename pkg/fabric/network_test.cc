@@ -166,5 +166,33 @@ TEST(NetworkTest, MoreSwitchesOrCablesThanThereAreIdsAreRefusedWithTheTier) {
             "than 10000000; correct the numbers of switches and ports, or the labels of the Nodes");
 }
 
+// 2200 hosts of 10^6 NIC ports.
+TEST(NetworkTest, MoreNicPortsThanThereAreIdsAreRefusedWithTheHosts) {
+  FabricSpec spec;
+  spec.name = "wide";
+  spec.gpus_per_host = spec.rails = 1'000'000;
+  spec.nic_ports = spec.planes = 1;
+  spec.nic_gbps = 400;
+  spec.hosts_per_segment = 1;
+  spec.segments_per_fabric_pod = 2200;
+  spec.fabric_pods = 1;
+  spec.backup.hosts_per_segment = 0;
+  Tier tor;
+  tor.role = "tor";
+  tor.down_ports = spec.rails;
+  tor.down_gbps = tor.up_gbps = spec.nic_gbps;
+  tor.up_ports = 1;
+  Tier top;
+  top.role = "top";
+  top.scope = Scope::kFabric;
+  top.down_ports = spec.segments_per_fabric_pod;
+  top.down_gbps = tor.up_gbps;
+  spec.tiers = {tor, top};
+  const auto places = std::make_shared<const Places>(PlacesOf(spec));
+  EXPECT_EQ(MessageOf(Network::Build(spec, places).status()),
+            "Fabric wide: spec.host: 2200 hosts of 1000000 NICs with 1 ports each have more than "
+            "50000000 ports; correct rails and nicPorts, or the labels of the Nodes");
+}
+
 }  // namespace
 }  // namespace yardmaster::fabric

@@ -8,17 +8,6 @@ namespace yardmaster::state {
 
 namespace {
 
-// Groups are listed GPU by GPU; no fabric is larger than this.
-constexpr std::int64_t kMaxWorld = 1 << 20;
-
-std::vector<std::string> ProblemsOf(const workload::Job& job, int gpus_per_host) {
-  if (std::int64_t{1} * job.workers * job.gpus_per_worker <= kMaxWorld) {
-    return workload::Problems(job, gpus_per_host);
-  }
-  return {StrCat("spec.workers: ", job.workers, " workers of ", job.gpus_per_worker,
-                 " GPUs are more than ", kMaxWorld, " GPUs; split the job")};
-}
-
 bool SameShape(const workload::Job& a, const workload::Job& b) {
   return a.workers == b.workers && a.gpus_per_worker == b.gpus_per_worker &&
          a.parallelism == b.parallelism && !a.gpus_differ() && !b.gpus_differ();
@@ -134,7 +123,7 @@ void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
   plan::JobState state;
   state.job = JobOf(key, kept, placed > 0 ? api::WithWorkers(spec, placed) : spec);
   if (kept.job != nullptr) state.grace_seconds = kept.job->checkpoint.grace_seconds;
-  state.problems = ProblemsOf(state.job, gpus_per_host_);
+  state.problems = workload::Problems(state.job, gpus_per_host_);
   if (state.problems.empty()) {
     const bool known = kept.own_problems == 0 && kept.state.groups->workers > 0 &&
                        SameShape(kept.state.job, state.job);
@@ -153,7 +142,7 @@ std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const NamespacedName& key
                                                        std::vector<std::string>& problems) const {
   auto resize = std::make_shared<plan::Resize>();
   resize->job = JobOf(key, kept, kept.gang->job);
-  const std::vector<std::string> wrong = ProblemsOf(resize->job, gpus_per_host_);
+  const std::vector<std::string> wrong = workload::Problems(resize->job, gpus_per_host_);
   if (!wrong.empty()) {
     problems.push_back(StrCat("it stays at ", Count(kept.gang->placed_workers(), "worker"), ": ",
                               Join(wrong, "; ")));

@@ -193,7 +193,7 @@ TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNoOther)
   EXPECT_THAT(s.jobs[0].problems, ElementsAre(HasSubstr("spec.parallelism: tensor*context")));
   EXPECT_TRUE(s.jobs[1].problems.empty());
   EXPECT_EQ(s.jobs[1].groups->workers, 2);
-  EXPECT_THAT(s.jobs[2].problems, ElementsAre(HasSubstr("spec.workers: 1000000 workers")));
+  EXPECT_THAT(s.jobs[2].problems, ElementsAre(HasSubstr("spec.workers: its 1000000 workers")));
 }
 
 }  // namespace

@@ -8,6 +8,9 @@ namespace yardmaster::workload {
 
 namespace {
 
+// Groups are listed GPU by GPU: this many take up to a quarter of a GiB, and no fabric has more.
+constexpr std::int64_t kMaxGpus = 1 << 20;
+
 // A Required group that is larger than a host can never lie within one.
 void CheckHostGroup(const GroupPolicy& policy, std::int64_t size, int gpus_per_host,
                     const char* name, std::vector<std::string>& out) {
@@ -108,6 +111,11 @@ std::vector<std::string> Problems(const Job& job, int gpus_per_host) {
         StrCat("spec.gpusPerWorker: is ", job.gpus_per_worker, "; give a number from 1 to 1024"));
   }
   if (!out.empty()) return out;
+  if (const std::int64_t gpus = job.gpus(); gpus > kMaxGpus) {
+    out.push_back(StrCat("spec.workers: its ", Count(job.workers, "worker"), " ask for ", gpus,
+                         " GPUs together, more than ", kMaxGpus, "; split the job"));
+    return out;
+  }
   const Parallelism& p = job.parallelism;
   if (absl::Status status = CheckSize(job); !status.ok()) {
     out.push_back(MessageOf(status));

@@ -112,9 +112,9 @@ struct Job {
 // As GroupsOf of its parallelism. REQUIRES: Problems finds none.
 WorkerGroups GroupsOf(const Job& job);
 
-// Everything that contradicts itself in the job alone: sizes out of range, parallelism whose product is not
-// the number of GPUs, a model that cannot be split so, groups that are Required within Host and larger than
-// a host. Each "spec.field: problem; fix". Empty: valid.
+// Everything that contradicts itself in the job alone: sizes out of range, more than 1048576 GPUs, parallelism whose
+// product is not the number of GPUs, a model that cannot be split so, groups that are Required within Host and larger
+// than a host. Each "spec.field: problem; fix". Empty: valid.
 std::vector<std::string> Problems(const Job& job, int gpus_per_host);
 
 }  // namespace yardmaster::workload

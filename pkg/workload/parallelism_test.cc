@@ -132,6 +132,20 @@ TEST(ParallelismTest, ARoleWithMoreGpusThanTheMostIsRefused) {
   EXPECT_NE(problems[0].find("spec.roles"), std::string::npos);
 }
 
+TEST(ParallelismTest, AJobOfMoreGpusThanGroupsAreListedForIsRefusedByField) {
+  Job job;
+  job.workers = 131'072;
+  job.parallelism = Make(8, 1, 1, 131'072, 1);
+  EXPECT_EQ(Problems(job, 8), std::vector<std::string>());
+  job.workers = 1'000'000;
+  job.parallelism.data = 1'000'000;
+  EXPECT_EQ(Problems(job, 8),
+            std::vector<std::string>{"spec.workers: its 1000000 workers ask for 8000000 GPUs "
+                                     "together, more than 1048576; split the job"});
+  const std::vector<WorkerRun> runs{{1000, 1}, {3000, 1024}};
+  EXPECT_EQ(Problems(RolesOf(Make(1024, 1, 1, 3000, 1), runs), 1024).size(), 1u);
+}
+
 TEST(ParallelismTest, OrdersParseAndFormatAndRepeatsAreRefused) {
   EXPECT_EQ(FormatOrder(ParseOrder("pp-dp-tp").value()), "pp-dp-tp-cp-ep");
   EXPECT_FALSE(ParseOrder("tp-tp").ok());
