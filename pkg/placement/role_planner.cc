@@ -12,6 +12,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/alike_planner.h"
+#include "pkg/placement/role_proof.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"
 
@@ -312,7 +313,7 @@ GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
               "role by role finds no place either: ",
               planner.failure())});
   if (alike.outcome == Outcome::kNever &&
-      RolePlanner(EmptyAndHealthy(cluster), request, options).Run()) {
+      !RolesNeverFit(EmptyAndHealthy(cluster), request, options)) {
     alike.outcome = Outcome::kNotNow;
   }
   return alike;

@@ -23,8 +23,7 @@
 
 namespace yardmaster::placement {
 
-// `alike` is the plan of the largest shape. Never is kept only if the roles do not fit on the fabric
-// empty and healthy either. REQUIRES: the job has two roles or more.
+// `alike` is the plan of the largest shape. Never is kept only where it is proved for the roles (role_proof.h). REQUIRES: the job has two roles or more.
 GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
                    const PlannerOptions& options, GangPlan alike);
 

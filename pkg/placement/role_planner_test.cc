@@ -334,5 +334,58 @@ TEST(RolePlannerTest, ShapesOnRandomSmallFabricsArePlacedWholeWhereverExhaustive
   EXPECT_EQ(best, placed) << "roles are not searched together, yet on these fabrics it is enough";
 }
 
+// Two hosts of 8 GPUs hold them as 2 + 2 + 4 and 2 + 3 + 3, which no order of the roles finds.
+TEST(RolePlannerTest, AGangWhosePlaceIsNotFoundIsNotToldNever) {
+  const std::vector<workload::WorkerRun> runs = {{3, 2}, {1, 3}, {1, 4}, {1, 3}};
+  const Case c = MakeShapes(MakeCluster({{2}}), runs);
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNotNow) << Sentence(plan);
+  EXPECT_TRUE(BestOfShapes(c, GpusByRank(runs)).has_value());
+}
+
+TEST(RolePlannerTest, NeverIsSaidOnlyWhereTheEmptyFabricHasNoPlace) {
+  int never = 0;
+  int not_now = 0;
+  for (std::uint64_t seed = 0; seed < Rounds(600u); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto below = [&](int n) {
+      return static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
+    };
+    Cluster cluster = MakeCluster({{1 + below(2), 1 + below(2)}});
+    for (HostState& host : cluster.hosts) host.free_gpus = 0;
+    std::vector<workload::WorkerRun> runs;
+    for (int role = 0; role < 3; ++role) runs.push_back({1 + below(3), 1 + below(6)});
+    Case c = MakeShapes(std::move(cluster), runs);
+    const TopologyLevel levels[] = {TopologyLevel::kSegment, TopologyLevel::kFabricPod};
+    c.job.placement.data = {levels[below(2)], workload::Enforcement::kRequired};
+    const Outcome outcome = PlanGang(c.cluster, c.request()).outcome;
+    ASSERT_NE(outcome, Outcome::kPlaced);
+    for (HostState& host : c.cluster.hosts) host.free_gpus = host.gpus;
+    if (outcome == Outcome::kNever) {
+      EXPECT_FALSE(BestOfShapes(c, GpusByRank(runs)).has_value());
+    }
+    ++(outcome == Outcome::kNever ? never : not_now);
+  }
+  EXPECT_GT(never, MoreThan(100));
+  EXPECT_GT(not_now, MoreThan(100));
+}
+
+TEST(RolePlannerTest, NeverIsProvedByTheSmallestRoleByEachRoleAloneOrByTheSum) {
+  // Of 9 workers, whatever they ask for, 8 find a host in a segment.
+  Cluster memory = MakeCluster({{8, 8}});
+  SetMemory(memory, std::vector<std::int64_t>(16, 100));
+  Case smallest = MakeRoles(memory, 9, 2);
+  smallest.job.placement.data = {TopologyLevel::kSegment, workload::Enforcement::kRequired};
+  EXPECT_EQ(PlanGang(smallest.cluster, smallest.request()).outcome, Outcome::kNever);
+  // The launcher fits anywhere, the others in no segment.
+  Case alone = MakeShapes(MakeCluster({{4, 4}}), {{1, 1}, {5, 8}});
+  alone.job.placement.data = {TopologyLevel::kSegment, workload::Enforcement::kRequired};
+  EXPECT_EQ(PlanGang(alone.cluster, alone.request()).outcome, Outcome::kNever);
+  // Each finds room without the other.
+  const Case sum = MakeShapes(MakeCluster({{4}}), {{1, 1}, {4, 8}});
+  EXPECT_EQ(PlanGang(sum.cluster, sum.request()).outcome, Outcome::kNever);
+}
+
 }  // namespace
 }  // namespace yardmaster::placement
