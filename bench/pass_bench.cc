@@ -22,7 +22,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/cluster_planner.h"
 #include "pkg/kube/testing/fake_client.h"
 #include "pkg/state/snapshot_builder.h"
 
@@ -242,7 +242,7 @@ void Run(int nodes, int pods) {
   FakeClock clock;
   kube::FakeClient client(clock);
   std::shared_ptr<const View> view;
-  GangPlanner planner(
+  ClusterPlanner planner(
       client, cluster.cache(), clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}},
       [&](auto v) { view = std::move(v); }, [](const ObjectNotice&) {}, {});
   planner.Pass();

@@ -17,7 +17,7 @@
 #include "pkg/app/staleness.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/cluster_planner.h"
 #include "pkg/extender/ledger/pass_metrics.h"
 #include "pkg/extender/webhook/binder.h"
 #include "pkg/extender/webhook/webhook.h"
@@ -28,9 +28,9 @@ namespace yardmaster::app {
 
 namespace {
 
-extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options,
-                                              kube::Client& fence_client) {
-  extender::GangPlanner::Options planner;
+extender::ClusterPlanner::Options PlannerOptions(const ExtenderOptions& options,
+                                                 kube::Client& fence_client) {
+  extender::ClusterPlanner::Options planner;
   planner.ledger.fence_client = &fence_client;
   planner.preemption.enabled = options.preemption;
   planner.taints.enabled = options.taint_promised_hosts;
@@ -97,7 +97,7 @@ class Extender {
   extender::Webhook webhook_;
   extender::Binder binder_{*client_};
   state::ClusterFeed feed_;
-  extender::GangPlanner planner_;
+  extender::ClusterPlanner planner_;
   WebhookServer server_{options_.webhook, webhook_, binder_, runtime_};
   std::set<std::string> told_;  // problems that the log has, planner thread only
   std::jthread planner_thread_;

@@ -1,6 +1,6 @@
 // A pod's path plan in fixed memory, and the rule by which a connection finds its port in it.
 //
-// The text is the annotation yardmaster.dev/path-plan (pkg/api/path_plan.h) or the agent's plan file;
+// The text is the annotation yardmaster.dev/path-plan (pkg/api/pod_path_plan.h) or the agent's plan file;
 // both have the same rails. Fields that are not known are ignored.
 //
 // The rule "least-used": the ports of all entries with the peer's address on one rail are numbered

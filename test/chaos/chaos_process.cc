@@ -24,8 +24,8 @@ kube::LeaseOptions LeaseOf(const std::string& name, int life) {
 }
 
 // One thread everywhere, so that the order of calls is a function of the seed.
-extender::GangPlanner::Options PlannerOptions() {
-  extender::GangPlanner::Options options;
+extender::ClusterPlanner::Options PlannerOptions() {
+  extender::ClusterPlanner::Options options;
   options.release_threads = 1;
   options.eviction_threads = 1;
   options.taints.threads = 1;

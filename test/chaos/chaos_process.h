@@ -9,7 +9,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
-#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/cluster_planner.h"
 #include "pkg/extender/webhook/webhook.h"
 #include "pkg/kube/lease_lock.h"
 #include "pkg/operator/network/network_controller.h"
@@ -56,7 +56,7 @@ class ExtenderProcess final : public Process {
 
  private:
   extender::Webhook webhook_;
-  extender::GangPlanner planner_;
+  extender::ClusterPlanner planner_;
 };
 
 class OperatorProcess final : public Process {

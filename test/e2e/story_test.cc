@@ -10,7 +10,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
 #include "test/e2e/story_fixture.h"

@@ -9,7 +9,7 @@
 
 #include "pkg/agent/plans/effective_plan.h"
 #include "pkg/api/parallelism_annotation.h"
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/api/profile_report.h"
 #include "pkg/api/slot.h"
 

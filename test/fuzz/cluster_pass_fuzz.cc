@@ -15,7 +15,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/cluster_planner.h"
 #include "pkg/kube/object.h"
 #include "pkg/kube/testing/fake_client.h"
 #include "pkg/kube/testing/relist.h"
@@ -305,11 +305,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kube::FakeClient client(clock);
   state::ClusterCache cache;
   Feed feed(client, cache);
-  extender::GangPlanner::Options options;
+  extender::ClusterPlanner::Options options;
   options.release_threads = options.eviction_threads = options.taints.threads = 1;
   options.gates.gate_timeout_ms = in.OneIn(4) ? 60'000 : 0;
   options.gates.ready_timeout_ms = in.OneIn(4) ? 60'000 : 0;
-  extender::GangPlanner planner(
+  extender::ClusterPlanner planner(
       client, cache, clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}}, [](auto) {},
       [](const extender::ObjectNotice&) {}, options);
   ClusterMaker maker(in, client);

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/api/profile_report.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "pkg/agent/plans/pod_input.h"
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/api/slot.h"
 #include "pkg/fabric/spec.h"
 #include "pkg/rpc/agent_status.h"

@@ -2,7 +2,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/path_plan_json.h"
+#include "pkg/api/pod_path_plan_json.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pkg/base/strings.h"
-#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/cluster_planner.h"
 #include "pkg/extender/testing/cluster_fixture.h"
 #include "pkg/kube/testing/relist.h"
 
@@ -20,8 +20,8 @@ namespace yardmaster::extender {
 class PlannerFixture : public ClusterFixture {
  protected:
   // Writes in one order, so that "the n-th write" means something.
-  static GangPlanner::Options OneThread() {
-    GangPlanner::Options options;
+  static ClusterPlanner::Options OneThread() {
+    ClusterPlanner::Options options;
     options.release_threads = 1;
     options.eviction_threads = 1;
     options.taints.threads = 1;
@@ -68,7 +68,7 @@ class PlannerFixture : public ClusterFixture {
     PlannerFixture& cluster_;
     std::int64_t token_ = 0;
     state::ClusterCache cache_;
-    GangPlanner planner_;
+    ClusterPlanner planner_;
   };
 
   // What a process that has just started would see.
@@ -108,7 +108,7 @@ class PlannerFixture : public ClusterFixture {
     }
   }
 
-  GangPlanner::Options planner_options_ = OneThread();
+  ClusterPlanner::Options planner_options_ = OneThread();
   std::int64_t last_token_ = 0;  // of any process
   std::shared_ptr<const View> view_;
   std::vector<ObjectNotice> notices_;

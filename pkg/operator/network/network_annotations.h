@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/api/gang.h"
-#include "pkg/api/path_plan.h"
 #include "pkg/api/pod.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/netplan/network_plan.h"
 
 namespace yardmaster::op {

@@ -4,7 +4,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::op {

@@ -3,7 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/api/names.h"
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/api/slot.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/testing/snapshots.h"

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "pkg/api/path_plan.h"
 #include "pkg/api/pod.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/netplan/network_plan.h"
 #include "pkg/operator/network/network_annotations.h"
 

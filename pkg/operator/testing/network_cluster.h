@@ -13,7 +13,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"

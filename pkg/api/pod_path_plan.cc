@@ -1,11 +1,11 @@
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 
 #include <set>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/annotation.h"
-#include "pkg/api/path_plan_json.h"
+#include "pkg/api/pod_path_plan_json.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"

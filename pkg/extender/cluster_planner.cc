@@ -1,4 +1,4 @@
-#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/cluster_planner.h"
 
 #include <algorithm>
 #include <exception>
@@ -16,8 +16,8 @@
 
 namespace yardmaster::extender {
 
-GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
-                         Fence fence, Publish publish, Notify notify, Options options)
+ClusterPlanner::ClusterPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
+                               Fence fence, Publish publish, Notify notify, Options options)
     : client_(client),
       cache_(cache),
       clock_(clock),
@@ -45,7 +45,7 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       write_slice_ms_(options.write_slice_ms),
       group_times_(clock) {}
 
-std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
+std::vector<PodProblem> ClusterPlanner::MatchGangs(PassState& pass) {
   for (const auto& gang : pass.cluster.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
   gatherer_.Update(pass.cluster.pods);
   std::vector<PodProblem> problems = gatherer_.Problems();
@@ -65,7 +65,7 @@ std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
 }
 
 // Each once as an event on its pod, where people look when it stays pending.
-void GangPlanner::ReportProblems(PassState& pass, std::vector<PodProblem> problems) {
+void ClusterPlanner::ReportProblems(PassState& pass, std::vector<PodProblem> problems) {
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
     if (gang == pass.gangs.end() || pass.growing.count(key) != 0) continue;
@@ -93,7 +93,7 @@ void GangPlanner::ReportProblems(PassState& pass, std::vector<PodProblem> proble
   }
 }
 
-PassReport GangPlanner::Pass() {
+PassReport ClusterPlanner::Pass() {
   PassState pass;
   try {
     RunPass(pass);
@@ -109,7 +109,7 @@ PassReport GangPlanner::Pass() {
 }
 
 // The queue as users see it, for any cause of waiting: a place, the other pods, a quarantine.
-void GangPlanner::NoteOldestGatedPod(PassState& pass) const {
+void ClusterPlanner::NoteOldestGatedPod(PassState& pass) const {
   const std::int64_t now_ms = clock_.WallMs();
   std::int64_t oldest_ms = now_ms;
   for (const auto& [key, gathered] : pass.gathered) {
@@ -121,7 +121,7 @@ void GangPlanner::NoteOldestGatedPod(PassState& pass) const {
   pass.report.oldest_gated_seconds = static_cast<double>(now_ms - oldest_ms) / 1000;
 }
 
-void GangPlanner::RunPass(PassState& pass) {
+void ClusterPlanner::RunPass(PassState& pass) {
   budgets_.Forget();
   backoff_.Begin(pass);
   const bool leader = ledger_.BeginPass(pass);
@@ -157,7 +157,7 @@ void GangPlanner::RunPass(PassState& pass) {
 // Gangs without hosts that may say something else than their pods, in the order in which they are written: by
 // priority, then those that have waited for longest since they were due or tried, so that a pass that writes only
 // some of them leaves none behind for ever. The others are kept as they were compared.
-std::vector<NamespacedName> GangPlanner::GangsToCompare(const PassState& pass,
+std::vector<NamespacedName> ClusterPlanner::GangsToCompare(const PassState& pass,
                                                         const TrainingJobs& jobs) {
   std::map<NamespacedName, Compared> before;
   before.swap(compared_);
@@ -186,7 +186,7 @@ std::vector<NamespacedName> GangPlanner::GangsToCompare(const PassState& pass,
   return keys;
 }
 
-void GangPlanner::CreateGangs(PassState& pass) {
+void ClusterPlanner::CreateGangs(PassState& pass) {
   TrainingJobs jobs;
   for (const auto& job : pass.cluster.jobs) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
@@ -217,8 +217,8 @@ void GangPlanner::CreateGangs(PassState& pass) {
 
 // The minCount of the core PodGroup that the pods name. Nothing: they name none, it is not there, or
 // it does not ask for a gang.
-std::optional<int> GangPlanner::GroupSize(PassState& pass, const NamespacedName& key,
-                                          const GatheredGang& pods) {
+std::optional<int> ClusterPlanner::GroupSize(PassState& pass, const NamespacedName& key,
+                                             const GatheredGang& pods) {
   const std::string& name = pods.members.front().pod->pod_group;
   if (name.empty()) return std::nullopt;
   std::optional<int>& size = group_sizes_[key];
@@ -239,7 +239,7 @@ std::optional<int> GangPlanner::GroupSize(PassState& pass, const NamespacedName&
 
 // Makes the Gang of a set of pods, or brings one that holds no host up to date with them, unless `share` is over.
 // True: it says what the pods say.
-bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job,
+bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job,
                             WorkShare& share) {
   const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
   GatheredGang pods = WithOpenRanks(*gathered);
@@ -289,7 +289,7 @@ bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key, const ap
   return true;
 }
 
-void GangPlanner::MarkReleased(PassState& pass) {
+void ClusterPlanner::MarkReleased(PassState& pass) {
   for (auto& [key, gang] : pass.gangs) {
     const GatheredGang* gathered = pass.GatheredOf(key);
     if (!HoldsHosts(gang->status) || gathered == nullptr) continue;
@@ -305,7 +305,7 @@ void GangPlanner::MarkReleased(PassState& pass) {
   pass.handling.reset();
 }
 
-state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
+state::ClusterState ClusterPlanner::PlanningInput(const PassState& pass) const {
   std::vector<std::shared_ptr<const api::Gang>> gangs;
   std::vector<std::shared_ptr<const api::TrainingJob>> jobs;
   for (const auto& [key, gang] : pass.gangs) {
@@ -346,7 +346,7 @@ state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
 }
 
 // If it throws, the gangs are tried one by one, and those that make it throw are put in quarantine.
-void GangPlanner::BuildSnapshot(PassState& pass) {
+void ClusterPlanner::BuildSnapshot(PassState& pass) {
   const state::ClusterState input = PlanningInput(pass);
   try {
     pass.snapshot = std::make_shared<plan::Snapshot>(builder_.Build(input));
@@ -366,7 +366,7 @@ void GangPlanner::BuildSnapshot(PassState& pass) {
   pass.snapshot = std::make_shared<plan::Snapshot>(builder_.Build(PlanningInput(pass)));
 }
 
-void GangPlanner::LoadSnapshot(PassState& pass) {
+void ClusterPlanner::LoadSnapshot(PassState& pass) {
   BuildSnapshot(pass);
   Quarantine::OccupyHosts(pass);
   pass.snapshot->now_ms = clock_.WallMs();
@@ -398,7 +398,7 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
   }
 }
 
-void GangPlanner::PublishView(PassState& pass) {
+void ClusterPlanner::PublishView(PassState& pass) {
   publish_(std::make_shared<const View>(std::make_shared<const plan::Snapshot>(*pass.snapshot),
                                         pass.notes, pass.cluster.pods));
 }

@@ -1,4 +1,4 @@
-#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/cluster_planner.h"
 
 #include <set>
 
@@ -13,9 +13,9 @@
 namespace yardmaster::extender {
 namespace {
 
-class GangPlannerTest : public PlannerFixture {};
+class ClusterPlannerTest : public PlannerFixture {};
 
-TEST_F(GangPlannerTest, ACompleteGangIsCommittedInOneWriteAndItsPodsPinnedAndReleased) {
+TEST_F(ClusterPlannerTest, ACompleteGangIsCommittedInOneWriteAndItsPodsPinnedAndReleased) {
   AddJob("a", 3);
   const PassReport report = PassOfANewProcess();
   EXPECT_EQ(report.errors, std::vector<std::string>());
@@ -33,7 +33,7 @@ TEST_F(GangPlannerTest, ACompleteGangIsCommittedInOneWriteAndItsPodsPinnedAndRel
   EXPECT_EQ(PassOfANewProcess().committed, 0) << "nothing is left to do";
 }
 
-TEST_F(GangPlannerTest, AnIncompleteGangHoldsNothing) {
+TEST_F(ClusterPlannerTest, AnIncompleteGangHoldsNothing) {
   AddJob("a", 3);
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-1", ""}, {}).ok());
   const PassReport report = PassOfANewProcess();
@@ -42,13 +42,13 @@ TEST_F(GangPlannerTest, AnIncompleteGangHoldsNothing) {
   for (const json& pod : client_.All(kube::Pods())) EXPECT_TRUE(Gated(pod));
 }
 
-TEST_F(GangPlannerTest, WhatIsLeftOfADeletedJobIsNoNewGang) {
+TEST_F(ClusterPlannerTest, WhatIsLeftOfADeletedJobIsNoNewGang) {
   AddJob("a", 2);
   ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
   EXPECT_EQ(PassOfANewProcess().gangs_created, 0);
 }
 
-TEST_F(GangPlannerTest, KilledAtAnyWriteAnotherProcessFinishesAndNoPromiseIsBroken) {
+TEST_F(ClusterPlannerTest, KilledAtAnyWriteAnotherProcessFinishesAndNoPromiseIsBroken) {
   for (int killed_at = 1;; ++killed_at) {
     SCOPED_TRACE(StrCat("killed at write ", killed_at));
     for (const kube::Resource& resource : {kube::Pods(), kube::Gangs(), kube::TrainingJobs()}) {
@@ -75,7 +75,7 @@ TEST_F(GangPlannerTest, KilledAtAnyWriteAnotherProcessFinishesAndNoPromiseIsBrok
   }
 }
 
-TEST_F(GangPlannerTest, ALostAnswerToTheCommitIsNotASecondCommit) {
+TEST_F(ClusterPlannerTest, ALostAnswerToTheCommitIsNotASecondCommit) {
   AddJob("a", 2);
   client_.FailNext(kube::Verb::kReplace, "gangs/status", absl::UnavailableError("lost"), 1,
                    kube::FaultWhen::kAfterEffect);
@@ -86,7 +86,7 @@ TEST_F(GangPlannerTest, ALostAnswerToTheCommitIsNotASecondCommit) {
   EXPECT_EQ(GangStatus("a")["planGeneration"], 1);
 }
 
-TEST_F(GangPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
+TEST_F(ClusterPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
   AddJob("big", 5, R"({"data": {"within": "Segment", "mode": "Required"}})");
   const PassReport report = PassOfANewProcess();
   EXPECT_EQ(report.waiting, 1);
@@ -108,7 +108,7 @@ TEST_F(GangPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
   EXPECT_DOUBLE_EQ(PassOfANewProcess().oldest_gated_seconds, report.oldest_gated_seconds + 90);
 }
 
-TEST_F(GangPlannerTest, ARankOfALostHostMovesToTheBackupHostOfItsSegmentAndNobodyElseMoves) {
+TEST_F(ClusterPlannerTest, ARankOfALostHostMovesToTheBackupHostOfItsSegmentAndNobodyElseMoves) {
   AddJob("a", 3);
   PassOfANewProcess();
   const json before = GangStatus("a")["assignments"];
@@ -129,7 +129,7 @@ TEST_F(GangPlannerTest, ARankOfALostHostMovesToTheBackupHostOfItsSegmentAndNobod
   CheckPromises();
 }
 
-TEST_F(GangPlannerTest, APodMadeAgainOnAHealthyHostGoesBackToIt) {
+TEST_F(ClusterPlannerTest, APodMadeAgainOnAHealthyHostGoesBackToIt) {
   AddJob("a", 2);
   PassOfANewProcess();
   const json before = GangStatus("a")["assignments"];
@@ -140,7 +140,7 @@ TEST_F(GangPlannerTest, APodMadeAgainOnAHealthyHostGoesBackToIt) {
   CheckPromises();
 }
 
-TEST_F(GangPlannerTest, AFollowerPublishesAViewAndWritesNothing) {
+TEST_F(ClusterPlannerTest, AFollowerPublishesAViewAndWritesNothing) {
   AddJob("a", 2);
   const PassReport report = PassOfANewProcess(/*leader=*/false);
   EXPECT_EQ(report.gangs_created, 0);
@@ -150,7 +150,7 @@ TEST_F(GangPlannerTest, AFollowerPublishesAViewAndWritesNothing) {
             NodeVerdict::kGangNotPlanned);
 }
 
-TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
+TEST_F(ClusterPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
   AddJob("a", 3);
   AddJob("b", 3);
   state::ClusterCache behind;  // has seen everything but the Gangs
@@ -160,7 +160,7 @@ TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
     behind.Deliver(state::Kind::kTrainingJob, o);
   }
   PassOfANewProcess();
-  GangPlanner next(
+  ClusterPlanner next(
       client_, behind, clock_, {[] { return std::int64_t{9}; }, [](std::int64_t) {}}, [](auto) {},
       [](const ObjectNotice&) {}, OneThread());
   const PassReport report = next.Pass();
@@ -168,7 +168,7 @@ TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
   CheckPromises();
 }
 
-TEST_F(GangPlannerTest, AJobMadeAgainUnderItsNameDoesNotInheritTheOldGang) {
+TEST_F(ClusterPlannerTest, AJobMadeAgainUnderItsNameDoesNotInheritTheOldGang) {
   AddJob("a", 2);
   PassOfANewProcess();
   // The job and its pods are gone and made again; the garbage collector has not taken the Gang yet.
@@ -183,7 +183,7 @@ TEST_F(GangPlannerTest, AJobMadeAgainUnderItsNameDoesNotInheritTheOldGang) {
   CheckPromises();
 }
 
-TEST_F(GangPlannerTest, AFinishedGangGivesItsHostsBack) {
+TEST_F(ClusterPlannerTest, AFinishedGangGivesItsHostsBack) {
   AddJob("a", 6);
   PassOfANewProcess();
   AddJob("b", 6);
@@ -197,7 +197,7 @@ TEST_F(GangPlannerTest, AFinishedGangGivesItsHostsBack) {
   EXPECT_EQ(GangStatus("b")["outcome"], "Placed");
 }
 
-TEST_F(GangPlannerTest, ALostHostShowsAsDegradedUntilItsRankHasMovedOrTheHostIsBack) {
+TEST_F(ClusterPlannerTest, ALostHostShowsAsDegradedUntilItsRankHasMovedOrTheHostIsBack) {
   AddJob("a", 3);
   PassOfANewProcess();
   RunReleasedPods();
@@ -222,7 +222,7 @@ TEST_F(GangPlannerTest, ALostHostShowsAsDegradedUntilItsRankHasMovedOrTheHostIsB
   EXPECT_EQ(client_.CountCalls(kube::Verb::kReplace, "gangs/status"), 0) << "said once";
 }
 
-TEST_F(GangPlannerTest, ARankThatFindsNoHostStaysDegradedAndSaysWhy) {
+TEST_F(ClusterPlannerTest, ARankThatFindsNoHostStaysDegradedAndSaysWhy) {
   AddJob("a", 6);
   AddJob("b", 2, "{}", {{"preemptible", true}});
   PassOfANewProcess();
@@ -247,7 +247,7 @@ TEST_F(GangPlannerTest, ARankThatFindsNoHostStaysDegradedAndSaysWhy) {
   EXPECT_EQ(client_.CountCalls(kube::Verb::kReplace, "gangs/status"), 0) << "said once";
 }
 
-TEST_F(GangPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRefused) {
+TEST_F(ClusterPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRefused) {
   AddJob("running", 2, R"({"data": {"within": "Segment", "mode": "Required"}})");
   PassOfANewProcess();
   RunReleasedPods();
@@ -276,7 +276,7 @@ TEST_F(GangPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRef
   EXPECT_FALSE(Placed("small"));
 }
 
-TEST_F(GangPlannerTest, APreemptibleJobRunsOnReservedHostsUntilTheyAreNeeded) {
+TEST_F(ClusterPlannerTest, APreemptibleJobRunsOnReservedHostsUntilTheyAreNeeded) {
   AddJob("running", 2, R"({"data": {"within": "Segment", "mode": "Required"}})");
   PassOfANewProcess();
   RunReleasedPods();
@@ -289,7 +289,7 @@ TEST_F(GangPlannerTest, APreemptibleJobRunsOnReservedHostsUntilTheyAreNeeded) {
   EXPECT_TRUE(Placed("filler"));
 }
 
-TEST_F(GangPlannerTest, AProcessThatStaysSeesWhatOneThatHasJustStartedSees) {
+TEST_F(ClusterPlannerTest, AProcessThatStaysSeesWhatOneThatHasJustStartedSees) {
   Process stays(*this, /*leader=*/false);
   const auto compare = [&] {
     PassOfANewProcess(/*leader=*/false);
@@ -336,7 +336,7 @@ TEST_F(GangPlannerTest, AProcessThatStaysSeesWhatOneThatHasJustStartedSees) {
   compare();
 }
 
-TEST_F(GangPlannerTest, AJobOfAPriorityClassHasItsPriority) {
+TEST_F(ClusterPlannerTest, AJobOfAPriorityClassHasItsPriority) {
   AddJob("a", 1);
   json pod = *client_.Find(kube::Pods(), "team", "a-0");
   pod["spec"]["priority"] = 1000;
@@ -350,7 +350,7 @@ TEST_F(GangPlannerTest, AJobOfAPriorityClassHasItsPriority) {
   EXPECT_EQ(priority("trainingjob-b"), 5);
 }
 
-TEST_F(GangPlannerTest, PodsThatCameWithoutTheGateAreToldTheirSlotAndLetOntoPromisedHosts) {
+TEST_F(ClusterPlannerTest, PodsThatCameWithoutTheGateAreToldTheirSlotAndLetOntoPromisedHosts) {
   AddJob("a", 2);
   for (json pod : client_.All(kube::Pods())) {
     pod["spec"].erase("schedulingGates");

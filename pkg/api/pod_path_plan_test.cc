@@ -1,4 +1,4 @@
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 
 #include "gtest/gtest.h"
 

@@ -4,11 +4,11 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/path_plan.h"
+#include "pkg/api/pod_path_plan.h"
 
 namespace yardmaster::api {
 
-// The array "rails" that path_plan.h describes.
+// The array "rails" that pod_path_plan.h describes.
 nlohmann::ordered_json EncodeRails(const PodPathPlan& plan);
 
 }  // namespace yardmaster::api

@@ -71,7 +71,7 @@
 
 namespace yardmaster::extender {
 
-class GangPlanner {
+class ClusterPlanner {
  public:
   struct Options {
     std::size_t release_threads = 8;
@@ -88,8 +88,8 @@ class GangPlanner {
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
 
-  GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock, Fence fence,
-              Publish publish, Notify notify, Options options);
+  ClusterPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock, Fence fence,
+                 Publish publish, Notify notify, Options options);
 
   // A follower publishes the View and writes nothing.
   PassReport Pass();
