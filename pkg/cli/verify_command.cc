@@ -95,7 +95,7 @@ absl::StatusOr<Findings> Trust(const FabricInput& input, const std::string& text
   bool ok = true;
   ordered_json roles = ordered_json::array();
   answer.table = {{"ROLE", "VERDICT", "CHECKED", "WRONG", "FOREIGN", "EXAMPLE"}};
-  for (const repac::RoleTrust& trust : repac::JudgePredictions(model, observed)) {
+  for (const repac::RoleTrust& trust : repac::CheckPredictions(model, observed)) {
     ok = ok && trust.verdict != repac::TrustVerdict::kMistrusted;
     roles.push_back({{"role", trust.role},
                      {"verdict", NameOf(trust.verdict)},

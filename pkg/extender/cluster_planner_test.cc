@@ -146,7 +146,7 @@ TEST_F(ClusterPlannerTest, AFollowerPublishesAViewAndWritesNothing) {
   EXPECT_EQ(report.gangs_created, 0);
   EXPECT_TRUE(client_.All(kube::Gangs()).empty());
   ASSERT_NE(view_, nullptr);
-  EXPECT_EQ(Judge(*view_, {NamespacedName{"team", "trainingjob-a"}, 0, 8}, NodeName(0, 0)),
+  EXPECT_EQ(CheckNode(*view_, {NamespacedName{"team", "trainingjob-a"}, 0, 8}, NodeName(0, 0)),
             NodeVerdict::kGangNotPlanned);
 }
 
@@ -264,8 +264,9 @@ TEST_F(ClusterPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAre
   int reserved = 0;
   for (int s = 0; s < 2; ++s) {
     for (int h = 0; h < kHostsPerSegment; ++h) {
-      reserved +=
-          Judge(*view_, {std::nullopt, -1, 1}, NodeName(s, h)) == NodeVerdict::kReserved ? 1 : 0;
+      reserved += CheckNode(*view_, {std::nullopt, -1, 1}, NodeName(s, h)) == NodeVerdict::kReserved
+                      ? 1
+                      : 0;
     }
   }
   EXPECT_GE(reserved, 4);

@@ -18,7 +18,7 @@ bool IsMember(const Group& group, LinkId link) {
   });
 }
 
-void JudgeHop(const Network& network, const Group& group, SwitchId at, const Packet& packet,
+void CheckHop(const Network& network, const Group& group, SwitchId at, const Packet& packet,
               LinkId seen, RoleTrust& trust) {
   if (group.forced()) return;
   const LinkId predicted = Choose(group, packet);
@@ -31,7 +31,7 @@ void JudgeHop(const Network& network, const Group& group, SwitchId at, const Pac
                          network.name(predicted), " and took ", network.name(seen));
 }
 
-void JudgePath(const ForwardingModel& forwarding, const ObservedPath& path,
+void CheckPath(const ForwardingModel& forwarding, const ObservedPath& path,
                std::vector<RoleTrust>& roles) {
   // The headers of such packets are not known.
   if (forwarding.WhyUnknown(path.src, path.dst)) return;
@@ -44,7 +44,7 @@ void JudgePath(const ForwardingModel& forwarding, const ObservedPath& path,
                  if (next == path.links.end() || !next->valid()) return LinkId();
                  const Group& group = forwarding.group(at, Network::is_down(came_by), path.dst);
                  packet.ingress_port = forwarding.ingress_port(came_by);
-                 JudgeHop(network, group, at, packet, *next,
+                 CheckHop(network, group, at, packet, *next,
                           roles[static_cast<std::size_t>(network.tier_of(at))]);
                  return *next++;
                });
@@ -52,7 +52,7 @@ void JudgePath(const ForwardingModel& forwarding, const ObservedPath& path,
 
 }  // namespace
 
-std::vector<RoleTrust> JudgePredictions(const ForwardingModel& forwarding,
+std::vector<RoleTrust> CheckPredictions(const ForwardingModel& forwarding,
                                         const std::vector<ObservedPath>& observed,
                                         const TrustOptions& options) {
   std::vector<RoleTrust> roles;
@@ -60,7 +60,7 @@ std::vector<RoleTrust> JudgePredictions(const ForwardingModel& forwarding,
     roles.emplace_back();
     roles.back().role = tier.role;
   }
-  for (const ObservedPath& path : observed) JudgePath(forwarding, path, roles);
+  for (const ObservedPath& path : observed) CheckPath(forwarding, path, roles);
   for (RoleTrust& trust : roles) {
     if (trust.wrong + trust.foreign > 0) {
       trust.verdict = TrustVerdict::kMistrusted;

@@ -48,7 +48,7 @@ struct TrustOptions {
 };
 
 // One entry per tier, lowest first.
-std::vector<RoleTrust> JudgePredictions(const ForwardingModel& forwarding,
+std::vector<RoleTrust> CheckPredictions(const ForwardingModel& forwarding,
                                         const std::vector<ObservedPath>& observed,
                                         const TrustOptions& options = {});
 

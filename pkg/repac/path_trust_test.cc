@@ -36,12 +36,12 @@ fabric::FabricSpec Spec() {
   return spec;
 }
 
-TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
+TEST(CheckPredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
   const HashedNetwork net(Spec());
   const ForwardingModel forwarding = net.Forwarding();
-  const auto few = JudgePredictions(forwarding, Observe(forwarding, 3));
+  const auto few = CheckPredictions(forwarding, Observe(forwarding, 3));
   EXPECT_EQ(few[0].verdict, TrustVerdict::kUnknown);
-  const auto many = JudgePredictions(forwarding, Observe(forwarding, 50));
+  const auto many = CheckPredictions(forwarding, Observe(forwarding, 50));
   EXPECT_EQ(many[0].verdict, TrustVerdict::kTrusted);
   EXPECT_EQ(many[1].verdict, TrustVerdict::kTrusted);
   EXPECT_EQ(many[0].checked, 50);
@@ -50,14 +50,14 @@ TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
   EXPECT_TRUE(Mistrusted(many).empty());
 }
 
-TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
+TEST(CheckPredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
   const HashedNetwork net(Spec());
   const ForwardingModel forwarding = net.Forwarding();
   for (const char* role : {"edge", "agg"}) {
     fabric::FabricSpec other = Spec();
     other.ecmp_hash[role] = Rtag7(fabric::Rtag7Function::kCrc32KoopmanHi, 99);
     const HashedNetwork truth(other);
-    const auto verdicts = JudgePredictions(forwarding, Observe(truth.Forwarding(), 50));
+    const auto verdicts = CheckPredictions(forwarding, Observe(truth.Forwarding(), 50));
     const auto mistrusted = Mistrusted(verdicts);
     ASSERT_EQ(mistrusted.size(), 1u) << role;
     EXPECT_EQ(mistrusted.begin()->first, role);
@@ -78,20 +78,20 @@ TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
   }
 }
 
-TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
+TEST(CheckPredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
   const HashedNetwork net(Spec());
   const ForwardingModel forwarding = net.Forwarding();
   std::vector<ObservedPath> observed = Observe(forwarding, 1);
   const SwitchId elsewhere = net.network->tor({HostId(20), 0, 0});
   observed[0].links[0] = fabric::Network::up(net.network->up_cable(elsewhere, 0));
   observed[0].links.resize(1);
-  const auto verdicts = JudgePredictions(forwarding, observed);
+  const auto verdicts = CheckPredictions(forwarding, observed);
   EXPECT_EQ(verdicts[0].foreign, 1);
   EXPECT_EQ(verdicts[0].verdict, TrustVerdict::kMistrusted);
 }
 
 // An address that is not known would be predicted with another one, and the role mistrusted for it.
-TEST(JudgePredictionsTest, PathsOfHostsWithUnknownAddressesAreNotJudged) {
+TEST(CheckPredictionsTest, PathsOfHostsWithUnknownAddressesAreNotJudged) {
   const HashedNetwork net(Spec());
   const std::vector<ObservedPath> observed = Observe(net.Forwarding(), 50);
   std::vector<fabric::HostPlace> hosts = fabric::HostsOf(Spec());
@@ -101,17 +101,17 @@ TEST(JudgePredictionsTest, PathsOfHostsWithUnknownAddressesAreNotJudged) {
       Spec(), std::make_shared<const fabric::Places>(*fabric::Places::Build(std::move(hosts))));
   ASSERT_TRUE(network.ok());
   const ForwardingModel forwarding(*network, *SwitchHashes::Compile(*network), {});
-  const auto verdicts = JudgePredictions(forwarding, observed);
+  const auto verdicts = CheckPredictions(forwarding, observed);
   EXPECT_EQ(verdicts[0].checked, 49);
   EXPECT_TRUE(Mistrusted(verdicts).empty());
 }
 
-TEST(JudgePredictionsTest, HopsThatDidNotAnswerAreNotJudged) {
+TEST(CheckPredictionsTest, HopsThatDidNotAnswerAreNotJudged) {
   const HashedNetwork net(Spec());
   const ForwardingModel forwarding = net.Forwarding();
   std::vector<ObservedPath> observed = Observe(forwarding, 30);
   for (ObservedPath& path : observed) path.links[1] = LinkId();
-  const auto verdicts = JudgePredictions(forwarding, observed);
+  const auto verdicts = CheckPredictions(forwarding, observed);
   EXPECT_EQ(verdicts[0].checked, 30);
   EXPECT_EQ(verdicts[1].checked, 0);
 }

@@ -21,27 +21,27 @@ void HostLimits::Update(const HostIndex& hosts, const HostChanges& changes) {
                      return entry.second.limit.use_count() == 1;
                    }) > 0;
   const auto count = hosts.states().size();
-  std::vector<HostId> judge = changes.hosts;
+  std::vector<HostId> changed = changes.hosts;
   if (changes.renumbered && !changes.all) Move(changes.moved_to, count);
   if (changes.all) {
     for (auto* by_host : {&tainted_, &fenced_, &repelled_}) by_host->assign(count, 0);
-    for (HostId host : hosts.places()->hosts()) judge.push_back(host);
+    for (HostId host : hosts.places()->hosts()) changed.push_back(host);
   } else if (came_or_went_) {
     for (HostId host : hosts.places()->hosts()) {
-      if (repelled_[host.index()] != 0) judge.push_back(host);
+      if (repelled_[host.index()] != 0) changed.push_back(host);
     }
   }
   came_or_went_ = false;
-  for (HostId host : judge) JudgeTaints(hosts, host);
+  for (HostId host : changed) ReadTaints(hosts, host);
   for (auto& [constraints, kept] : limits_) {
     if (changes.all || kept.fresh) {
       kept.bits.assign(count, 1);
       kept.closed = 0;
       kept.fresh = false;
       kept.differs = true;
-      for (HostId host : hosts.places()->hosts()) JudgeHost(hosts, host, constraints, kept);
+      for (HostId host : hosts.places()->hosts()) CheckHost(hosts, host, constraints, kept);
     } else {
-      for (HostId host : judge) JudgeHost(hosts, host, constraints, kept);
+      for (HostId host : changed) CheckHost(hosts, host, constraints, kept);
     }
     if (!kept.differs) continue;
     kept.differs = false;
@@ -69,7 +69,7 @@ void HostLimits::Move(const std::vector<HostId>& to, std::size_t count) {
   }
 }
 
-void HostLimits::JudgeTaints(const HostIndex& hosts, HostId host) {
+void HostLimits::ReadTaints(const HostIndex& hosts, HostId host) {
   const api::Node* node = hosts.node(host);
   const bool repelled = node != nullptr && IsRepelled(*node, {});
   const bool tolerated =
@@ -82,7 +82,7 @@ void HostLimits::JudgeTaints(const HostIndex& hosts, HostId host) {
   tainted_[host.index()] = tainted ? 1 : 0;
 }
 
-void HostLimits::JudgeHost(const HostIndex& hosts, HostId host,
+void HostLimits::CheckHost(const HostIndex& hosts, HostId host,
                            const api::NodeConstraints& constraints, Kept& kept) const {
   const api::Node* node = hosts.node(host);
   bool open = true;

@@ -42,8 +42,8 @@ class HostLimits {
   };
 
   void Move(const std::vector<fabric::HostId>& to, std::size_t count);
-  void JudgeTaints(const HostIndex& hosts, fabric::HostId host);
-  void JudgeHost(const HostIndex& hosts, fabric::HostId host,
+  void ReadTaints(const HostIndex& hosts, fabric::HostId host);
+  void CheckHost(const HostIndex& hosts, fabric::HostId host,
                  const api::NodeConstraints& constraints, Kept& kept) const;
 
   std::map<api::NodeConstraints, Kept> limits_;

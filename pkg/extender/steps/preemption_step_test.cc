@@ -23,7 +23,7 @@ TEST_F(PreemptionTest, TheDecisionIsOnTheLedgerBeforeAnyPodIsStopped) {
   EXPECT_EQ(CountNotices("Preempting"), 1);
   // The kept hosts are refused to all others.
   for (const json& host : preemption["hosts"]) {
-    EXPECT_EQ(Judge(*view_, {std::nullopt, -1, 1}, host.get<std::string>()),
+    EXPECT_EQ(CheckNode(*view_, {std::nullopt, -1, 1}, host.get<std::string>()),
               NodeVerdict::kReserved);
   }
 }

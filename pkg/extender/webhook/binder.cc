@@ -14,7 +14,7 @@ namespace {
 absl::Status CheckSlot(const View& view, const BindArgs& args) {
   const api::Pod* pod = view.FindPod(args.uid);
   if (pod == nullptr || !api::WantsGang(*pod)) return absl::OkStatus();
-  const NodeVerdict verdict = Judge(view, QueryOfGangPod(view, *pod), args.node);
+  const NodeVerdict verdict = CheckNode(view, QueryOfGangPod(view, *pod), args.node);
   if (verdict == NodeVerdict::kFits) return absl::OkStatus();
   return absl::FailedPreconditionError(StrCat("pod ", args.namespace_name, "/", args.name,
                                               " does not go to node ", args.node, ": ",

@@ -82,8 +82,8 @@ std::string_view Phrase(NodeVerdict verdict) {
 
 bool EvictionCanHelp(NodeVerdict verdict) { return verdict == NodeVerdict::kNoGpusLeft; }
 
-NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node,
-                  const std::vector<std::string>& evicted_uids) {
+NodeVerdict CheckNode(const View& view, const PodQuery& pod, std::string_view node,
+                      const std::vector<std::string>& evicted_uids) {
   if (pod.gang) return SlotOf(view, pod).On(node);
   if (pod.gpus <= 0) return NodeVerdict::kFits;
   const fabric::HostId host = view.FindHost(node);
@@ -107,7 +107,7 @@ std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
     for (std::string_view name : names) verdicts.push_back(slot.On(name));
     return verdicts;
   }
-  for (std::string_view name : names) verdicts.push_back(Judge(view, pod, name));
+  for (std::string_view name : names) verdicts.push_back(CheckNode(view, pod, name));
   return verdicts;
 }
 

@@ -45,8 +45,8 @@ std::string_view Phrase(NodeVerdict verdict);
 bool EvictionCanHelp(NodeVerdict verdict);
 
 // Once the pods of these uids have been evicted.
-NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node,
-                  const std::vector<std::string>& evicted_uids = {});
+NodeVerdict CheckNode(const View& view, const PodQuery& pod, std::string_view node,
+                      const std::vector<std::string>& evicted_uids = {});
 
 // By input position. `names` as the scheduler sent them. O(names).
 std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,

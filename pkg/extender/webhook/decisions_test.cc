@@ -41,18 +41,18 @@ TEST(DecisionsTest, AGangPodFitsItsSlotsHostAndNoOther) {
   const View view = MakeView();
   for (int rank : {0, 1}) {
     for (int host = 0; host < 8; ++host) {
-      EXPECT_EQ(Judge(view, {kGang, rank, 8}, NameOf(view, host)),
+      EXPECT_EQ(CheckNode(view, {kGang, rank, 8}, NameOf(view, host)),
                 host == rank ? NodeVerdict::kFits : NodeVerdict::kOtherSlot);
     }
   }
-  EXPECT_EQ(Judge(view, {kGang, 7, 8}, NameOf(view, 0)), NodeVerdict::kOtherSlot);
-  EXPECT_EQ(Judge(view, {kGang, -1, 8}, NameOf(view, 0)), NodeVerdict::kOtherSlot);
+  EXPECT_EQ(CheckNode(view, {kGang, 7, 8}, NameOf(view, 0)), NodeVerdict::kOtherSlot);
+  EXPECT_EQ(CheckNode(view, {kGang, -1, 8}, NameOf(view, 0)), NodeVerdict::kOtherSlot);
 }
 
 TEST(DecisionsTest, AGangPodGoesNowhereBeforeItsGangIsPlaced) {
   const View view = MakeView(false);
-  EXPECT_EQ(Judge(view, {kGang, 0, 8}, NameOf(view, 0)), NodeVerdict::kGangNotPlanned);
-  EXPECT_EQ(Judge(view, {NamespacedName{"team", "other"}, 0, 8}, NameOf(view, 0)),
+  EXPECT_EQ(CheckNode(view, {kGang, 0, 8}, NameOf(view, 0)), NodeVerdict::kGangNotPlanned);
+  EXPECT_EQ(CheckNode(view, {NamespacedName{"team", "other"}, 0, 8}, NameOf(view, 0)),
             NodeVerdict::kGangNotPlanned);
   EXPECT_EQ(view.FindNote(kGang)->waiting, "1 host short");
 }
@@ -60,14 +60,14 @@ TEST(DecisionsTest, AGangPodGoesNowhereBeforeItsGangIsPlaced) {
 TEST(DecisionsTest, OrdinaryGpuPodsAreKeptOffPromisedBackupAndReservedHosts) {
   const View view = MakeView();
   const PodQuery pod{std::nullopt, -1, 8};
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 0)), NodeVerdict::kNoGpusLeft);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 3)), NodeVerdict::kBackup);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 6)), NodeVerdict::kReserved);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 5)), NodeVerdict::kNoGpusLeft);
-  EXPECT_EQ(Judge(view, {std::nullopt, -1, 4}, NameOf(view, 5)), NodeVerdict::kFits);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 4)), NodeVerdict::kFits);
-  EXPECT_EQ(Judge(view, pod, "a-node-without-place"), NodeVerdict::kFits);
-  EXPECT_EQ(Judge(view, {std::nullopt, -1, 0}, NameOf(view, 3)), NodeVerdict::kFits);
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 0)), NodeVerdict::kNoGpusLeft);
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 3)), NodeVerdict::kBackup);
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 6)), NodeVerdict::kReserved);
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 5)), NodeVerdict::kNoGpusLeft);
+  EXPECT_EQ(CheckNode(view, {std::nullopt, -1, 4}, NameOf(view, 5)), NodeVerdict::kFits);
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 4)), NodeVerdict::kFits);
+  EXPECT_EQ(CheckNode(view, pod, "a-node-without-place"), NodeVerdict::kFits);
+  EXPECT_EQ(CheckNode(view, {std::nullopt, -1, 0}, NameOf(view, 3)), NodeVerdict::kFits);
 }
 
 TEST(DecisionsTest, OnlyOccupiedHostsAreWorthAnEviction) {

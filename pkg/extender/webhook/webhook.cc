@@ -70,7 +70,7 @@ absl::StatusOr<std::string> Webhook::Preempt(std::string_view body) const {
   if (view == nullptr) return EncodePreemptResult(kept);
   YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod, *view));
   for (const PreemptCandidate& candidate : args.candidates) {
-    if (Judge(*view, query, candidate.node, candidate.victim_uids) == NodeVerdict::kFits) {
+    if (CheckNode(*view, query, candidate.node, candidate.victim_uids) == NodeVerdict::kFits) {
       kept.push_back(candidate);
     }
   }

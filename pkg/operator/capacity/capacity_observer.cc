@@ -46,7 +46,7 @@ bool LeavesRental(const api::TrainingJob& job, const api::Node* node, const Host
 std::string CapacityObserver::LossOf(const api::TrainingJob& job, const std::string& host) const {
   const auto node = cache_.FindNode(host);
   const HostVerdict verdict =
-      hosts_.Judge(host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+      hosts_.Assess(host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
   if (!LeavesRental(job, node.get(), verdict)) return "";
   if (node == nullptr) return StrCat("host ", host, " is gone");
   const std::string& why = verdict.reclaim.empty() ? verdict.fault_name : verdict.reclaim;
@@ -55,7 +55,7 @@ std::string CapacityObserver::LossOf(const api::TrainingJob& job, const std::str
 
 bool CapacityObserver::EndsWithItsHost(const api::TrainingJob& job, const api::Pod& pod) const {
   if (!pod.metadata.deleted_ms || pod.node_name.empty()) return false;
-  const HostVerdict verdict = hosts_.Judge(
+  const HostVerdict verdict = hosts_.Assess(
       pod.node_name, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
   return verdict.state == HostHealthState::kLost && !verdict.reachable();
 }

@@ -117,7 +117,7 @@ absl::Status RentalSweeper::Delete(const Found& found) {
   return absl::IsNotFound(deleted) || absl::IsAborted(deleted) ? absl::OkStatus() : deleted;
 }
 
-absl::Status RentalSweeper::Judge(const Found& found, const Decision& decision) {
+absl::Status RentalSweeper::GiveBackIfLate(const Found& found, const Decision& decision) {
   const bool claim = found.target.resource.kind == kube::NodeClaims().kind;
   // What has an owner goes with it.
   if (decision.job_gone) return claim ? Delete(found) : absl::OkStatus();
@@ -160,7 +160,7 @@ absl::Status RentalSweeper::SweepKind(const kube::Resource& resource,
       YM_ASSIGN_OR_RETURN(Decision fresh, ReadDecision(one));
       decision = read.emplace(one.job_uid, std::move(fresh)).first;
     }
-    YM_RETURN_IF_ERROR(Judge(one, decision->second));
+    YM_RETURN_IF_ERROR(GiveBackIfLate(one, decision->second));
   }
   return absl::OkStatus();
 }

@@ -67,7 +67,7 @@ class RentalSweeper {
                          const std::map<std::string, Decision>& seen, std::set<std::string>& there);
   absl::Status List(const kube::Resource& resource, std::vector<Found>& found);
   absl::StatusOr<Decision> ReadDecision(const Found& found);
-  absl::Status Judge(const Found& found, const Decision& decision);
+  absl::Status GiveBackIfLate(const Found& found, const Decision& decision);
   absl::Status Delete(const Found& found);
 
   kube::Client& client_;

@@ -139,7 +139,7 @@ HostVerdict HostHealth::FaultOf(const Host& host, std::int64_t now_ms) {
   return verdict;
 }
 
-HostVerdict HostHealth::JudgeFaults(Host& host, std::int64_t now_ms) {
+HostVerdict HostHealth::AssessFaults(Host& host, std::int64_t now_ms) {
   HostVerdict verdict = FaultOf(host, now_ms);
   if (verdict.fault < FaultAction::kDrain) return verdict;
   if (!host.drained) {
@@ -222,7 +222,7 @@ std::int64_t HostHealth::OnsetMs(const Host& host) const {
   return onset_ms;
 }
 
-SegmentVerdict HostHealth::JudgeSegment(Segment& segment, bool lose, std::int64_t now_ms) {
+SegmentVerdict HostHealth::AssessSegment(Segment& segment, bool lose, std::int64_t now_ms) {
   SegmentVerdict verdict;
   verdict.name = segment.name;
   if (!fabric_exists_) return verdict;
@@ -263,11 +263,11 @@ SegmentVerdict HostHealth::JudgeSegment(Segment& segment, bool lose, std::int64_
   return verdict;
 }
 
-std::vector<SegmentVerdict> HostHealth::JudgeSegments(std::int64_t now_ms) {
+std::vector<SegmentVerdict> HostHealth::AssessSegments(std::int64_t now_ms) {
   MutexLock lock(mutex_);
   std::vector<SegmentVerdict> verdicts;
   for (auto& [name, segment] : segments_) {
-    SegmentVerdict verdict = JudgeSegment(segment, /*lose=*/true, now_ms);
+    SegmentVerdict verdict = AssessSegment(segment, /*lose=*/true, now_ms);
     if (verdict.state != SegmentState::kUp) verdicts.push_back(std::move(verdict));
   }
   return verdicts;
@@ -292,7 +292,8 @@ std::vector<std::string> HostHealth::HostsOfLostSegments() {
   return names;
 }
 
-HostVerdict HostHealth::Judge(const std::string& name, std::int64_t grace_ms, std::int64_t now_ms) {
+HostVerdict HostHealth::Assess(const std::string& name, std::int64_t grace_ms,
+                               std::int64_t now_ms) {
   MutexLock lock(mutex_);
   const auto [it, fresh] = hosts_.try_emplace(name);
   Host& host = it->second;
@@ -301,15 +302,15 @@ HostVerdict HostHealth::Judge(const std::string& name, std::int64_t grace_ms, st
     host.since_ms = now_ms;
     ForgetGone(host, now_ms);
   }
-  HostVerdict verdict = JudgeHost(host, grace_ms, now_ms);
+  HostVerdict verdict = AssessHost(host, grace_ms, now_ms);
   verdict.reclaim = ReclaimOf(host);
   if (IsBad(host)) verdict.not_ready_ms = now_ms - host.since_ms;
   return verdict;
 }
 
-std::optional<HostVerdict> HostHealth::JudgeWithSegment(const Host& host, std::int64_t grace_ms,
-                                                        std::int64_t now_ms) {
-  SegmentVerdict segment = JudgeSegment(*host.segment, /*lose=*/false, now_ms);
+std::optional<HostVerdict> HostHealth::AssessWithSegment(const Host& host, std::int64_t grace_ms,
+                                                         std::int64_t now_ms) {
+  SegmentVerdict segment = AssessSegment(*host.segment, /*lose=*/false, now_ms);
   HostVerdict verdict = IsBad(host) ? HostVerdict{} : FaultOf(host, now_ms);
   if (segment.state == SegmentState::kLost && !host.segment->lost_in_status) {
     if (!IsSick(host)) {
@@ -349,15 +350,15 @@ std::optional<HostVerdict> HostHealth::JudgeWithSegment(const Host& host, std::i
   return verdict;
 }
 
-HostVerdict HostHealth::JudgeHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms) {
+HostVerdict HostHealth::AssessHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms) {
   const auto verdict = [](HostHealthState state, std::int64_t again_ms, std::string reason) {
     return HostVerdict{state, again_ms, std::move(reason)};
   };
   if (host.segment != nullptr) {
-    auto with_segment = JudgeWithSegment(host, grace_ms, now_ms);
+    auto with_segment = AssessWithSegment(host, grace_ms, now_ms);
     if (with_segment) return *std::move(with_segment);
   }
-  if (!IsBad(host)) return JudgeFaults(host, now_ms);
+  if (!IsBad(host)) return AssessFaults(host, now_ms);
   const std::int64_t elapsed_ms = now_ms - host.since_ms;
   if (elapsed_ms < grace_ms) return verdict(HostHealthState::kNotReady, grace_ms - elapsed_ms, "");
   // One that was drained first is counted already.

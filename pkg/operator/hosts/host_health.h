@@ -100,9 +100,9 @@ class HostHealth {
   // All times and all counts of what may be acted on begin anew.
   void Restart(std::int64_t now_ms);
   // A host that was never observed is treated as gone since the first question.
-  HostVerdict Judge(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
+  HostVerdict Assess(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
   // Segments that are not up, by name. One whose time has come is lost from then on.
-  std::vector<SegmentVerdict> JudgeSegments(std::int64_t now_ms);
+  std::vector<SegmentVerdict> AssessSegments(std::int64_t now_ms);
   // What the Fabric's status calls lost. A lost segment that is not among it has no lost host.
   void SetSegmentsLostInStatus(const std::set<std::string>& names);
   void SetFabricExists(bool exists);
@@ -154,15 +154,15 @@ class HostHealth {
   // Drops hosts that have been gone for long, but for `kept`.
   void ForgetGone(const Host& kept, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void CountSick(const Host& host, bool was_sick);
-  HostVerdict JudgeHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms)
+  HostVerdict AssessHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  HostVerdict JudgeFaults(Host& host, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  HostVerdict AssessFaults(Host& host, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Nothing: the host is judged by itself. REQUIRES: it has a segment.
-  std::optional<HostVerdict> JudgeWithSegment(const Host& host, std::int64_t grace_ms,
-                                              std::int64_t now_ms)
+  std::optional<HostVerdict> AssessWithSegment(const Host& host, std::int64_t grace_ms,
+                                               std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `lose`: one whose time has come is lost from then on; else it is suspected.
-  SegmentVerdict JudgeSegment(Segment& segment, bool lose, std::int64_t now_ms)
+  SegmentVerdict AssessSegment(Segment& segment, bool lose, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Empty: the host, or segment, may be lost, too.
   std::string LimitReached(const Host& judged, std::int64_t now_ms)

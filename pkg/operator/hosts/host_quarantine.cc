@@ -32,7 +32,7 @@ class Quarantine {
       for (const HostFailure& failure : record.failures) ++failures_of_[failure.job_uid];
       if (record.until_ms > now_ms_) Count(name, record);
     }
-    for (auto& [name, record] : records_) Judge(name, record);
+    for (auto& [name, record] : records_) QuarantineIfDue(name, record);
     return std::move(records_);
   }
 
@@ -100,7 +100,7 @@ class Quarantine {
            (namespaces.size() > 1 || quarantined_by_[*namespaces.begin()] < limits_.per_namespace);
   }
 
-  void Judge(const std::string& name, HostRecord& record) {
+  void QuarantineIfDue(const std::string& name, HostRecord& record) {
     if (limits_.failures == 0 || record.until_ms > now_ms_) return;
     if (static_cast<int>(Counting(record).size()) < limits_.failures) return;
     if (!Allowed(name, record)) return;

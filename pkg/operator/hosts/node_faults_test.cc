@@ -93,8 +93,8 @@ class FaultyHostsTest : public ::testing::Test {
   void Fault(int host, FaultAction action, std::int64_t now_ms, std::int64_t after_ms = 60'000) {
     health_.ObserveFaults(Name(host), {{"condition X True", action, after_ms}}, now_ms);
   }
-  HostVerdict Judge(int host, std::int64_t now_ms) {
-    return health_.Judge(Name(host), 10'000, now_ms);
+  HostVerdict Assess(int host, std::int64_t now_ms) {
+    return health_.Assess(Name(host), 10'000, now_ms);
   }
 
   HostHealth health_;
@@ -102,12 +102,12 @@ class FaultyHostsTest : public ::testing::Test {
 
 TEST_F(FaultyHostsTest, AFaultCountsAfterItHasHeldForItsTimeWithoutAPause) {
   Fault(0, FaultAction::kDrain, 0);
-  EXPECT_EQ(Judge(0, 30'000).state, HostHealthState::kHealthy);
-  EXPECT_EQ(Judge(0, 30'000).again_ms, 30'000);
+  EXPECT_EQ(Assess(0, 30'000).state, HostHealthState::kHealthy);
+  EXPECT_EQ(Assess(0, 30'000).again_ms, 30'000);
   health_.ObserveFaults(Name(0), {}, 40'000);
   Fault(0, FaultAction::kDrain, 50'000);
-  EXPECT_EQ(Judge(0, 70'000).state, HostHealthState::kHealthy);
-  const HostVerdict verdict = Judge(0, 110'000);
+  EXPECT_EQ(Assess(0, 70'000).state, HostHealthState::kHealthy);
+  const HostVerdict verdict = Assess(0, 110'000);
   EXPECT_EQ(verdict.state, HostHealthState::kLost);
   EXPECT_TRUE(verdict.reachable());
   EXPECT_EQ(verdict.fault_name, "condition X True");
@@ -115,7 +115,7 @@ TEST_F(FaultyHostsTest, AFaultCountsAfterItHasHeldForItsTimeWithoutAPause) {
 
 TEST_F(FaultyHostsTest, AFaultThatOnlyDegradesMovesNothing) {
   Fault(0, FaultAction::kDegrade, 0);
-  const HostVerdict verdict = Judge(0, 3'600'000);
+  const HostVerdict verdict = Assess(0, 3'600'000);
   EXPECT_EQ(verdict.state, HostHealthState::kHealthy);
   EXPECT_EQ(verdict.fault, FaultAction::kDegrade);
 }
@@ -126,7 +126,7 @@ TEST_F(FaultyHostsTest, NoMoreHostsAreDrainedAMinuteThanTheLimitAndNodeUpdatesDo
     int count = 0;
     for (int i = 0; i < 8; ++i) {
       health_.Observe(Name(i), "s", HostHealth::Report::kReady, now_ms);  // a heartbeat
-      count += Judge(i, now_ms).state == HostHealthState::kLost ? 1 : 0;
+      count += Assess(i, now_ms).state == HostHealthState::kLost ? 1 : 0;
     }
     return count;
   };
@@ -137,7 +137,7 @@ TEST_F(FaultyHostsTest, NoMoreHostsAreDrainedAMinuteThanTheLimitAndNodeUpdatesDo
 
 TEST_F(FaultyHostsTest, ADetectorThatBlamesALargeShareOfTheHostsIsNotTrusted) {
   for (int i = 0; i < 30; ++i) Fault(i, FaultAction::kReplace, 0);
-  const HostVerdict verdict = Judge(0, 3'600'000);
+  const HostVerdict verdict = Assess(0, 3'600'000);
   EXPECT_EQ(verdict.state, HostHealthState::kHeld);
   EXPECT_THAT(verdict.reason, HasSubstr("full disruption"));
 }
@@ -145,8 +145,8 @@ TEST_F(FaultyHostsTest, ADetectorThatBlamesALargeShareOfTheHostsIsNotTrusted) {
 TEST_F(FaultyHostsTest, ANewLeaderTrustsNoTimeThatItDidNotObserve) {
   Fault(0, FaultAction::kDrain, 0);
   health_.Restart(50'000);
-  EXPECT_EQ(Judge(0, 60'000).state, HostHealthState::kHealthy);
-  EXPECT_EQ(Judge(0, 110'000).state, HostHealthState::kLost);
+  EXPECT_EQ(Assess(0, 60'000).state, HostHealthState::kHealthy);
+  EXPECT_EQ(Assess(0, 110'000).state, HostHealthState::kLost);
 }
 
 }  // namespace

@@ -35,12 +35,12 @@ class SegmentHealthTest : public ::testing::Test {
       health_->Observe(Name(segment, h), StrCat("p/s", segment), report, now_ms);
     }
   }
-  HostVerdict Judge(int segment, int host, std::int64_t now_ms, std::int64_t grace_ms = 30'000) {
-    return health_->Judge(Name(segment, host), grace_ms, now_ms);
+  HostVerdict Assess(int segment, int host, std::int64_t now_ms, std::int64_t grace_ms = 30'000) {
+    return health_->Assess(Name(segment, host), grace_ms, now_ms);
   }
   // As the operator's rounds do: what is lost stands in the Fabric's status.
   std::vector<SegmentVerdict> Tell(std::int64_t now_ms) {
-    const auto segments = health_->JudgeSegments(now_ms);
+    const auto segments = health_->AssessSegments(now_ms);
     std::set<std::string> lost;
     for (const SegmentVerdict& segment : segments) {
       if (segment.state == SegmentState::kLost) lost.insert(segment.name);
@@ -53,7 +53,7 @@ class SegmentHealthTest : public ::testing::Test {
     int lost = 0;
     for (int s = 0; s < segments_; ++s) {
       for (int h = 0; h < 8; ++h)
-        lost += Judge(s, h, now_ms).state == HostHealthState::kLost ? 1 : 0;
+        lost += Assess(s, h, now_ms).state == HostHealthState::kLost ? 1 : 0;
     }
     return lost;
   }
@@ -66,13 +66,13 @@ TEST_F(SegmentHealthTest, ASegmentIsLostTogetherWithItsReadyHosts) {
   Set(3, 0, 7, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(59'000), 0) << "none alone before the segment's time";
   EXPECT_EQ(CountLost(60'000), 8);
-  const HostVerdict gone = Judge(3, 0, 60'000);
+  const HostVerdict gone = Assess(3, 0, 60'000);
   EXPECT_EQ(gone.segment, "p/s3");
   EXPECT_FALSE(gone.reachable());
-  const HostVerdict ready = Judge(3, 7, 60'000);
+  const HostVerdict ready = Assess(3, 7, 60'000);
   EXPECT_EQ(ready.segment, "p/s3");
   EXPECT_TRUE(ready.reachable()) << "its kubelet ends the pods";
-  const auto segments = health_->JudgeSegments(60'000);
+  const auto segments = health_->AssessSegments(60'000);
   ASSERT_EQ(segments.size(), 1U);
   EXPECT_EQ(segments[0].name, "p/s3");
   EXPECT_EQ(segments[0].state, SegmentState::kLost);
@@ -84,43 +84,43 @@ TEST_F(SegmentHealthTest, ASensorThatLosesASegmentForAMomentLosesNoHost) {
   EXPECT_EQ(CountLost(59'999), 0);
   Set(3, 0, 8, Report::kReady, 59'999);
   EXPECT_EQ(CountLost(600'000), 0);
-  EXPECT_TRUE(health_->JudgeSegments(600'000).empty());
+  EXPECT_TRUE(health_->AssessSegments(600'000).empty());
 }
 
 TEST_F(SegmentHealthTest, NoHostIsLostBeforeTheStatusOfTheFabricSaysSo) {
   Set(3, 0, 7, Report::kNotReady, 0);
-  EXPECT_EQ(Judge(3, 0, 600'000).state, HostHealthState::kNotReady);
-  EXPECT_EQ(health_->JudgeSegments(600'000)[0].state, SegmentState::kLost);
-  EXPECT_EQ(Judge(3, 0, 600'000).state, HostHealthState::kNotReady);
-  EXPECT_GT(Judge(3, 0, 600'000).again_ms, 0);
-  EXPECT_EQ(Judge(3, 7, 600'000).state, HostHealthState::kHealthy);
-  EXPECT_GT(Judge(3, 7, 600'000).again_ms, 0);
+  EXPECT_EQ(Assess(3, 0, 600'000).state, HostHealthState::kNotReady);
+  EXPECT_EQ(health_->AssessSegments(600'000)[0].state, SegmentState::kLost);
+  EXPECT_EQ(Assess(3, 0, 600'000).state, HostHealthState::kNotReady);
+  EXPECT_GT(Assess(3, 0, 600'000).again_ms, 0);
+  EXPECT_EQ(Assess(3, 7, 600'000).state, HostHealthState::kHealthy);
+  EXPECT_GT(Assess(3, 7, 600'000).again_ms, 0);
   health_->SetSegmentsLostInStatus({"p/s3"});
-  EXPECT_EQ(Judge(3, 0, 600'000).state, HostHealthState::kLost);
-  EXPECT_EQ(Judge(3, 7, 600'000).state, HostHealthState::kLost);
+  EXPECT_EQ(Assess(3, 0, 600'000).state, HostHealthState::kLost);
+  EXPECT_EQ(Assess(3, 7, 600'000).state, HostHealthState::kLost);
 }
 
 TEST_F(SegmentHealthTest, WithoutAFabricHostsAreReplacedOneByOne) {
   health_->SetFabricExists(false);
   Set(3, 0, 8, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(600'000), 2);
-  EXPECT_TRUE(health_->JudgeSegments(600'000).empty());
+  EXPECT_TRUE(health_->AssessSegments(600'000).empty());
 }
 
 TEST_F(SegmentHealthTest, TheGraceOfAJobHoldsForASegmentToo) {
   Set(3, 0, 7, Report::kNotReady, 0);
   EXPECT_EQ(Tell(60'000)[0].state, SegmentState::kLost);
-  EXPECT_EQ(Judge(3, 0, 60'000, 600'000).state, HostHealthState::kNotReady);
-  EXPECT_EQ(Judge(3, 7, 60'000, 600'000).state, HostHealthState::kHealthy);
-  EXPECT_EQ(Judge(3, 7, 60'000, 600'000).again_ms, 540'000);
-  EXPECT_EQ(Judge(3, 0, 600'000, 600'000).state, HostHealthState::kLost);
-  EXPECT_EQ(Judge(3, 7, 600'000, 600'000).state, HostHealthState::kLost);
+  EXPECT_EQ(Assess(3, 0, 60'000, 600'000).state, HostHealthState::kNotReady);
+  EXPECT_EQ(Assess(3, 7, 60'000, 600'000).state, HostHealthState::kHealthy);
+  EXPECT_EQ(Assess(3, 7, 60'000, 600'000).again_ms, 540'000);
+  EXPECT_EQ(Assess(3, 0, 600'000, 600'000).state, HostHealthState::kLost);
+  EXPECT_EQ(Assess(3, 7, 600'000, 600'000).state, HostHealthState::kLost);
 }
 
 TEST_F(SegmentHealthTest, NothingIsLostWhileTheWholeFabricIs) {
   for (int s = 0; s < 8; ++s) Set(s, 0, 8, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(600'000), 0);
-  const HostVerdict held = Judge(3, 0, 600'000);
+  const HostVerdict held = Assess(3, 0, 600'000);
   EXPECT_EQ(held.state, HostHealthState::kHeld);
   EXPECT_NE(held.reason.find("full disruption"), std::string::npos) << held.reason;
 }
@@ -129,7 +129,7 @@ TEST_F(SegmentHealthTest, TheOnlySegmentOfAFabricIsNeverLost) {
   Make({}, 1);
   Set(0, 0, 8, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(600'000), 0);
-  EXPECT_EQ(Judge(0, 0, 600'000).state, HostHealthState::kHeld);
+  EXPECT_EQ(Assess(0, 0, 600'000).state, HostHealthState::kHeld);
 }
 
 TEST_F(SegmentHealthTest, NoMoreSegmentsAreLeftThanTheLimitAllows) {
@@ -137,8 +137,8 @@ TEST_F(SegmentHealthTest, NoMoreSegmentsAreLeftThanTheLimitAllows) {
   Set(3, 0, 8, Report::kNotReady, 0);
   Set(5, 0, 8, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(600'000), 8);
-  EXPECT_NE(Judge(5, 0, 600'000).reason.find("1 lost segment"), std::string::npos)
-      << Judge(5, 0, 600'000).reason;
+  EXPECT_NE(Assess(5, 0, 600'000).reason.find("1 lost segment"), std::string::npos)
+      << Assess(5, 0, 600'000).reason;
   Set(3, 0, 8, Report::kReady, 600'000);
   EXPECT_EQ(CountLost(600'000), 8) << "the other one now";
   Make({.loss = {.segments = 0}}, 16);
@@ -157,7 +157,7 @@ TEST_F(SegmentHealthTest, OtherHostsAreReplacedBesideALostSegmentWithinTheirOwnL
 TEST_F(SegmentHealthTest, HostsThatFailOneByOneAreNoLossOfTheirSegment) {
   for (int h = 0; h < 8; ++h) Set(3, h, h + 1, Report::kNotReady, h * 60'000);
   EXPECT_EQ(CountLost(600'000), 2) << "as the limit of a segment allows";
-  EXPECT_TRUE(health_->JudgeSegments(600'000).empty());
+  EXPECT_TRUE(health_->AssessSegments(600'000).empty());
 }
 
 TEST_F(SegmentHealthTest, ARailThatIsDownOnAllHostsOfASegmentIsTheLossOfTheSegment) {
@@ -166,7 +166,7 @@ TEST_F(SegmentHealthTest, ARailThatIsDownOnAllHostsOfASegmentIsTheLossOfTheSegme
   }
   EXPECT_EQ(CountLost(119'000), 0) << "the two minutes of the fault";
   EXPECT_EQ(CountLost(120'000), 8);
-  EXPECT_TRUE(Judge(3, 0, 120'000).reachable());
+  EXPECT_TRUE(Assess(3, 0, 120'000).reachable());
 }
 
 TEST_F(SegmentHealthTest, ASegmentIsLostUntilAllButFewOfItsHostsAreBack) {
@@ -176,8 +176,8 @@ TEST_F(SegmentHealthTest, ASegmentIsLostUntilAllButFewOfItsHostsAreBack) {
   EXPECT_EQ(CountLost(70'000), 8);
   Set(3, 4, 6, Report::kReady, 80'000);
   Tell(80'000);
-  EXPECT_EQ(Judge(3, 0, 80'000).state, HostHealthState::kHealthy);
-  EXPECT_TRUE(Judge(3, 7, 80'000).segment.empty()) << "what is left is judged host by host";
+  EXPECT_EQ(Assess(3, 0, 80'000).state, HostHealthState::kHealthy);
+  EXPECT_TRUE(Assess(3, 7, 80'000).segment.empty()) << "what is left is judged host by host";
   EXPECT_TRUE(health_->HostsOfLostSegments().empty());
 }
 
@@ -232,7 +232,7 @@ TEST(NodeSegmentTest, TheSegmentOfANodeIsInTheLabelsThatTheFabricNames) {
     cache.Deliver(state::Kind::kNode, node);
     ObserveNode(cache, DefaultFaultRules(), name, 0, health);
   }
-  const auto segments = health.JudgeSegments(60'000);
+  const auto segments = health.AssessSegments(60'000);
   ASSERT_EQ(segments.size(), 1U);
   EXPECT_EQ(segments[0].name, "p/a");
 }
@@ -252,7 +252,7 @@ class JobInLostSegmentTest : public JobFixture {
   void Settle() {
     Sync();
     std::set<std::string> lost;
-    for (const SegmentVerdict& segment : hosts_->JudgeSegments(clock_.SteadyMs())) {
+    for (const SegmentVerdict& segment : hosts_->AssessSegments(clock_.SteadyMs())) {
       if (segment.state == SegmentState::kLost) lost.insert(segment.name);
     }
     hosts_->SetSegmentsLostInStatus(lost);

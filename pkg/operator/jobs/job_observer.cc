@@ -100,7 +100,7 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     }
   }
   if (!worker.host.empty() && !pod->finished()) {
-    worker.host_verdict = hosts_.Judge(
+    worker.host_verdict = hosts_.Assess(
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
     const auto node = cache_.FindNode(worker.host);
     worker.host_gone = node == nullptr;

@@ -261,10 +261,10 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
   for (const NamespacedName& job : verdict.ended) tell(job, false);
 }
 
-void NetworkController::JudgeSegments(const api::Fabric& fabric, api::FabricStatus& status,
-                                      RoundReport& report) {
+void NetworkController::AssessSegments(const api::Fabric& fabric, api::FabricStatus& status,
+                                       RoundReport& report) {
   const std::int64_t steady_ms = clock_.SteadyMs();
-  const std::vector<SegmentVerdict> segments = options_.hosts->JudgeSegments(steady_ms);
+  const std::vector<SegmentVerdict> segments = options_.hosts->AssessSegments(steady_ms);
   for (const SegmentVerdict& segment : segments) {
     if (segment.state != SegmentState::kSuspected) continue;
     AtMost(std::max<std::int64_t>(1, segment.again_ms), report.again_in_ms);
@@ -279,7 +279,7 @@ void NetworkController::WriteFabrics(const state::ClusterState& cluster,
   for (const auto& fabric : cluster.fabrics) {
     const bool used = fabric.get() == FabricOf(cluster);
     api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
-    if (used && options_.hosts != nullptr) JudgeSegments(*fabric, status, report);
+    if (used && options_.hosts != nullptr) AssessSegments(*fabric, status, report);
     if (used && snapshot.network != nullptr) {
       AddNetworkConditions(input.health, fabric->metadata.generation, clock_.WallMs(), status);
       status.network_generation = network_generation_;

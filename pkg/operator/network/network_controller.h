@@ -94,7 +94,7 @@ class NetworkController {
                               std::vector<GangNetwork>& networks, RoundReport& report);
   void WriteFabrics(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                     const Input& input, RoundReport& report);
-  void JudgeSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
+  void AssessSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
   void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,

@@ -49,7 +49,7 @@ const Evidence& TelemetryChecker::Read(const api::Fabric& fabric,
                                        const std::vector<std::uint8_t>& down) {
   const bool fresh = epoch != epoch_;
   epoch_ = epoch;
-  if (fresh) judged_.clear();
+  if (fresh) trust_of_source_.clear();
   Texts paths;
   Texts neighbours;
   evidence_.balancing.clear();
@@ -69,14 +69,14 @@ const Evidence& TelemetryChecker::Read(const api::Fabric& fabric,
       evidence_.balancing.emplace(node->metadata.name, std::string(*how));
     }
   }
-  JudgePaths(paths, network, down);
+  CheckPaths(paths, network, down);
   if (fresh || neighbours != neighbours_) CheckCables(neighbours, network);
   neighbours_ = std::move(neighbours);
   evidence_.neighbours_reported = !neighbours_.empty();
 
   evidence_.problems = wiring_problems_;
-  for (const auto& [source, judged] : judged_) {
-    if (!judged.problem.empty()) evidence_.problems.push_back(judged.problem);
+  for (const auto& [source, trust] : trust_of_source_) {
+    if (!trust.problem.empty()) evidence_.problems.push_back(trust.problem);
   }
   evidence_.exclude.clear();
   for (const fabric::NicPort& port : evidence_.wiring.nic_ports) {
@@ -96,18 +96,18 @@ const Evidence& TelemetryChecker::Read(const api::Fabric& fabric,
   return evidence_;
 }
 
-void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
+void TelemetryChecker::CheckPaths(const Texts& texts, const Network& network,
                                   const std::vector<std::uint8_t>& down) {
-  std::erase_if(judged_, [&](const auto& entry) { return texts.count(entry.first) == 0; });
+  std::erase_if(trust_of_source_, [&](const auto& entry) { return texts.count(entry.first) == 0; });
   std::optional<repac::ForwardingModel> forwarding;
   for (const auto& [source, text] : texts) {
-    Judged& judged = judged_[source];
-    if (judged.text == text) continue;
-    judged = {text, {}, ""};
+    SourceTrust& trust = trust_of_source_[source];
+    if (trust.text == text) continue;
+    trust = {text, {}, ""};
     auto observed = config::ReadObservedPaths(network, text,
                                               StrCat(source, ": ", api::kObservedPathsAnnotation));
     if (!observed.ok()) {
-      judged.problem = MessageOf(observed.status());
+      trust.problem = MessageOf(observed.status());
       continue;
     }
     if (!forwarding) {
@@ -124,20 +124,20 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
         return network.places().name(path.src.host) != node;
       });
       if (foreign > 0) {
-        judged.problem = StrCat(source, ": ", api::kObservedPathsAnnotation, ": ",
-                                Count(static_cast<std::int64_t>(foreign), "path"),
-                                " that do not begin at this Node are ignored; let the Node where "
-                                "they begin, or the Fabric, report them");
+        trust.problem = StrCat(source, ": ", api::kObservedPathsAnnotation, ": ",
+                               Count(static_cast<std::int64_t>(foreign), "path"),
+                               " that do not begin at this Node are ignored; let the Node where "
+                               "they begin, or the Fabric, report them");
       }
     }
-    judged.roles = repac::JudgePredictions(*forwarding, *observed);
+    trust.roles = repac::CheckPredictions(*forwarding, *observed);
   }
   evidence_.roles.clear();
   for (const fabric::Tier& tier : network.spec().tiers) {
     evidence_.roles.emplace_back();
     evidence_.roles.back().role = tier.role;
   }
-  for (const auto& [source, judged] : judged_) Merge(judged.roles, evidence_.roles);
+  for (const auto& [source, trust] : trust_of_source_) Merge(trust.roles, evidence_.roles);
   Conclude();
 }
 
@@ -146,11 +146,11 @@ void TelemetryChecker::Conclude() {
     RoleTrust& role = evidence_.roles[i];
     int nodes = 0, wrong_nodes = 0;
     bool by_fabric = false;
-    for (const auto& [source, judged] : judged_) {
-      if (i >= judged.roles.size() || judged.roles[i].checked + judged.roles[i].foreign == 0) {
+    for (const auto& [source, trust] : trust_of_source_) {
+      if (i >= trust.roles.size() || trust.roles[i].checked + trust.roles[i].foreign == 0) {
         continue;
       }
-      const bool wrong = HasWrongHop(judged.roles[i]);
+      const bool wrong = HasWrongHop(trust.roles[i]);
       if (NodeOf(source).empty()) {
         by_fabric |= wrong;
       } else {

@@ -63,7 +63,7 @@ class TelemetryChecker {
                        const std::vector<std::uint8_t>& down);
 
  private:
-  struct Judged {
+  struct SourceTrust {
     std::string text;
     std::vector<repac::RoleTrust> roles;
     std::string problem;
@@ -71,14 +71,14 @@ class TelemetryChecker {
   // "Fabric f" or "Node n" -> text.
   using Texts = std::map<std::string, std::string>;
 
-  void JudgePaths(const Texts& texts, const fabric::Network& network,
+  void CheckPaths(const Texts& texts, const fabric::Network& network,
                   const std::vector<std::uint8_t>& down);
   void Conclude();
   void CheckCables(const Texts& texts, const fabric::Network& network);
 
   std::uint64_t epoch_ = 0;
-  std::map<std::string, Judged> judged_;  // by source
-  Texts neighbours_;                      // that evidence_.wiring was made of
+  std::map<std::string, SourceTrust> trust_of_source_;  // by source
+  Texts neighbours_;                                    // that evidence_.wiring was made of
   std::vector<std::string> wiring_problems_;
   Evidence evidence_;
 };
