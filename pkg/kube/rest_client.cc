@@ -79,9 +79,16 @@ absl::StatusOr<PageEnd> RestClient::ReadPage(const Target& target, const ListOpt
     return absl::DataLossError(StrCat("GET ", operation.path, ": the answer is not a list"));
   }
   response.body = {};  // the parser has what it needs
-  (*list)["items"].ForEachElement([&](JsonView item) {
+  items.ForEachElement([&](JsonView item) {
     if (item.is_object()) on_object(item);
   });
+  // Taken for an empty list, it would delete every object that the caller knows.
+  const JsonView items = (*list)["items"];
+  const bool empty =
+      (!items.present() || items.is_null()) && StringAt(*list, {"kind"}).ends_with("List");
+  if (!items.is_array() && !empty) {
+    return absl::DataLossError(StrCat("GET ", operation.path, ": the answer has no list of items"));
+  }
   return PageEnd{ResourceVersionOf(*list), StringAt(*list, {"metadata", "continue"})};
 }
 

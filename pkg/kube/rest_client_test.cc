@@ -280,6 +280,25 @@ TEST_F(RestClientTest, AnswersThatAreNoObjectsAreDataLoss) {
   }
 }
 
+TEST_F(RestClientTest, AnAnswerThatIsNoListIsDataLoss) {
+  for (const char* body : {R"({"items":5})", R"({"kind":"PodList","items":{}})", R"({"items":"a"})",
+                           R"({"items":null})", R"({"kind":"Pod","metadata":{}})", "{}"}) {
+    transport_->Answer(200, body);
+    const absl::Status status = ListAll(*client_, {Pods()}).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << body << " " << status;
+  }
+}
+
+TEST_F(RestClientTest, AListWithoutItemsIsEmpty) {
+  for (const char* body : {R"({"items":[]})", R"({"kind":"PodList"})", R"({"kind":"List"})",
+                           R"({"kind":"PodList","items":null})"}) {
+    transport_->Answer(200, body);
+    const absl::StatusOr<ListPage> list = ListAll(*client_, {Pods()});
+    ASSERT_TRUE(list.ok()) << body << " " << list.status();
+    EXPECT_THAT(list->items, IsEmpty()) << body;
+  }
+}
+
 TEST_F(RestClientTest, StopEndsCallsAndWatches) {
   client_->Stop();
   transport_->Answer(503, "");
