@@ -14,6 +14,8 @@ namespace {
 // asked in a tight loop.
 constexpr std::int64_t kShortWatchMs = 1000;
 constexpr int kMaxFruitlessWatches = 5;
+// A watch that lasted as long as the longest delay between tries: what ended it is no reason to wait.
+constexpr std::int64_t kLongWatchMs = 30'000;
 
 }  // namespace
 
@@ -27,6 +29,7 @@ Informer::Informer(Client& client, Resource resource, InformerOptions options, O
       timing_(timing),
       random_(timing.seed),
       backoff_(random_.Next()),
+      relist_backoff_(random_.Next()),
       can_stream_(options_.stream_lists) {}
 
 Informer::~Informer() { Stop(); }
@@ -165,21 +168,23 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
         Watch(std::move(options), stop, [this](const WatchEvent& event) { TakeEvent(event); });
     if (stop.stop_requested()) return;
     const bool fruitful = stats().events != events_before;
-    const bool short_lived = timing_.clock.SteadyMs() - started_ms < kShortWatchMs;
+    const std::int64_t lasted_ms = timing_.clock.SteadyMs() - started_ms;
+    const bool long_lived = lasted_ms >= kLongWatchMs;
+    if (long_lived) relist_backoff_.Reset();
     if (fruitful) {
       backoff_.Reset();
       fruitless = 0;
     }
-    if (status.ok() && (fruitful || !short_lived)) {
+    if (status.ok() && (fruitful || lasted_ms >= kShortWatchMs)) {
       fruitless = 0;
       continue;
     }
     Fail(status.ok() ? absl::UnavailableError("the watch ended at once, without an event")
                      : status);
     const bool too_old = absl::IsOutOfRange(status);
-    if (!too_old || !fruitful) {
-      timing_.sleeper.Sleep(std::max(backoff_.NextMs(), RetryAfterMs(status)), stop);
-    }
+    if (too_old && long_lived) return;  // ordinary: the server forgets what is minutes old
+    JitteredBackoff& backoff = too_old ? relist_backoff_ : backoff_;
+    timing_.sleeper.Sleep(std::max(backoff.NextMs(), RetryAfterMs(status)), stop);
     if (too_old || ++fruitless >= kMaxFruitlessWatches) return;
   }
 }

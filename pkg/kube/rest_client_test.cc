@@ -395,5 +395,47 @@ TEST_F(RestWatchTest, AnInformerResumesWhereItWasAndListsAgainOnlyWhenItMust) {
   EXPECT_THAT(sleeper_.slept(), Contains(9000));
 }
 
+// The delays before the lists that follow `watches`, of which each brings one event and is then too old. "long"
+// watches last a minute.
+class RelistTest : public RestWatchTest {
+ protected:
+  std::vector<std::int64_t> DelaysAfter(const std::vector<std::string>& watches) {
+    int version = 0;
+    transport_->Answer(200, PodList(++version, {}));
+    for (const std::string& watch : watches) {
+      transport_->AnswerStream(
+          {{PodLine("ADDED", watch, ++version),
+            R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"},
+           absl::OkStatus()});
+      transport_->Answer(200, PodList(++version, {}));
+    }
+    CallbackSink sink(
+        [this](JsonView pod) {
+          if (NameOf(pod) == "long") clock_.Advance(60'000);
+        },
+        {});
+    Informer informer(*client_, Pods(), {}, sink, {}, {clock_, sleeper_, 1});
+    informer.Start();
+    transport_->WaitForRequests(2 * watches.size() + 2);
+    informer.Stop();
+    return sleeper_.slept();
+  }
+};
+
+TEST_F(RelistTest, ListsAfterShortWatchesComeLessAndLessOften) {
+  const std::vector<std::int64_t> delays = DelaysAfter({"short", "short", "short", "short"});
+  ASSERT_THAT(delays, SizeIs(4));
+  EXPECT_LT(delays[0], 1'600);
+  EXPECT_GE(delays[3], 6'400);
+}
+
+TEST_F(RelistTest, AfterALongWatchAListIsReadAtOnceAndDelaysBeginAnew) {
+  const std::vector<std::int64_t> delays =
+      DelaysAfter({"short", "short", "short", "long", "short"});
+  ASSERT_THAT(delays, SizeIs(4));
+  EXPECT_GE(delays[2], 3'200);
+  EXPECT_LT(delays[3], 1'600);
+}
+
 }  // namespace
 }  // namespace yardmaster::kube
