@@ -7,6 +7,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -38,32 +40,46 @@ Owned<BIO> Memory(const std::string& text) {
 // A key with a passphrase is an error and never a question on the terminal.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
-absl::Status TrustAuthorities(const std::string& pem, SSL_CTX* context) {
-  Owned<X509_STORE> store(X509_STORE_new());
+// Every certificate of a PEM text, at least one. `field` names the text in the errors.
+absl::StatusOr<std::vector<Owned<X509>>> ReadCertificates(std::string_view field,
+                                                          const std::string& pem) {
   Owned<BIO> bio = Memory(pem);
-  int count = 0;
+  std::vector<Owned<X509>> out;
+  ERR_clear_error();
   while (Owned<X509> cert{PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr)}) {
-    X509_STORE_add_cert(store.get(), cert.get());
-    ++count;
+    out.push_back(std::move(cert));
+  }
+  // The text has ended, and is not damaged, when the reader found no further block.
+  const unsigned long last = ERR_peek_last_error();
+  const bool ended =
+      ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
+  if (!ended) {
+    return OpenSslError(StrCat(field, ": certificate ", out.size() + 1, " is damaged"));
   }
   ERR_clear_error();
-  if (count == 0) {
-    return FieldError("certificate-authority", "holds no PEM certificate", "check the data");
+  if (out.empty()) return FieldError(field, "holds no PEM certificate", "check the data");
+  return out;
+}
+
+absl::Status TrustAuthorities(const std::string& pem, SSL_CTX* context) {
+  YM_ASSIGN_OR_RETURN(const std::vector<Owned<X509>> authorities,
+                      ReadCertificates("certificate-authority", pem));
+  Owned<X509_STORE> store(X509_STORE_new());
+  for (const Owned<X509>& authority : authorities) {
+    X509_STORE_add_cert(store.get(), authority.get());
   }
   SSL_CTX_set_cert_store(context, store.release());
   return absl::OkStatus();
 }
 
 absl::Status UseCertificate(const TlsMaterial& material, SSL_CTX* context) {
-  Owned<BIO> bio = Memory(material.cert_pem);
-  Owned<X509> own(PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr));
-  if (own == nullptr) return OpenSslError("client-certificate is not a PEM certificate");
-  if (SSL_CTX_use_certificate(context, own.get()) != 1) return OpenSslError("client-certificate");
-  SSL_CTX_clear_chain_certs(context);
-  while (Owned<X509> link{PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr)}) {
-    SSL_CTX_add1_chain_cert(context, link.get());
+  YM_ASSIGN_OR_RETURN(const std::vector<Owned<X509>> chain,
+                      ReadCertificates("client-certificate", material.cert_pem));
+  if (SSL_CTX_use_certificate(context, chain[0].get()) != 1) {
+    return OpenSslError("client-certificate");
   }
-  ERR_clear_error();
+  SSL_CTX_clear_chain_certs(context);
+  for (std::size_t i = 1; i < chain.size(); ++i) SSL_CTX_add1_chain_cert(context, chain[i].get());
   Owned<BIO> key_bio = Memory(material.key_pem);
   Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, NoPassphrase, nullptr));
   if (key == nullptr) return OpenSslError("client-key is not a PEM key without a passphrase");
