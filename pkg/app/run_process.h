@@ -45,11 +45,12 @@ inline void AddStalenessCheck(Runtime& runtime, const KubeAccess& access,
   });
   runtime.registry().AddGaugeSource(
       "yardmaster_api_silence_seconds",
-      "time since the API server's last answer, and since the last word of the quietest watch",
-      [&runtime, contact] {
+      "time since the API server's last answer, and since the last word of the quietest watch; "
+      "before the first since the start of the process",
+      [&runtime, contact, began_ms = runtime.clock().SteadyMs()] {
         const LastContact last = contact();
-        const auto age = [&runtime](std::int64_t ms) {
-          return static_cast<double>(runtime.clock().SteadyMs() - ms) / 1000.0;
+        const auto age = [&](std::int64_t last_ms) {
+          return SilenceSeconds(last_ms, began_ms, runtime.clock().SteadyMs());
         };
         return std::vector<metrics::Sample>{{{{"of", "answer"}}, age(last.answer_ms)},
                                             {{{"of", "watch"}}, age(last.watch_ms)}};

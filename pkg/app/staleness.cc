@@ -24,4 +24,8 @@ absl::Status CheckStaleness(const LastContact& contact, const StalenessLimits& l
   return Check("a watch has brought nothing", contact.watch_ms, limits.watch_ms, now_ms);
 }
 
+double SilenceSeconds(std::int64_t last_ms, std::int64_t began_ms, std::int64_t now_ms) {
+  return static_cast<double>(now_ms - (last_ms < 0 ? began_ms : last_ms)) / 1000.0;
+}
+
 }  // namespace yardmaster::app

@@ -27,4 +27,7 @@ struct LastContact {
 absl::Status CheckStaleness(const LastContact& contact, const StalenessLimits& limits,
                             std::int64_t now_ms);
 
+// How long a contact has been missing: since `last_ms`, or, where that is -1, since the process began.
+double SilenceSeconds(std::int64_t last_ms, std::int64_t began_ms, std::int64_t now_ms);
+
 }  // namespace yardmaster::app

@@ -26,5 +26,10 @@ TEST(StalenessTest, BeforeTheFirstContactNothingIsReady) {
   EXPECT_FALSE(CheckStaleness({1'000, -1}, {}, 1'000).ok());
 }
 
+TEST(StalenessTest, SilenceCountsFromTheLastContactOrFromTheStart) {
+  EXPECT_EQ(SilenceSeconds(119'000, 100'000, 121'500), 2.5);
+  EXPECT_EQ(SilenceSeconds(-1, 100'000, 121'500), 21.5);
+}
+
 }  // namespace
 }  // namespace yardmaster::app
