@@ -140,6 +140,7 @@ absl::Status RunAgent(const AgentAppOptions& options) {
     runtime.log().Info("running");
     runtime.WaitForSignal();
   }
+  access->End();
   agent.Stop();
   // Metrics and probes read the agent, so they end before it does.
   runtime.Stop();

@@ -198,7 +198,7 @@ absl::Status Extender::Start(KubeAccess& access) {
     return CheckStaleness({access.LastAnswerMs(), now_ms}, StalenessLimits{}, now_ms);
   }));
   feed_.Start();
-  YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
+  YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   planner_thread_ = std::jthread([this](std::stop_token stop) { PlanLoop(stop); });
   runtime_.log().Info("serving", {{"address", options_.webhook.bind_address},

@@ -1,6 +1,8 @@
 #include "pkg/app/kube_access.h"
 
 #include <atomic>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -28,20 +30,30 @@ class RestAccess final : public KubeAccess {
     kube::Timing timing = timing_;
     timing.seed += ++clients_;
     YM_ASSIGN_OR_RETURN(
-        auto client,
-        kube::MakeRestClient(config, timing, [this](const kube::RequestObservation& call) {
-          if (call.code != 0) last_answer_ms_ = timing_.clock.SteadyMs();
-          registry_
-              .GetCounter("rest_client_requests_total", "calls to the API server",
-                          {{"method", call.verb}, {"code", StrCat(call.code)}})
-              .Increment();
-          if (call.verb == "WATCH") return;
-          registry_
-              .GetHistogram("rest_client_request_duration_seconds", "length of a call",
-                            metrics::LatencyBuckets(), {{"method", call.verb}})
-              .Observe(static_cast<double>(call.duration_ms) / 1000.0);
-        }));
+        auto client, kube::MakeRestClient(
+                         config, timing,
+                         [this](const kube::RequestObservation& call) {
+                           if (call.code != 0) last_answer_ms_ = timing_.clock.SteadyMs();
+                           registry_
+                               .GetCounter("rest_client_requests_total", "calls to the API server",
+                                           {{"method", call.verb}, {"code", StrCat(call.code)}})
+                               .Increment();
+                           if (call.verb == "WATCH") return;
+                           registry_
+                               .GetHistogram("rest_client_request_duration_seconds",
+                                             "length of a call", metrics::LatencyBuckets(),
+                                             {{"method", call.verb}})
+                               .Observe(static_cast<double>(call.duration_ms) / 1000.0);
+                         },
+                         {begun_.get_token(), over_.get_token()}));
     return std::unique_ptr<kube::Client>(std::move(client));
+  }
+
+  void End() override {
+    begun_.request_stop();
+    end_thread_ = std::jthread([this](const std::stop_token& stop) {
+      if (timing_.sleeper.Sleep(kube::kLastCallMs, stop)) over_.request_stop();
+    });
   }
 
   std::int64_t LastAnswerMs() const override { return last_answer_ms_; }
@@ -52,6 +64,9 @@ class RestAccess final : public KubeAccess {
   metrics::Registry& registry_;
   std::uint64_t clients_ = 0;
   std::atomic<std::int64_t> last_answer_ms_ = -1;
+  std::stop_source begun_;  // kube::Ending
+  std::stop_source over_;
+  std::jthread end_thread_;
 };
 
 // Events are few and may wait.

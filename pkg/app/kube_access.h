@@ -1,6 +1,6 @@
 // Clients of the cluster that the flags name. Leases and everything else use clients of their own,
 // so that no burst of writes makes a renewal wait. Thread safety: Open once, before threads start
-// (it sets the trusted certificates of the process); NewClient from one thread at a time.
+// (it sets the trusted certificates of the process); NewClient and End from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ class KubeAccess {
                                                           Runtime& runtime);
   // With limits of its own. Lives no longer than the access and the runtime it was opened with.
   virtual absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(const ClientLimits& limits) = 0;
+  // The process ends: from now on no client waits long for the API server (Ending in pkg/kube/rest_client.h).
+  virtual void End() = 0;
   // Steady time of the API server's last answer to any client; -1: none yet. From any thread.
   virtual std::int64_t LastAnswerMs() const = 0;
 };

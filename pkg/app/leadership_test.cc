@@ -19,6 +19,7 @@ class FakeAccess final : public KubeAccess {
     limits_ = limits;
     return std::unique_ptr<kube::Client>(std::make_unique<kube::FakeClient>(clock_));
   }
+  void End() override {}
   std::int64_t LastAnswerMs() const override { return -1; }
   const ClientLimits& limits() const { return limits_; }
 

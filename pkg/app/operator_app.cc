@@ -258,7 +258,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();
-  YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
+  YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
   YM_RETURN_IF_ERROR(certificates_.Start(access));

@@ -17,7 +17,7 @@
 namespace yardmaster::app {
 
 // `Process` is made from (options, runtime, clients) and has Start(access) and Stop(). Runs until
-// SIGTERM or SIGINT. Errors: what could not be started.
+// SIGTERM or SIGINT, which may also come while it starts. Errors: what could not be started.
 template <typename Process, typename Options>
 absl::Status RunProcess(const char* name, const Options& options) {
   Runtime runtime(options.common, name);
@@ -26,9 +26,11 @@ absl::Status RunProcess(const char* name, const Options& options) {
   Process process(options, runtime, std::move(clients));
   const absl::Status started = process.Start(*access);
   if (started.ok()) runtime.WaitForSignal();
+  access->End();
   process.Stop();
   runtime.Stop();
-  return started;
+  const bool asked = runtime.stopping().stop_requested();
+  return asked && absl::IsCancelled(started) ? absl::OkStatus() : started;
 }
 
 // The process is not ready when the cluster has not answered for too long; the age of what it

@@ -17,6 +17,7 @@ class AccessWithoutAnswer final : public KubeAccess {
   absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(const ClientLimits&) override {
     return absl::UnimplementedError("none");
   }
+  void End() override {}
   std::int64_t LastAnswerMs() const override { return -1; }
 };
 

@@ -69,7 +69,7 @@ Runtime::Runtime(const CommonOptions& options, std::string name)
       log_(MakeLog(options, clock_).With({{"process", name}})),
       identity_(StrCat(HostName(), "_", getpid())),
       seed_(std::hash<std::string>{}(identity_) ^ static_cast<std::uint64_t>(clock_.WallMs())) {
-  // Threads inherit the mask, so the signal waits for WaitForSignal.
+  // Threads inherit the mask, so the signal goes to the one that waits for it.
   const sigset_t set = StopSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
@@ -86,11 +86,18 @@ Runtime::Runtime(const CommonOptions& options, std::string name)
         return std::vector<metrics::Sample>{{{}, static_cast<double>(history_.left_out_series())}};
       });
   health_.AddReadiness("running", [this] {
-    return stopping_ ? absl::UnavailableError("stopping") : absl::OkStatus();
+    return stopping_.stop_requested() ? absl::UnavailableError("stopping") : absl::OkStatus();
   });
+  signal_thread_ = std::thread([this] { TakeSignal(); });
 }
 
-Runtime::~Runtime() { Stop(); }
+Runtime::~Runtime() {
+  Stop();
+  if (!signal_thread_.joinable()) return;
+  destroyed_ = true;
+  pthread_kill(signal_thread_.native_handle(), SIGTERM);  // ends its wait
+  signal_thread_.join();
+}
 
 absl::Status Runtime::StartServer(const std::string& address,
                                   std::shared_ptr<const http::Router> router,
@@ -122,12 +129,17 @@ void Runtime::Sample(const std::stop_token& stop) {
   } while (sleeper_.Sleep(metrics::kHistoryIntervalMs, stop));
 }
 
-void Runtime::WaitForSignal() {
+void Runtime::TakeSignal() {
   const sigset_t set = StopSignals();
   int signal = 0;
   sigwait(&set, &signal);
-  stopping_ = true;
+  if (destroyed_) return;
   log_.Info("stopping", {{"signal", signal}});
+  stopping_.request_stop();
+}
+
+void Runtime::WaitForSignal() {
+  if (signal_thread_.joinable()) signal_thread_.join();
 }
 
 void Runtime::Stop() {

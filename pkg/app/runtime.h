@@ -3,7 +3,7 @@
 //   CommonOptions options;            // filled by AddCommonFlags and the command line
 //   Runtime runtime(options, "yardmaster-extender");
 //   status = runtime.Serve();         // /metrics, /metrics/history, /healthz, /readyz
-//   runtime.WaitForSignal();          // SIGTERM or SIGINT
+//   runtime.WaitForSignal();          // SIGTERM or SIGINT; what waits before it is given stopping()
 //
 // Thread safety: accessors from any thread; Serve, WaitForSignal and Stop from the main thread.
 #pragma once
@@ -81,7 +81,9 @@ class Runtime {
   const std::string& identity() const { return identity_; }
 
   absl::Status Serve();
-  // Blocks until SIGTERM or SIGINT. From then on /readyz says no.
+  // Requested at SIGTERM or SIGINT, at any time since the construction. From then on /readyz says no.
+  std::stop_token stopping() const { return stopping_.get_token(); }
+  // Blocks until then.
   void WaitForSignal();
   void Stop();
 
@@ -89,6 +91,7 @@ class Runtime {
   absl::Status StartServer(const std::string& address, std::shared_ptr<const http::Router> router,
                            std::unique_ptr<http::Server>& server);
   void Sample(const std::stop_token& stop);
+  void TakeSignal();
 
   CommonOptions options_;
   RealClock clock_;
@@ -99,10 +102,12 @@ class Runtime {
   metrics::Health health_;
   std::string identity_;
   std::uint64_t seed_;
-  std::atomic<bool> stopping_ = false;
+  std::stop_source stopping_;
   std::unique_ptr<http::Server> metrics_server_;
   std::unique_ptr<http::Server> health_server_;
   std::jthread sampler_;  // fills history_
+  std::atomic<bool> destroyed_ = false;
+  std::thread signal_thread_;  // waits for SIGTERM and SIGINT
 };
 
 }  // namespace yardmaster::app

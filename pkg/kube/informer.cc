@@ -46,12 +46,12 @@ void Informer::Stop() {
   changed_.notify_all();
 }
 
-absl::Status Informer::WaitForSync(std::int64_t timeout_ms) {
+absl::Status Informer::WaitForSync(std::int64_t timeout_ms, const std::stop_token& stop) {
   MutexLock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+  changed_.wait_for(lock, stop, std::chrono::milliseconds(timeout_ms),
                     [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return synced_ || stopped_; });
   if (synced_) return absl::OkStatus();
-  if (stopped_) return absl::CancelledError("the informer was stopped");
+  if (stopped_ || stop.stop_requested()) return absl::CancelledError("the informer was stopped");
   return absl::DeadlineExceededError(
       StrCat(target_.resource.GroupResource(), " not listed within ", timeout_ms, " ms",
              last_error_.ok() ? "" : "; last error: ", MessageOf(last_error_)));

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -73,8 +74,8 @@ class Informer {
   void Stop();
 
   // OK once the first list is complete. DeadlineExceeded with the last error after `timeout_ms`,
-  // Cancelled after Stop.
-  absl::Status WaitForSync(std::int64_t timeout_ms);
+  // Cancelled after Stop or `stop`.
+  absl::Status WaitForSync(std::int64_t timeout_ms, const std::stop_token& stop = {});
   bool HasSynced() const;
   // Steady time of the last answer that the server gave as it should (page, event or bookmark); -1
   // before the first.
@@ -107,8 +108,8 @@ class Informer {
   // Used by the informer's thread only.
   Random random_;
   JitteredBackoff backoff_;
-  std::string version_;
   JitteredBackoff relist_backoff_;  // after a version that was too old
+  std::string version_;
   bool can_stream_;
   bool stream_next_ = true;
 

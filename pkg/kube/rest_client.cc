@@ -43,16 +43,20 @@ struct RestClient::Outcome {
   absl::StatusOr<HttpResponse> response;
   // An earlier try may have taken effect.
   bool replayed = false;
+  // The last try brought no answer.
+  bool unanswered = false;
 };
 
 RestClient::RestClient(ClientConfig config, std::unique_ptr<Transport> transport,
-                       std::shared_ptr<Credentials> credentials, Timing timing, Observer observer)
+                       std::shared_ptr<Credentials> credentials, Timing timing, Observer observer,
+                       Ending ending)
     : config_(std::move(config)),
       transport_(std::move(transport)),
       credentials_(std::move(credentials)),
       timing_(timing),
       observer_(std::move(observer)),
       limiter_(config_.qps, config_.burst, timing.clock, timing.sleeper),
+      ending_(std::move(ending)),
       random_(timing.seed) {}
 
 absl::StatusOr<json> RestClient::Get(const Target& target) {
@@ -78,10 +82,6 @@ absl::StatusOr<PageEnd> RestClient::ReadPage(const Target& target, const ListOpt
   if (!list.ok() || !list->is_object()) {
     return absl::DataLossError(StrCat("GET ", operation.path, ": the answer is not a list"));
   }
-  response.body = {};  // the parser has what it needs
-  items.ForEachElement([&](JsonView item) {
-    if (item.is_object()) on_object(item);
-  });
   // Taken for an empty list, it would delete every object that the caller knows.
   const JsonView items = (*list)["items"];
   const bool empty =
@@ -89,6 +89,10 @@ absl::StatusOr<PageEnd> RestClient::ReadPage(const Target& target, const ListOpt
   if (!items.is_array() && !empty) {
     return absl::DataLossError(StrCat("GET ", operation.path, ": the answer has no list of items"));
   }
+  response.body = {};  // the parser has what it needs
+  items.ForEachElement([&](JsonView item) {
+    if (item.is_object()) on_object(item);
+  });
   return PageEnd{ResourceVersionOf(*list), StringAt(*list, {"metadata", "continue"})};
 }
 
@@ -167,16 +171,10 @@ absl::Status RestClient::Watch(const Target& target, const WatchOptions& options
   operation.path += query.text();
   const StreamDeadlines deadlines{options.timeout_seconds * std::int64_t{1000} + kWatchGraceMs,
                                   config_.watch_idle_ms};
-  // Either the caller or Stop() ends it.
-  std::stop_source either;
-  std::stop_callback by_caller(stop, [&] { either.request_stop(); });
-  std::stop_callback by_client(stop_.get_token(), [&] { either.request_stop(); });
-  YM_RETURN_IF_ERROR(
-      limiter_.Wait(timing_.clock.SteadyMs() + config_.call_deadline_ms, either.get_token()));
+  YM_RETURN_IF_ERROR(limiter_.Wait(timing_.clock.SteadyMs() + config_.call_deadline_ms, stop));
   for (bool reauthorized = false;;) {
     YM_ASSIGN_OR_RETURN(const HttpRequest request, Build(operation));
-    const absl::Status status =
-        WatchOnce(operation, request, deadlines, either.get_token(), on_event);
+    const absl::Status status = WatchOnce(operation, request, deadlines, stop, on_event);
     if (!Reauthorize(status, request, reauthorized)) return status;
   }
 }
@@ -206,12 +204,22 @@ absl::Status RestClient::WatchOnce(const Operation& operation, const HttpRequest
 }
 
 RestClient::Outcome RestClient::Call(const Operation& operation) {
-  const std::int64_t deadline_ms = timing_.clock.SteadyMs() + config_.call_deadline_ms;
+  const bool last = ending_.begun.stop_requested();
+  if (last && gave_up_) return {absl::CancelledError("stopped")};
+  Outcome outcome = Try(operation, last ? kLastCallMs : config_.call_deadline_ms,
+                        last ? std::stop_token() : ending_.over);
+  if (outcome.unanswered && ending_.begun.stop_requested()) gave_up_ = true;
+  return outcome;
+}
+
+RestClient::Outcome RestClient::Try(const Operation& operation, std::int64_t within_ms,
+                                    const std::stop_token& stop) {
+  const std::int64_t deadline_ms = timing_.clock.SteadyMs() + within_ms;
   JitteredBackoff backoff(NextSeed());
   Outcome outcome{absl::UnknownError("not tried")};
   bool reauthorized = false;
   for (int tries = 1;; ++tries) {
-    if (absl::Status limited = limiter_.Wait(deadline_ms, stop_.get_token()); !limited.ok()) {
+    if (absl::Status limited = limiter_.Wait(deadline_ms, stop); !limited.ok()) {
       if (tries == 1) outcome.response = limited;
       return outcome;
     }
@@ -222,8 +230,9 @@ RestClient::Outcome RestClient::Call(const Operation& operation) {
     }
     const std::int64_t started_ms = timing_.clock.SteadyMs();
     const std::int64_t left_ms = std::max<std::int64_t>(deadline_ms - started_ms, 1);
-    outcome.response = transport_->Unary(*request, std::min(config_.attempt_deadline_ms, left_ms),
-                                         stop_.get_token());
+    outcome.response =
+        transport_->Unary(*request, std::min(config_.attempt_deadline_ms, left_ms), stop);
+    outcome.unanswered = !outcome.response.ok();
     Observe(operation, operation.method, outcome.response.ok() ? outcome.response->code : 0,
             started_ms);
     if (!outcome.response.ok()) {
@@ -242,7 +251,7 @@ RestClient::Outcome RestClient::Call(const Operation& operation) {
     const bool in_time = timing_.clock.SteadyMs() + delay_ms < deadline_ms;
     if (delay_ms < 0 || !in_time || tries >= kMaxTries) return outcome;
     outcome.replayed |= IsTransient(status) && !WasNeverSent(status);
-    if (!timing_.sleeper.Sleep(delay_ms, stop_.get_token())) {
+    if (!timing_.sleeper.Sleep(delay_ms, stop)) {
       outcome.response = absl::CancelledError("stopped");
       return outcome;
     }
@@ -307,11 +316,12 @@ void RestClient::Observe(const Operation& operation, std::string verb, int code,
 
 absl::StatusOr<std::unique_ptr<RestClient>> MakeRestClient(const ClientConfig& config,
                                                            Timing timing,
-                                                           RestClient::Observer observer) {
+                                                           RestClient::Observer observer,
+                                                           Ending ending) {
   auto credentials = std::make_shared<Credentials>(config, timing.clock);
   YM_ASSIGN_OR_RETURN(std::unique_ptr<Transport> transport, MakeHttpTransport(config, credentials));
   return std::make_unique<RestClient>(config, std::move(transport), std::move(credentials), timing,
-                                      std::move(observer));
+                                      std::move(observer), std::move(ending));
 }
 
 }  // namespace yardmaster::kube

@@ -17,9 +17,15 @@
 // (The HTTP library may itself send a request again on a connection that the server has just
 // closed, so that any Create can meet its own object. Treat AlreadyExists accordingly.)
 //
+// The end of a process (Ending). From `begun` on a call has kLastCallMs; one that began before has until
+// `over`. The first call that the server does not answer then is the client's last: all others end at
+// once, with Cancelled. So a process can say its last things to a server that answers, and does not wait for one that
+// does not. A watch ends by its own stop token alone.
+//
 // Thread safety: as Client.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +50,15 @@ struct RequestObservation {
   std::int64_t duration_ms;
 };
 
+inline constexpr std::int64_t kLastCallMs = 2'000;
+
+// Default: the client never ends.
+struct Ending {
+  std::stop_token begun = {};
+  // To be requested kLastCallMs after `begun`.
+  std::stop_token over = {};
+};
+
 class RestClient final : public Client {
  public:
   using Observer = std::function<void(const RequestObservation&)>;
@@ -51,10 +66,8 @@ class RestClient final : public Client {
   // What `timing` refers to must outlive the client. `observer` may be empty; it is called on the
   // caller's thread.
   RestClient(ClientConfig config, std::unique_ptr<Transport> transport,
-             std::shared_ptr<Credentials> credentials, Timing timing, Observer observer = {});
-
-  // Ends all calls, now and from now on, with Cancelled.
-  void Stop() { stop_.request_stop(); }
+             std::shared_ptr<Credentials> credentials, Timing timing, Observer observer = {},
+             Ending ending = {});
 
   absl::StatusOr<nlohmann::json> Get(const Target& target) override;
   absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
@@ -74,6 +87,7 @@ class RestClient final : public Client {
   struct Outcome;
 
   Outcome Call(const Operation& operation);
+  Outcome Try(const Operation& operation, std::int64_t within_ms, const std::stop_token& stop);
   absl::StatusOr<HttpRequest> Build(const Operation& operation);
   // Milliseconds to wait before another try; negative: none.
   static std::int64_t RetryDelayMs(const Operation& operation, const absl::Status& status,
@@ -92,7 +106,8 @@ class RestClient final : public Client {
   const Timing timing_;
   const Observer observer_;
   RateLimiter limiter_;
-  std::stop_source stop_;
+  const Ending ending_;
+  std::atomic<bool> gave_up_ = false;  // a last call had no answer
   Mutex random_mutex_;
   Random random_ ABSL_GUARDED_BY(random_mutex_);
 };
@@ -101,6 +116,7 @@ class RestClient final : public Client {
 // (http_transport.h) has been called first thing in main.
 absl::StatusOr<std::unique_ptr<RestClient>> MakeRestClient(const ClientConfig& config,
                                                            Timing timing,
-                                                           RestClient::Observer observer = {});
+                                                           RestClient::Observer observer = {},
+                                                           Ending ending = {});
 
 }  // namespace yardmaster::kube

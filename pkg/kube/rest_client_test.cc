@@ -1,6 +1,7 @@
 #include "pkg/kube/rest_client.h"
 
 #include <mutex>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,6 +19,7 @@ namespace {
 
 using nlohmann::json;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -66,11 +68,13 @@ class RestClientTest : public testing::Test {
     auto transport = std::make_unique<FakeTransport>();
     transport_ = transport.get();
     auto credentials = std::make_shared<Credentials>(config, clock_);
-    client_ = std::make_unique<RestClient>(std::move(config), std::move(transport),
-                                           std::move(credentials), Timing{clock_, sleeper_, 1},
-                                           [this](const RequestObservation& seen) {
-                                             observed_.push_back(StrCat(seen.verb, " ", seen.code));
-                                           });
+    client_ = std::make_unique<RestClient>(
+        std::move(config), std::move(transport), std::move(credentials),
+        Timing{clock_, sleeper_, 1},
+        [this](const RequestObservation& seen) {
+          observed_.push_back(StrCat(seen.verb, " ", seen.code));
+        },
+        Ending{begun_.get_token(), over_.get_token()});
   }
   absl::Status GetPod() { return client_->Get({Pods(), "default", "a"}).status(); }
   absl::Status CreatePod(json pod = json::parse(kPod)) {
@@ -80,6 +84,8 @@ class RestClientTest : public testing::Test {
 
   FakeClock clock_;
   FakeSleeper sleeper_{clock_, FakeSleeper::Mode::kAdvance};
+  std::stop_source begun_;
+  std::stop_source over_;
   FakeTransport* transport_ = nullptr;
   std::vector<std::string> observed_;
   std::unique_ptr<RestClient> client_;
@@ -299,11 +305,39 @@ TEST_F(RestClientTest, AListWithoutItemsIsEmpty) {
   }
 }
 
-TEST_F(RestClientTest, StopEndsCallsAndWatches) {
-  client_->Stop();
-  transport_->Answer(503, "");
+TEST_F(RestClientTest, AtTheEndCallsGoOnWhileTheServerAnswers) {
+  begun_.request_stop();
+  over_.request_stop();
+  for (int i = 0; i < 3; ++i) transport_->Answer(200, kPod);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(GetPod().ok());
+  transport_->Answer(404, "");
+  EXPECT_TRUE(absl::IsNotFound(GetPod())) << "an answer, too";
+  transport_->Answer(200, kPod);
+  EXPECT_TRUE(GetPod().ok());
+  EXPECT_THAT(transport_->deadlines(), Each(kLastCallMs));
+}
+
+TEST_F(RestClientTest, AtTheEndACallWithoutAnswerIsTheLast) {
+  begun_.request_stop();
+  for (int i = 0; i < 10; ++i) transport_->Answer(Refused());
+  EXPECT_TRUE(absl::IsUnavailable(GetPod()));
+  EXPECT_LE(clock_.SteadyMs(), kLastCallMs);
+  const std::size_t tries = transport_->requests().size();
   EXPECT_TRUE(absl::IsCancelled(GetPod()));
-  EXPECT_TRUE(absl::IsCancelled(client_->Watch({Pods()}, {}, {}, [](const WatchEvent&) {})));
+  EXPECT_TRUE(absl::IsCancelled(CreatePod()));
+  EXPECT_THAT(transport_->requests(), SizeIs(tries));
+}
+
+TEST_F(RestClientTest, ACallUnderWayAtTheEndHasUntilThen) {
+  transport_->Hang();
+  std::jthread process([this] {
+    transport_->WaitForRequests(1);
+    begun_.request_stop();
+    over_.request_stop();
+  });
+  EXPECT_TRUE(absl::IsCancelled(GetPod()));
+  EXPECT_TRUE(absl::IsCancelled(GetPod()));
+  EXPECT_THAT(transport_->requests(), SizeIs(1));
 }
 
 class RestWatchTest : public RestClientTest {

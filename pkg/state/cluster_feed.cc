@@ -48,9 +48,9 @@ void ClusterFeed::Start() {
   for (auto& informer : informers_) informer->Start();
 }
 
-absl::Status ClusterFeed::WaitForSync(std::int64_t timeout_ms) {
+absl::Status ClusterFeed::WaitForSync(std::int64_t timeout_ms, const std::stop_token& stop) {
   for (auto& informer : informers_) {
-    const absl::Status status = informer->WaitForSync(timeout_ms);
+    const absl::Status status = informer->WaitForSync(timeout_ms, stop);
     if (!status.ok()) {
       return Annotate(status, StrCat("reading ", informer->resource().GroupResource()));
     }

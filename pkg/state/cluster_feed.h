@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,8 +29,8 @@ class ClusterFeed {
               Handlers handlers, kube::Timing timing);
   void Start();
   // Waits for the kinds one after the other, `timeout_ms` at most for each. Errors: DeadlineExceeded
-  // naming the kind that is not there yet, Cancelled after Stop.
-  absl::Status WaitForSync(std::int64_t timeout_ms);
+  // naming the kind that is not there yet, Cancelled after Stop or `stop`.
+  absl::Status WaitForSync(std::int64_t timeout_ms, const std::stop_token& stop = {});
   bool HasSynced() const;
   // Steady time of the oldest last contact over all kinds; -1 while a kind has had none.
   std::int64_t LastContactMs() const;

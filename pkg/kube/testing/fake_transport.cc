@@ -13,6 +13,11 @@ void FakeTransport::Answer(int code, std::string body, std::map<std::string, std
   Answer(HttpResponse{code, std::move(headers), std::move(body)});
 }
 
+void FakeTransport::Hang() {
+  MutexLock lock(mutex_);
+  hangs_ = true;
+}
+
 void FakeTransport::AnswerStream(StreamScript script) {
   MutexLock lock(mutex_);
   streams_.push_back({HttpResponse{200, {}, ""}, std::move(script)});
@@ -26,9 +31,13 @@ void FakeTransport::AnswerStream(absl::StatusOr<HttpResponse> response) {
 }
 
 absl::StatusOr<HttpResponse> FakeTransport::Unary(const HttpRequest& request,
-                                                  std::int64_t deadline_ms, std::stop_token) {
+                                                  std::int64_t deadline_ms, std::stop_token stop) {
   MutexLock lock(mutex_);
   Record(request, deadline_ms);
+  if (answers_.empty() && hangs_) {
+    changed_.wait(lock, stop, [] { return false; });
+    return absl::CancelledError("stopped");
+  }
   if (answers_.empty()) return HttpResponse{500, {}, "nothing scripted"};
   absl::StatusOr<HttpResponse> answer = std::move(answers_.front());
   answers_.pop_front();

@@ -1,5 +1,5 @@
 // A Transport that plays a script: each request takes the next answer. Without one left, unary
-// requests get 500 and streams wait for their stop.
+// requests get 500, or after Hang wait for their stop, and streams wait for their stop.
 // Thread safety: all methods from any thread.
 #pragma once
 
@@ -21,6 +21,7 @@ class FakeTransport final : public Transport {
 
   void Answer(absl::StatusOr<HttpResponse> response);
   void Answer(int code, std::string body, std::map<std::string, std::string> headers = {});
+  void Hang();
   // Answer of the next stream: 200 with these lines, or the response alone.
   void AnswerStream(StreamScript script);
   void AnswerStream(absl::StatusOr<HttpResponse> response);
@@ -51,6 +52,7 @@ class FakeTransport final : public Transport {
   std::deque<Scripted> streams_ ABSL_GUARDED_BY(mutex_);
   std::vector<HttpRequest> requests_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::int64_t> deadlines_ ABSL_GUARDED_BY(mutex_);
+  bool hangs_ ABSL_GUARDED_BY(mutex_) = false;
   int drops_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
