@@ -158,7 +158,7 @@ void ClusterPlanner::RunPass(PassState& pass) {
 // priority, then those that have waited for longest since they were due or tried, so that a pass that writes only
 // some of them leaves none behind for ever. The others are kept as they were compared.
 std::vector<NamespacedName> ClusterPlanner::GangsToCompare(const PassState& pass,
-                                                        const TrainingJobs& jobs) {
+                                                           const TrainingJobs& jobs) {
   std::map<NamespacedName, Compared> before;
   before.swap(compared_);
   std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t, NamespacedName>> order;
@@ -239,8 +239,8 @@ std::optional<int> ClusterPlanner::GroupSize(PassState& pass, const NamespacedNa
 
 // Makes the Gang of a set of pods, or brings one that holds no host up to date with them, unless `share` is over.
 // True: it says what the pods say.
-bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job,
-                            WorkShare& share) {
+bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
+                               const api::TrainingJob* job, WorkShare& share) {
   const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
   GatheredGang pods = WithOpenRanks(*gathered);
   DeclaredSizes declared{GroupSize(pass, key, pods), std::nullopt};
