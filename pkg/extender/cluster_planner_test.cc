@@ -1,5 +1,6 @@
 #include "pkg/extender/cluster_planner.h"
 
+#include <atomic>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -59,7 +60,7 @@ TEST_F(ClusterPlannerTest, KilledAtAnyWriteAnotherProcessFinishesAndNoPromiseIsB
     AddJob("a", 2);
     AddJob("b", 3);
     // From the n-th write on this process does nothing any more.
-    int writes = 0;
+    std::atomic<int> writes = 0;  // several at a time
     client_.SetHook([&](const kube::Call& call) -> absl::Status {
       const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
       if (reads || ++writes < killed_at) return absl::OkStatus();

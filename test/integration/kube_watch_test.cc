@@ -3,18 +3,24 @@
 #include <atomic>
 #include <cctype>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/credentials.h"
 #include "pkg/kube/events.h"
+#include "pkg/kube/http_transport.h"
 #include "pkg/kube/informer.h"
 #include "pkg/kube/lease.h"
+#include "pkg/kube/rest_client.h"
 #include "test/integration/kube_fixture.h"
 
 namespace yardmaster::testing {
@@ -49,6 +55,31 @@ class Journal {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> lines_;
+};
+
+// The network of one client, which can be cut.
+class CutTransport final : public kube::Transport {
+ public:
+  CutTransport(std::unique_ptr<kube::Transport> inner, const std::atomic<bool>& cut)
+      : inner_(std::move(inner)), cut_(cut) {}
+
+  absl::StatusOr<kube::HttpResponse> Unary(const kube::HttpRequest& request,
+                                           std::int64_t deadline_ms,
+                                           std::stop_token stop) override {
+    if (cut_) return absl::UnavailableError("the network is cut");
+    return inner_->Unary(request, deadline_ms, stop);
+  }
+  absl::StatusOr<kube::HttpResponse> Stream(const kube::HttpRequest& request,
+                                            const kube::StreamDeadlines& deadlines,
+                                            std::stop_token stop, const OnLine& on_line) override {
+    if (cut_) return absl::UnavailableError("the network is cut");
+    return inner_->Stream(request, deadlines, stop, on_line);
+  }
+  void DropConnections() override { inner_->DropConnections(); }
+
+ private:
+  const std::unique_ptr<kube::Transport> inner_;
+  const std::atomic<bool>& cut_;
 };
 
 // Holds the watches of an informer back while it is closed.
@@ -229,11 +260,17 @@ TEST_F(KubeWatchTest, LeadershipPassesOnWithAGrowingToken) {
     return callbacks;
   };
   auto client_a = Connect(AdminConfig());
-  auto client_b = Connect(AdminConfig());
+  const kube::ClientConfig config = AdminConfig();
+  const auto credentials = std::make_shared<kube::Credentials>(config, clock_);
+  auto transport = kube::MakeHttpTransport(config, credentials);
+  ASSERT_TRUE(transport.ok()) << transport.status();
+  std::atomic<bool> cut = false;
+  kube::RestClient client_b(config, std::make_unique<CutTransport>(*std::move(transport), cut),
+                            credentials, timing(), {});
   options.identity = "a";
   kube::LeaderElector a(*client_a, options, callbacks("a"), timing());
   options.identity = "b";
-  kube::LeaderElector b(*client_b, options, callbacks("b"), timing());
+  kube::LeaderElector b(client_b, options, callbacks("b"), timing());
   a.Start();
   EXPECT_THAT(journal_.Wait(1), ElementsAre("a leads 1"));
   b.Start();
@@ -244,7 +281,7 @@ TEST_F(KubeWatchTest, LeadershipPassesOnWithAGrowingToken) {
   a.Stop();
   EXPECT_THAT(journal_.Wait(3), ElementsAre("a leads 1", "a stopped", "b leads 2"));
   // A leader that is cut off stops by itself, and another follows when its lease has run out.
-  client_b->Stop();
+  cut = true;
   auto client_c = Connect(AdminConfig());
   options.identity = "c";
   kube::LeaderElector c(*client_c, options, callbacks("c"), timing());

@@ -1,5 +1,7 @@
 #include "pkg/extender/steps/preemption_step.h"
 
+#include <atomic>
+
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/preemption_fixture.h"
@@ -65,7 +67,7 @@ TEST_F(PreemptionTest, KilledAtAnyWriteTheNextProcessFinishesAndNoHostIsPromised
     }
     AddLow();
     AddHigh();
-    int writes = 0;
+    std::atomic<int> writes = 0;  // several at a time
     client_.SetHook([&](const kube::Call& call) -> absl::Status {
       const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
       if (reads || ++writes < killed_at) return absl::OkStatus();

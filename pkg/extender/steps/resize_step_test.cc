@@ -2,6 +2,7 @@
 #include "pkg/extender/steps/resize_step.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "gtest/gtest.h"
 
@@ -305,7 +306,7 @@ TEST_F(ResizeStepTest, KilledAtAnyWriteTheNextProcessFinishesAndNoPartOfTheGrowt
     const auto before = HostsOf("job-a");
     Scale(4);
     AddPods(2, 4);
-    int writes = 0;
+    std::atomic<int> writes = 0;  // several at a time
     client_.SetHook([&](const kube::Call& call) -> absl::Status {
       const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
       if (reads || ++writes < killed_at) return absl::OkStatus();
