@@ -1,5 +1,6 @@
 // The process that runs a job is killed at every write of a story: before the write, or after it and before its
 // answer. The next process carries on, and the end is that of a story in which none was killed.
+#include <atomic>
 #include <functional>
 #include <set>
 
@@ -146,7 +147,7 @@ class JobCarryOnTest : public JobFixture {
     NewLeader();
     (this->*prepare)();
     Live(5);
-    int writes = 0;
+    std::atomic<int> writes = 0;  // several at a time
     client_.SetHook([this, kill, at, &writes](const kube::Call& call) {
       const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
       // People delete it.
@@ -154,8 +155,7 @@ class JobCarryOnTest : public JobFixture {
           call.verb != kube::Verb::kDelete || kube::WhereOf(call.target) != "trainingjobs";
       if (reads || !ours) return absl::OkStatus();
       if (writes++ < at || kill == Kill::kNever) return absl::OkStatus();
-      const bool first = !dead_;
-      dead_ = true;
+      const bool first = !dead_.exchange(true);
       if (kill == Kill::kBeforeTheWrite || !first) return absl::CancelledError("killed");
       client_.FailNext(call.verb, kube::WhereOf(call.target), absl::UnavailableError("killed"), 1,
                        kube::FaultWhen::kAfterEffect);
@@ -234,7 +234,7 @@ class JobCarryOnTest : public JobFixture {
     client_.Seed(kube::TrainingJobs(), job);
   }
 
-  bool dead_ = false;
+  std::atomic<bool> dead_ = false;
   int last_writes_ = 0;
 };
 

@@ -1,4 +1,5 @@
 // Suspension, deadlines, success policies and what is left after the end.
+#include <atomic>
 #include <set>
 
 #include "pkg/operator/testing/job_fixture.h"
@@ -104,7 +105,7 @@ TEST_F(JobLifeTest, ASuspensionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) {
     NewLeader();
     RunAll();
     Change({{"suspend", true}});
-    int writes = 0;
+    std::atomic<int> writes = 0;  // several at a time
     client_.SetHook([&](const kube::Call& call) {
       const bool write = call.verb != kube::Verb::kGet && call.verb != kube::Verb::kList;
       return write && writes++ >= kill_at ? absl::CancelledError("killed") : absl::OkStatus();

@@ -1,4 +1,6 @@
 // In which order a job goes that is deleted.
+#include <atomic>
+
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/operator/testing/job_fixture.h"
 
@@ -109,7 +111,7 @@ TEST_F(JobShutdownTest, ADeletionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) 
     NewLeader();
     RunAll();
     Delete();
-    int writes = 0;
+    std::atomic<int> writes = 0;  // several at a time
     client_.SetHook([&](const kube::Call& call) {
       const bool write = call.verb != kube::Verb::kGet && call.verb != kube::Verb::kList;
       return write && writes++ >= kill_at ? absl::CancelledError("killed") : absl::OkStatus();
