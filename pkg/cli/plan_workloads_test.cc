@@ -1,6 +1,5 @@
 // Job kinds of other controllers through `plan --offline`, without their controllers; preemption
 // and disruption budgets in its report.
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -155,7 +154,7 @@ TEST(PlanWorkloadsTest, AWorkloadThatCannotBeAGangIsWrongInputAndNeverPlanned) {
     EXPECT_THAT(answer.err, HasSubstr("standard input:")) << annotation;
     EXPECT_THAT(answer.err, HasSubstr("Job team/w: ")) << annotation;
     EXPECT_THAT(answer.err, HasSubstr(problem));
-    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+    EXPECT_EQ(answer.err.find("Job team/w: "), answer.err.rfind("Job team/w: ")) << "said once";
     ASSERT_EQ(answer.report["jobs"].size(), 1u) << annotation;
     EXPECT_EQ(answer.job("w")["outcome"], "Never");
     EXPECT_THAT(answer.job("w")["reasons"][0]["message"].get<std::string>(), HasSubstr(problem));
