@@ -281,7 +281,7 @@ bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
     }
   }
   if (share.IsOver(pass.report)) return false;
-  // Whatever comes of it: the others have their turn before the next try.
+  // Also if the write fails: all other gangs are tried before this one is tried again.
   compared_[key].since_ms = clock_.SteadyMs();
   const auto write = [&] { return ledger_.WriteSpec(pass, next, std::move(pods)); };
   if (!share.Spend(write)) return false;

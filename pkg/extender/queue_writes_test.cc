@@ -216,7 +216,7 @@ TEST_F(QueueWritesTest, AGangWhosePodsHaveChangedIsNotPlannedBeforeItSaysSo) {
   });
   const PassReport report = process.Pass();
   EXPECT_EQ(report.gangs_created, 3);
-  EXPECT_EQ(report.waiting, 0) << "its plan would be one for the pods of before";
+  EXPECT_EQ(report.waiting, 0) << "a plan would be for pods that have changed since";
   EXPECT_EQ(process.Pass().waiting, 1);
 }
 

@@ -14,7 +14,7 @@ namespace {
 // asked in a tight loop.
 constexpr std::int64_t kShortWatchMs = 1000;
 constexpr int kMaxFruitlessWatches = 5;
-// A watch that lasted as long as the longest delay between tries: what ended it is no reason to wait.
+// The longest delay between two tries. After a watch that lasted at least this long, the next list does not wait.
 constexpr std::int64_t kLongWatchMs = 30'000;
 
 }  // namespace

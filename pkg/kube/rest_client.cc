@@ -82,7 +82,7 @@ absl::StatusOr<PageEnd> RestClient::ReadPage(const Target& target, const ListOpt
   if (!list.ok() || !list->is_object()) {
     return absl::DataLossError(StrCat("GET ", operation.path, ": the answer is not a list"));
   }
-  // Taken for an empty list, it would delete every object that the caller knows.
+  // Callers delete every object that a list does not name, so an answer without a list must not read as an empty one.
   const JsonView items = (*list)["items"];
   const bool empty =
       (!items.present() || items.is_null()) && StringAt(*list, {"kind"}).ends_with("List");

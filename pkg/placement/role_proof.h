@@ -1,9 +1,10 @@
-// Whether a gang whose workers ask for different amounts can be proved to have no place at all. The search role by role
-// (role_planner.h) does not find every place, so that it finds none is no proof.
+// Proves that a gang whose workers request different amounts has no place on a fabric. The search role by role
+// (role_planner.h) is a heuristic: it can miss a placement, so its failure proves nothing.
 //
-// Three problems that every placement of the gang also solves: all that the workers ask for together within all that
-// there is; the same gang where every worker asks for the least of each resource; and the workers of one role, with
-// the parts of the gang's groups that they have. Where one of them has no solution, neither has the gang.
+// Every placement of the gang also solves three relaxed problems. If one of them has no solution, the gang has none:
+//   1. The sum of all requests is at most the sum of what the hosts have.
+//   2. The same gang, in which every worker requests the least amount of each resource that any role requests.
+//   3. The workers of one role alone, with those parts of the gang's groups that lie among them.
 //
 // Complexity: one plan for each role and one more. Determinism and thread safety: as gang_planner.h.
 #pragma once

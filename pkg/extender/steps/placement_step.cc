@@ -270,7 +270,7 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
   const std::int64_t begin_ms = clock_.SteadyMs();
   plan::Plan plan = PlanQueue(pass);
   planning_ms_ = clock_.SteadyMs() - begin_ms;
-  // A queue that takes long to plan is not planned for the sake of a few writes.
+  // At least as long as the plan took; otherwise most of each pass would be planning the same queue again.
   const std::int64_t share_ms = std::max(slice_ms_, planning_ms_);
   WorkShare promises(clock_, share_ms);
   WorkShare reasons(clock_, share_ms);

@@ -5,9 +5,9 @@
 // host is quarantined for one.
 //
 // A fence is set by Fence, before pods of a lost host are removed by force, and taken away by a
-// round once the Node is Ready and none of its pods is being deleted. A fence ends the pods of everybody on the
-// host, so no job decides alone when it is set: the Node has to be NotReady for `fence_after_ms` first, however
-// short the grace of the job is.
+// round once the Node is Ready and none of its pods is being deleted. A fence ends the pods of all tenants on
+// the host. Therefore the Node has to be NotReady for `fence_after_ms` before it is fenced, even where a job has a
+// shorter grace.
 //
 // Level triggered: a round reads the cache alone. Thread safety: Fence and IsFenced from any thread,
 // Round from one. Lifetimes: client and cache outlive it.
