@@ -41,13 +41,33 @@ json DrawObject(const json& schema, const char* kind, Random& random) {
   return object;
 }
 
-// Returns how many of the drawn objects could be read.
-int CheckDrawnObjects(const std::string& plural, const char* kind, const Rewrite& rewrite) {
+// Removes fields of a drawn TrainingJob that contradict others. Most drawn jobs have some, and a codec refuses those.
+void RemoveContradictions(json& job) {
+  json& spec = job["spec"];
+  if (spec.value("successPolicy", "") != "Role") spec.erase("successRole");
+  if (spec.contains("priority")) spec.erase("priorityClassName");
+  if (spec.contains("checkpoint")) {
+    json& checkpoint = spec["checkpoint"];
+    if (checkpoint.value("request", "") != "Command") checkpoint.erase("command");
+    if (!checkpoint.contains("directory")) checkpoint.erase("claim");
+  }
+  if (!spec.contains("recovery") || !spec["recovery"].contains("rules")) return;
+  for (json& rule : spec["recovery"]["rules"]) {
+    if (rule.contains("exitCodes") || rule.contains("exitCodesNotIn")) rule.erase("podCondition");
+    if (rule.contains("exitCodes")) rule.erase("exitCodesNotIn");
+  }
+}
+
+// Returns how many of the drawn objects could be read. `change` is called with each before it is read.
+int CheckDrawnObjects(
+    const std::string& plural, const char* kind, const Rewrite& rewrite,
+    const std::function<void(json&)>& change = [](json&) {}) {
   const json schema = fields::SchemaOf(plural);
   Random random(SeedOf(7, plural));
   int read = 0;
   for (int round = 0; round < Rounds(4000); ++round) {
-    const json object = DrawObject(schema, kind, random);
+    json object = DrawObject(schema, kind, random);
+    change(object);
     const std::optional<json> written = rewrite(object);
     if (!written) continue;
     ++read;
@@ -69,28 +89,29 @@ TEST(RoundTripTest, OfAFabric) {
   const int read = CheckDrawnObjects(
       "fabrics", api::kFabricKind,
       By([](JsonView object) { return api::DecodeFabric(object); }, api::EncodeFabric));
-  EXPECT_GT(read, MoreThan(40));
+  EXPECT_GT(read, Rounds(4000) / 100);
 }
 
 TEST(RoundTripTest, OfACapacityPool) {
   const int read = CheckDrawnObjects(
       "capacitypools", api::kCapacityPoolKind,
       By([](JsonView object) { return api::DecodeCapacityPool(object); }, api::EncodeCapacityPool));
-  EXPECT_GT(read, MoreThan(40));
+  EXPECT_GT(read, Rounds(4000) / 100);
 }
 
 TEST(RoundTripTest, OfATrainingJob) {
   const int read = CheckDrawnObjects(
       "trainingjobs", api::kTrainingJobKind,
-      By([](JsonView object) { return api::DecodeTrainingJob(object); }, api::EncodeTrainingJob));
-  EXPECT_GT(read, MoreThan(40));
+      By([](JsonView object) { return api::DecodeTrainingJob(object); }, api::EncodeTrainingJob),
+      RemoveContradictions);
+  EXPECT_GT(read, Rounds(4000) / 100);
 }
 
 TEST(RoundTripTest, OfAGang) {
   const int read = CheckDrawnObjects(
       "gangs", api::kGangKind,
       By([](JsonView object) { return api::DecodeGang(object); }, api::EncodeGang));
-  EXPECT_GT(read, MoreThan(40));
+  EXPECT_GT(read, Rounds(4000) / 100);
 }
 
 // Sizes at their bounds, in every combination: sanitizers say where they overflow.
@@ -117,7 +138,7 @@ TEST(RoundTripTest, ADrawnJobCanBeChecked) {
     check(job);
     check(api::ToJob(api::WithWorkers(gang->job, 7), {"", "a"}, "", 0, 8));
   }
-  EXPECT_GT(valid, MoreThan(40));
+  EXPECT_GT(valid, Rounds(4000) / 100);
 }
 
 }  // namespace
