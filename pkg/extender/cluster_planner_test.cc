@@ -1,6 +1,5 @@
 #include "pkg/extender/cluster_planner.h"
 
-#include <atomic>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -10,6 +9,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/extender/webhook/decisions.h"
+#include "pkg/kube/testing/kill_at_write.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -60,14 +60,12 @@ TEST_F(ClusterPlannerTest, KilledAtAnyWriteAnotherProcessFinishesAndNoPromiseIsB
     AddJob("a", 2);
     AddJob("b", 3);
     // From the n-th write on this process does nothing any more.
-    std::atomic<int> writes = 0;  // several at a time
-    client_.SetHook([&](const kube::Call& call) -> absl::Status {
-      const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
-      if (reads || ++writes < killed_at) return absl::OkStatus();
-      return absl::UnavailableError("killed");
-    });
-    PassOfANewProcess();
-    client_.SetHook(nullptr);
+    int writes = 0;
+    {
+      kube::KillAtWrite kill(client_, killed_at - 1, absl::UnavailableError("killed"));
+      PassOfANewProcess();
+      writes = kill.writes();
+    }
     CheckPromises();
     PassOfANewProcess();
     CheckPromises();

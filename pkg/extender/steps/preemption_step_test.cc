@@ -1,11 +1,10 @@
 #include "pkg/extender/steps/preemption_step.h"
 
-#include <atomic>
-
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/preemption_fixture.h"
 #include "pkg/extender/webhook/decisions.h"
+#include "pkg/kube/testing/kill_at_write.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -67,18 +66,15 @@ TEST_F(PreemptionTest, KilledAtAnyWriteTheNextProcessFinishesAndNoHostIsPromised
     }
     AddLow();
     AddHigh();
-    std::atomic<int> writes = 0;  // several at a time
-    client_.SetHook([&](const kube::Call& call) -> absl::Status {
-      const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
-      if (reads || ++writes < killed_at) return absl::OkStatus();
-      return absl::UnavailableError("killed");
-    });
-    // From the n-th write on these passes do nothing any more.
-    for (int pass = 0; pass < 4 && writes < killed_at; ++pass) {
-      PassOfANewProcess();
-      OthersMove();
+    int writes = 0;
+    {
+      kube::KillAtWrite kill(client_, killed_at - 1, absl::UnavailableError("killed"));
+      for (int pass = 0; pass < 4 && kill.writes() < killed_at; ++pass) {
+        PassOfANewProcess();
+        OthersMove();
+      }
+      writes = kill.writes();
     }
-    client_.SetHook(nullptr);
     Settle();
     EXPECT_TRUE(Placed("high"));
     EXPECT_EQ(Bound("high"), 3);

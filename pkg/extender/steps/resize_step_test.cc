@@ -2,11 +2,11 @@
 #include "pkg/extender/steps/resize_step.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/batch_job_fixture.h"
+#include "pkg/kube/testing/kill_at_write.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -306,14 +306,12 @@ TEST_F(ResizeStepTest, KilledAtAnyWriteTheNextProcessFinishesAndNoPartOfTheGrowt
     const auto before = HostsOf("job-a");
     Scale(4);
     AddPods(2, 4);
-    std::atomic<int> writes = 0;  // several at a time
-    client_.SetHook([&](const kube::Call& call) -> absl::Status {
-      const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
-      if (reads || ++writes < killed_at) return absl::OkStatus();
-      return absl::UnavailableError("killed");
-    });
-    PassOfANewProcess();
-    client_.SetHook(nullptr);
+    int writes = 0;
+    {
+      kube::KillAtWrite kill(client_, killed_at - 1, absl::UnavailableError("killed"));
+      PassOfANewProcess();
+      writes = kill.writes();
+    }
     const std::size_t ranks = HostsOf("job-a").size();
     EXPECT_TRUE(ranks == 2 || ranks == 4) << ranks;
     PassOfANewProcess();

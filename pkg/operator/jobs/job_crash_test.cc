@@ -1,9 +1,8 @@
 // The process that runs a job is killed at every write of a story, one after the other, and the next
 // one carries on: the end is the same.
-#include <atomic>
-
 #include "pkg/api/gang.h"
 #include "pkg/base/testing/rounds.h"
+#include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -14,26 +13,14 @@ using nlohmann::json;
 // The parameter: how many writes the first process gets through before it is killed.
 class JobCrashTest : public JobFixture, public ::testing::WithParamInterface<int> {
  protected:
-  static bool IsWrite(const kube::Call& call) {
-    return call.verb == kube::Verb::kCreate || call.verb == kube::Verb::kPatch ||
-           call.verb == kube::Verb::kDelete || call.verb == kube::Verb::kReplace;
-  }
-  // From now on the n-th write (counted from 0) and all after it fail without an effect.
-  void KillAtWrite(int n) {
-    client_.SetHook([this, n](const kube::Call& call) {
-      if (!IsWrite(call) || writes_++ < n) return absl::OkStatus();
-      return absl::CancelledError("killed");
-    });
-  }
-  void TryForAWhile() {
-    for (int i = 0; i < 4; ++i) (void)TryReconcile();
-  }
-  void Reborn() {
-    client_.SetHook({});
+  // The process is killed at its write of the parameter's number; then the next one leads.
+  void RunUntilKilled() {
+    {
+      kube::KillAtWrite kill(client_, GetParam());
+      for (int i = 0; i < 4; ++i) (void)TryReconcile();
+    }
     NewLeader();
   }
-
-  std::atomic<int> writes_ = 0;
 };
 
 TEST_P(JobCrashTest, AFailureIsCountedOnceAndEveryWorkerIsMadeAnewOnce) {
@@ -41,9 +28,7 @@ TEST_P(JobCrashTest, AFailureIsCountedOnceAndEveryWorkerIsMadeAnewOnce) {
   RunAll();
   const auto before = Uids();
   for (int rank = 0; rank < 4; ++rank) FailPod(rank, 134);
-  KillAtWrite(GetParam());
-  TryForAWhile();
-  Reborn();
+  RunUntilKilled();
   RunAll();
   EXPECT_EQ(Status()["restarts"], 1);
   EXPECT_EQ(Status()["recovery"]["attempt"], 1);
@@ -55,9 +40,7 @@ TEST_P(JobCrashTest, AJobThatIsToFailFailsAndLeavesNothingRunning) {
   SeedJob(4, 4, {{"recovery", {{"maxRestarts", 0}}}});
   RunAll();
   FailPod(2, 1);
-  KillAtWrite(GetParam());
-  TryForAWhile();
-  Reborn();
+  RunUntilKilled();
   Settle();
   EXPECT_EQ(Condition("Failed"), "True");
   for (int rank : {0, 1, 3}) EXPECT_FALSE(HasPod(rank)) << rank;
@@ -71,9 +54,7 @@ TEST_P(JobCrashTest, ALostHostMovesItsRankAloneWhenThePolicySaysSo) {
   SetNode("n1", false);
   Settle();
   clock_.Advance(10'000);
-  KillAtWrite(GetParam());
-  TryForAWhile();
-  Reborn();
+  RunUntilKilled();
   Settle();
   clock_.Advance(10'000);  // if it was killed before it had decided
   Settle();
@@ -98,9 +79,7 @@ TEST_P(JobCrashTest, AFailedLauncherIsMadeAnewOnceAndTheWorkersStay) {
   Settle();
   const auto before = Uids();
   set_launcher("Failed");
-  KillAtWrite(GetParam());
-  TryForAWhile();
-  Reborn();
+  RunUntilKilled();
   Settle();
   set_launcher("Running");
   Settle();

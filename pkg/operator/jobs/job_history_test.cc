@@ -2,11 +2,11 @@
 // place or wait to, the job is suspended and resumed, and the operator is killed at random writes all
 // the time. When the cluster is well again the job runs in full after any history, and no failure
 // has been counted twice.
-#include <atomic>
 #include <set>
 
 #include "pkg/base/random.h"
 #include "pkg/base/testing/rounds.h"
+#include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -79,13 +79,10 @@ class JobHistoryTest : public JobFixture, public ::testing::WithParamInterface<i
   }
   // The process goes on until it is killed at a random write.
   void ReconcileAndBeKilled() {
-    std::atomic<int> left = Below(6);  // several writes at a time
-    client_.SetHook([&left](const kube::Call& call) {
-      const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList;
-      return !reads && left-- <= 0 ? absl::CancelledError("killed") : absl::OkStatus();
-    });
-    (void)TryReconcile();
-    client_.SetHook({});
+    {
+      kube::KillAtWrite kill(client_, Below(6));
+      (void)TryReconcile();
+    }
     NewLeader();
   }
 

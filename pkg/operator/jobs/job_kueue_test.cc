@@ -1,9 +1,9 @@
 // What Kueue does with a job that it admits, evicts and admits again: it sets spec.suspend and, in the same
 // write, puts node selectors, labels, annotations and gates into the pod templates or takes them out. What it
 // puts there is taken from pods of a Job that it managed (test/data/kinds/kueue).
-#include <atomic>
 #include <fstream>
 
+#include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -131,13 +131,10 @@ TEST_F(JobKueueTest, AnEvictionThatIsCutAtAnyWriteEndsWithoutPodsAndTheNextAdmis
     Admit(Recorded("job-1b-pods-gated"));
     RunAll();
     Evict();
-    std::atomic<int> writes = 0;  // several at a time
-    client_.SetHook([&](const kube::Call& call) {
-      const bool write = call.verb != kube::Verb::kGet && call.verb != kube::Verb::kList;
-      return write && writes++ >= kill_at ? absl::CancelledError("killed") : absl::OkStatus();
-    });
-    (void)TryReconcile();
-    client_.SetHook({});
+    {
+      kube::KillAtWrite kill(client_, kill_at);
+      (void)TryReconcile();
+    }
     NewLeader();
     Settle();
     EXPECT_EQ(Pods(), 0) << kill_at;

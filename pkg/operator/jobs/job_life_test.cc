@@ -1,7 +1,7 @@
 // Suspension, deadlines, success policies and what is left after the end.
-#include <atomic>
 #include <set>
 
+#include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -105,13 +105,10 @@ TEST_F(JobLifeTest, ASuspensionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) {
     NewLeader();
     RunAll();
     Change({{"suspend", true}});
-    std::atomic<int> writes = 0;  // several at a time
-    client_.SetHook([&](const kube::Call& call) {
-      const bool write = call.verb != kube::Verb::kGet && call.verb != kube::Verb::kList;
-      return write && writes++ >= kill_at ? absl::CancelledError("killed") : absl::OkStatus();
-    });
-    (void)TryReconcile();
-    client_.SetHook({});
+    {
+      kube::KillAtWrite kill(client_, kill_at);
+      (void)TryReconcile();
+    }
     NewLeader();
     Settle();
     EXPECT_EQ(Pods(), 0) << kill_at;

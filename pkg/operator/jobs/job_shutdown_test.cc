@@ -1,7 +1,6 @@
 // In which order a job goes that is deleted.
-#include <atomic>
-
 #include "pkg/api/checkpoint_mark.h"
+#include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -111,13 +110,10 @@ TEST_F(JobShutdownTest, ADeletionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) 
     NewLeader();
     RunAll();
     Delete();
-    std::atomic<int> writes = 0;  // several at a time
-    client_.SetHook([&](const kube::Call& call) {
-      const bool write = call.verb != kube::Verb::kGet && call.verb != kube::Verb::kList;
-      return write && writes++ >= kill_at ? absl::CancelledError("killed") : absl::OkStatus();
-    });
-    (void)TryReconcile();
-    client_.SetHook({});
+    {
+      kube::KillAtWrite kill(client_, kill_at);
+      (void)TryReconcile();
+    }
     NewLeader();
     Look();
     clock_.Advance(5'000);
