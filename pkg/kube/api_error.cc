@@ -165,6 +165,10 @@ bool IsDenied(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
 }
 
+bool IsGone(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsAborted(status);
+}
+
 absl::Status Prefixed(const ErrorContext& context, const absl::Status& status) {
   if (status.ok()) return status;
   absl::Status prefixed(status.code(),

@@ -96,5 +96,15 @@ TEST(ApiErrorTest, NeverSentIsRemembered) {
   EXPECT_FALSE(WasNeverSent(absl::UnavailableError("reset")));
 }
 
+TEST(ApiErrorTest, AnObjectIsGoneWhenItIsNotFoundOrAnotherHasItsName) {
+  EXPECT_TRUE(IsGone(absl::NotFoundError("")));
+  EXPECT_TRUE(IsGone(absl::AbortedError("")));
+  for (const absl::Status& status :
+       {absl::OkStatus(), absl::UnavailableError(""), absl::FailedPreconditionError(""),
+        absl::PermissionDeniedError("")}) {
+    EXPECT_FALSE(IsGone(status)) << status;
+  }
+}
+
 }  // namespace
 }  // namespace yardmaster::kube

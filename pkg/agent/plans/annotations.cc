@@ -26,8 +26,4 @@ absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* 
                        {{"uid", pod.uid}, {"annotations", {{annotation, text}}}});
 }
 
-bool IsGone(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsAborted(status);
-}
-
 }  // namespace yardmaster::agent

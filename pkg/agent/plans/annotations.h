@@ -16,7 +16,5 @@ absl::Status AnnotateNode(kube::Client& client, const std::string& node,
                           const nlohmann::json& annotations);
 absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* annotation,
                          const std::string& text);
-// The error says that the pod is gone, or that its name is another's.
-bool IsGone(const absl::Status& status);
 
 }  // namespace yardmaster::agent

@@ -5,6 +5,7 @@
 #include "pkg/agent/plans/annotations.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/kube/object.h"
 
 namespace yardmaster::agent {
@@ -38,7 +39,7 @@ std::vector<absl::Status> CoverageWriter::Flush(std::int64_t steady_ms,
     ++writes;
     const absl::Status status = AnnotatePod(client_, *pod, api::kConnectionsAnnotation,
                                             api::EncodeConnectionReport(*report));
-    if (status.ok() || IsGone(status)) {
+    if (status.ok() || kube::IsGone(status)) {
       entry.reported = report;
     } else {
       errors.push_back(Annotate(status, StrCat("pod ", pod->ns, "/", pod->name)));

@@ -7,6 +7,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/kube/object.h"
 
 namespace yardmaster::agent {
@@ -37,7 +38,7 @@ absl::Status CheckpointMarks::Tell(std::int64_t steady_ms, const PodInput& pod, 
   entry.next_write_ms = steady_ms + options_.pod_interval_ms;
   const absl::Status written =
       AnnotatePod(client_, pod, api::kCheckpointAnnotation, api::EncodeCheckpointMark(*mark));
-  if (!IsGone(written)) YM_RETURN_IF_ERROR(written);
+  if (!kube::IsGone(written)) YM_RETURN_IF_ERROR(written);
   entry.told_ms = mark->time_ms;
   return absl::OkStatus();
 }

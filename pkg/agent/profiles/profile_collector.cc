@@ -8,6 +8,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::agent {
 
@@ -125,7 +126,7 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
   for (Due& write : due) {
     const absl::Status status = AnnotatePod(client_, write.pod, api::kProfileAnnotation,
                                             api::EncodeProfileReport(write.report));
-    if (!status.ok() && !IsGone(status)) {
+    if (!status.ok() && !kube::IsGone(status)) {
       errors.push_back(Annotate(status, StrCat("pod ", write.pod.ns, "/", write.pod.name)));
       continue;
     }

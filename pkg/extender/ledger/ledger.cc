@@ -32,11 +32,6 @@ bool IsRefusal(const absl::Status& status) {
          absl::IsFailedPrecondition(status) || kube::WasNeverSent(status);
 }
 
-// The object is gone, or there is another one of its name.
-bool IsGone(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsAborted(status);
-}
-
 kube::Target StatusOf(const NamespacedName& key) {
   return {kube::Gangs(), key.namespace_name, key.name, "status"};
 }
@@ -132,7 +127,7 @@ absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string&
     cache_.Assume(state::Kind::kGang, *fenced);
     return absl::OkStatus();
   }
-  if (IsGone(fenced.status())) return absl::OkStatus();  // a new one holds nothing
+  if (kube::IsGone(fenced.status())) return absl::OkStatus();  // a new one holds nothing
   if (!IsRefusal(fenced.status()) || kube::WasNeverSent(fenced.status())) return fenced.status();
   YM_ASSIGN_OR_RETURN(const json now,
                       fence_client_.Get({kube::Gangs(), key.namespace_name, key.name, ""}));
@@ -195,7 +190,7 @@ bool Ledger::Resolve(PassState& pass, const Doubt& doubt) {
     const auto decoded = api::DecodeGang(*now, api::Decoding::kLenient);
     return decoded.ok() && SamePromises(decoded->status, doubt.attempted.status);
   }
-  if (IsRefusal(now.status()) || IsGone(now.status())) return false;
+  if (IsRefusal(now.status()) || kube::IsGone(now.status())) return false;
   pass.report.errors.push_back(MessageOf(now.status()));
   NoteFailure(pass, KeyOf(doubt.attempted.metadata), now.status());
   doubts_.insert_or_assign(KeyOf(doubt.attempted.metadata), doubt);
@@ -225,7 +220,7 @@ void Ledger::SettleAll(PassState& pass) {
     const auto now = Settle(at->second);
     if (now.ok()) {
       cache_.Assume(state::Kind::kGang, *now);
-    } else if (!IsRefusal(now.status()) && !IsGone(now.status())) {
+    } else if (!IsRefusal(now.status()) && !kube::IsGone(now.status())) {
       pass.report.errors.push_back(MessageOf(now.status()));
       NoteFailure(pass, at->first, now.status());
       ++at;

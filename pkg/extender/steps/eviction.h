@@ -28,9 +28,4 @@ inline NamespacedName EvictionsOf(const NamespacedName& gang) {
   return {gang.namespace_name, "evictions of " + gang.name};
 }
 
-// The pod is not there to be evicted, or is not the one that was meant.
-inline bool IsMootEviction(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsAborted(status);
-}
-
 }  // namespace yardmaster::extender

@@ -14,6 +14,7 @@
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/eviction.h"
 #include "pkg/extender/steps/pin_patch.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 
@@ -259,7 +260,7 @@ void GateStep::Evict(PassState& pass, const NamespacedName& gang, const std::vec
     const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSamePod);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;
-    } else if (!IsMootEviction(evicted)) {
+    } else if (!kube::IsGone(evicted)) {
       ++failures;
       pass.report.errors.push_back(MessageOf(evicted));
       NoteFailure(pass, gang, evicted);

@@ -10,6 +10,7 @@
 #include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/eviction.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 
@@ -136,7 +137,7 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
       ++pass.report.evicted_pods;
     } else if (IsBudgetsAnswer(evicted)) {
       refused = MessageOf(evicted);
-    } else if (!IsMootEviction(evicted)) {
+    } else if (!kube::IsGone(evicted)) {
       pass.report.errors.push_back(MessageOf(evicted));
     }
   });

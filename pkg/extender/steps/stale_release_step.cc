@@ -10,6 +10,7 @@
 #include "pkg/extender/ledger/gang_backoff.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/eviction.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 
@@ -118,7 +119,7 @@ bool StaleReleaseStep::Recall(PassState& pass, const NamespacedName& key, const 
   if (bound && !MayRecallBound(pass, meta)) return true;
   const absl::Status evicted = EvictPod(client_, meta, EvictWhen::kSamePod);
   if (!evicted.ok()) {
-    if (IsMootEviction(evicted)) return true;
+    if (kube::IsGone(evicted)) return true;
     pass.report.errors.push_back(MessageOf(evicted));
     NoteFailure(pass, EvictionsOf(key), evicted);
     refused_[key] = meta.uid;

@@ -12,8 +12,10 @@
 // that nothing would make again, those whose host another controller chose, or those of gangs
 // without any plan so far, which adoption_step.h rebuilds. Of pods that are on a node no more than
 // `max_bound` are evicted within `window_ms`: a status that was edited by mistake does not stop the
-// cluster's jobs. Evictions that are refused, for example by a disruption budget, are tried ever less often, and no
-// more than three of a gang in a pass; the other pods of the gang then have their turn. Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// cluster's jobs. Refused evictions, for example those that a disruption budget forbids, back off. A pass tries at most
+// three of a gang, and the next try begins behind the pod that was refused last.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <cstddef>

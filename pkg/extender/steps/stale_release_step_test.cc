@@ -42,6 +42,13 @@ class StaleReleaseStepTest : public BatchJobFixture {
     pod["status"]["phase"] = "Running";
     client_.Seed(kube::Pods(), pod);
   }
+  // The six pods of job "a" run on the hosts of their slots.
+  void RunJobOfSix(Process& process) {
+    AddBatchJob("a", 6);
+    process.Pass();
+    RunReleasedPods();
+    process.Pass();
+  }
   // The Gang's status says of every rank but the last that it belongs where the next one runs.
   void ShiftSlots(const std::string& name) {
     json gang = Gang(name);
@@ -142,11 +149,8 @@ TEST_F(StaleReleaseStepTest, AGangThatRunsInFullOnFreeHostsKeepsThem) {
 
 TEST_F(StaleReleaseStepTest, AStatusEditedByMistakeDoesNotStopEveryPod) {
   planner_options_.stale_releases = {2, 600'000};
-  AddBatchJob("a", 6);
   Process process(*this, true);
-  process.Pass();
-  RunReleasedPods();
-  process.Pass();
+  RunJobOfSix(process);
   ShiftSlots("job-a");
   EXPECT_EQ(process.Pass().recalled_pods, 2);
   const PassReport next = process.Pass();
@@ -158,11 +162,8 @@ TEST_F(StaleReleaseStepTest, AStatusEditedByMistakeDoesNotStopEveryPod) {
 }
 
 TEST_F(StaleReleaseStepTest, PodsThatABudgetKeepsAreTriedEverLessOftenAndEachInTurn) {
-  AddBatchJob("a", 6);
   Process process(*this, true);
-  process.Pass();
-  RunReleasedPods();
-  process.Pass();
+  RunJobOfSix(process);
   ShiftSlots("job-a");
   ForbidEvictions("a-");
   process.Pass();
@@ -182,11 +183,8 @@ TEST_F(StaleReleaseStepTest, PodsThatABudgetKeepsAreTriedEverLessOftenAndEachInT
 }
 
 TEST_F(StaleReleaseStepTest, APodThatABudgetKeepsDoesNotDelayTheReleaseOfOthersOfItsGang) {
-  AddBatchJob("a", 6);
   Process process(*this, true);
-  process.Pass();
-  RunReleasedPods();
-  process.Pass();
+  RunJobOfSix(process);
   DeletePod("a-5-6");
   json gang = Gang("job-a");
   std::swap(gang["status"]["assignments"][0]["host"], gang["status"]["assignments"][1]["host"]);

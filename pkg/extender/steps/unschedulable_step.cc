@@ -10,6 +10,7 @@
 #include "pkg/extender/ledger/refusals.h"
 #include "pkg/extender/steps/eviction.h"
 #include "pkg/extender/steps/stale_release_step.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/placement/replacement.h"
 
 namespace yardmaster::extender {
@@ -181,7 +182,7 @@ void UnschedulableStep::Evict(PassState& pass, const PodPtr& pod) {
   const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSameVersion);
   if (evicted.ok()) {
     ++pass.report.refused_hosts;
-  } else if (!IsMootEviction(evicted)) {
+  } else if (!kube::IsGone(evicted)) {
     pass.report.errors.push_back(MessageOf(evicted));
   }
 }

@@ -10,6 +10,7 @@
 #include "pkg/api/training_job.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/kube/object.h"
 #include "pkg/operator/capacity/capacity_objects.h"
 
@@ -114,7 +115,7 @@ absl::Status RentalSweeper::Delete(const Found& found) {
   kube::DeleteOptions options;
   options.uid = found.uid;
   const absl::Status deleted = client_.Delete(found.target, options);
-  return absl::IsNotFound(deleted) || absl::IsAborted(deleted) ? absl::OkStatus() : deleted;
+  return kube::IsGone(deleted) ? absl::OkStatus() : deleted;
 }
 
 absl::Status RentalSweeper::GiveBackIfLate(const Found& found, const Decision& decision) {

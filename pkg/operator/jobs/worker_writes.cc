@@ -28,11 +28,6 @@ std::size_t NextBatch(std::size_t batch, std::int64_t took_ms, std::int64_t limi
   return took_ms > limit_ms / 2 ? batch : std::min(2 * batch, kLargestBatch);
 }
 
-// The pod is gone, or the name belongs to another life of it.
-bool IsGone(const absl::Status& status) {
-  return absl::IsNotFound(status) || absl::IsAborted(status);
-}
-
 }  // namespace
 
 absl::Status WorkerWrites::WriteEach(std::size_t count,
@@ -173,7 +168,7 @@ absl::Status WorkerWrites::Patch(const api::TrainingJob& job, int rank,
   auto pod =
       client_.Patch(TargetOf(kube::Pods(), job, MemberName(job, rank)),
                     kube::MergePatch({{"metadata", metadata}}), {kFieldManager, false, false});
-  if (IsGone(pod.status())) return absl::OkStatus();
+  if (kube::IsGone(pod.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(pod.status());
   cache_.Assume(state::Kind::kPod, *pod);
   return absl::OkStatus();
@@ -202,7 +197,8 @@ absl::Status WorkerWrites::Remove(const api::TrainingJob& job,
     const std::string name =
         removal.surplus ? PodName(job.metadata.name, removal.rank) : MemberName(job, removal.rank);
     const absl::Status deleted = client_.Delete(TargetOf(kube::Pods(), job, name), options);
-    return IsGone(deleted) || absl::IsFailedPrecondition(deleted) ? absl::OkStatus() : deleted;
+    return kube::IsGone(deleted) || absl::IsFailedPrecondition(deleted) ? absl::OkStatus()
+                                                                        : deleted;
   });
 }
 
