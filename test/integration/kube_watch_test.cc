@@ -259,8 +259,10 @@ TEST_F(KubeWatchTest, LeadershipPassesOnWithAGrowingToken) {
     callbacks.stopped = [this, who] { journal_.Write(who + " stopped"); };
     return callbacks;
   };
-  auto client_a = Connect(AdminConfig());
-  const kube::ClientConfig config = AdminConfig();
+  // As LeaderElector asks: `stopped` waits for a call that is on its way.
+  kube::ClientConfig config = AdminConfig();
+  config.call_deadline_ms = options.renew_deadline_ms / 4;
+  auto client_a = Connect(config);
   const auto credentials = std::make_shared<kube::Credentials>(config, clock_);
   auto transport = kube::MakeHttpTransport(config, credentials);
   ASSERT_TRUE(transport.ok()) << transport.status();
@@ -282,7 +284,7 @@ TEST_F(KubeWatchTest, LeadershipPassesOnWithAGrowingToken) {
   EXPECT_THAT(journal_.Wait(3), ElementsAre("a leads 1", "a stopped", "b leads 2"));
   // A leader that is cut off stops by itself, and another follows when its lease has run out.
   cut = true;
-  auto client_c = Connect(AdminConfig());
+  auto client_c = Connect(config);
   options.identity = "c";
   kube::LeaderElector c(*client_c, options, callbacks("c"), timing());
   c.Start();
