@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <unordered_map>
 #include <utility>
 
 #include "pkg/crux/intensity.h"
@@ -54,23 +53,20 @@ Region CutRegion(const Problem& problem, const Draft& draft,
   Region region;
   region.jobs.assign(jobs.begin(), jobs.end());
   region.problem.levels = problem.levels;
-  std::unordered_map<std::int32_t, double> own;  // only looked up
+  std::vector<double> own(problem.links.size(), 0);  // seconds of `jobs` per second, by link
   for (const ContendingJobId j : jobs) {
     const double period = Period(problem, draft, j);
     for (const LinkSeconds& load : draft.loads[j.index()]) own[load.link] += load.seconds / period;
   }
-  std::unordered_map<std::int32_t, std::int32_t> number;  // only looked up
+  std::vector<std::int32_t> number(problem.links.size(), -1);  // in the region, -1: not there yet
   const auto link_of = [&](std::int32_t link) {
-    const auto [at, fresh] =
-        number.emplace(link, static_cast<std::int32_t>(region.problem.links.size()));
-    if (fresh) {
-      const auto mine = own.find(link);
-      const double outside = busy[link] - (mine == own.end() ? 0 : mine->second);
+    if (number[link] < 0) {
+      number[link] = static_cast<std::int32_t>(region.problem.links.size());
       Link part = problem.links[link];
-      part.gbps *= std::clamp(1 - outside, kLeastLeft, 1.0);
+      part.gbps *= std::clamp(1 - (busy[link] - own[link]), kLeastLeft, 1.0);
       region.problem.links.push_back(std::move(part));
     }
-    return at->second;
+    return number[link];
   };
   std::vector<std::int32_t> path;
   for (const ContendingJobId j : jobs) {
