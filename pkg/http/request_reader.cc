@@ -93,7 +93,7 @@ class RequestReader::Parser final : public bh::basic_parser<true> {
   explicit Parser(const Limits& limits) : limits_(limits) {
     header_limit(static_cast<std::uint32_t>(limits.header_bytes));
     body_limit(limits.body_bytes);
-    eager(false);  // stop after the headers, so that they are judged before any of the body
+    eager(false);  // stop after the headers, so that they are checked before any of the body
   }
 
   // The checks Beast does not make. Nothing when all is well.

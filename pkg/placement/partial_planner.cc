@@ -29,7 +29,7 @@ constexpr TopologyLevel kNearestFirst[] = {TopologyLevel::kSegment, TopologyLeve
 workload::Job JobOf(const workload::Job& whole, const std::vector<int>& ranks) {
   workload::Job job = whole;
   job.workers = static_cast<int>(ranks.size());
-  // Pipelines reach beyond them; the whole assignment is judged.
+  // Pipelines reach beyond them; the whole assignment is compared.
   job.placement.pipeline.mode = workload::Enforcement::kPreferred;
   if (whole.roles.empty()) return job;
   job.roles.clear();

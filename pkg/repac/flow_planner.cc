@@ -94,7 +94,7 @@ const FlowPlanner::Tails& FlowPlanner::TailsOf(const Group& group, const NicPort
   return tails_.emplace(&group, std::move(tails)).first->second;
 }
 
-// The link by which a slot is judged: with a LAG inside its least loaded.
+// The link by which a slot is rated: with a LAG inside its least loaded.
 LinkId FlowPlanner::FirstLink(const Group& group, std::size_t slot) const {
   if (group.lags.empty()) return group.slots[slot];
   return *std::min_element(

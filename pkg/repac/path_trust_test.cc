@@ -91,7 +91,7 @@ TEST(CheckPredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
 }
 
 // An address that is not known would be predicted with another one, and the role mistrusted for it.
-TEST(CheckPredictionsTest, PathsOfHostsWithUnknownAddressesAreNotJudged) {
+TEST(CheckPredictionsTest, PathsOfHostsWithUnknownAddressesAreNotAssessed) {
   const HashedNetwork net(Spec());
   const std::vector<ObservedPath> observed = Observe(net.Forwarding(), 50);
   std::vector<fabric::HostPlace> hosts = fabric::HostsOf(Spec());
@@ -106,7 +106,7 @@ TEST(CheckPredictionsTest, PathsOfHostsWithUnknownAddressesAreNotJudged) {
   EXPECT_TRUE(Mistrusted(verdicts).empty());
 }
 
-TEST(CheckPredictionsTest, HopsThatDidNotAnswerAreNotJudged) {
+TEST(CheckPredictionsTest, HopsThatDidNotAnswerAreNotAssessed) {
   const HashedNetwork net(Spec());
   const ForwardingModel forwarding = net.Forwarding();
   std::vector<ObservedPath> observed = Observe(forwarding, 30);

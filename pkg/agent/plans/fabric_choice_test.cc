@@ -22,7 +22,7 @@ std::int64_t GenerationOf(const nlohmann::json& fabric) {
   return choice.Chosen("f")->generation;
 }
 
-TEST(FabricChoiceTest, PlansAreJudgedByTheGenerationThatChangedPaths) {
+TEST(FabricChoiceTest, PlansAreComparedByTheGenerationThatChangedPaths) {
   EXPECT_EQ(GenerationOf(Fabric(7, {{"observedGeneration", 7}, {"networkGeneration", 4}})), 4);
   EXPECT_EQ(GenerationOf(Fabric(8, {{"observedGeneration", 7}, {"networkGeneration", 4}})), 4)
       << "the operator has not looked at the edit yet";

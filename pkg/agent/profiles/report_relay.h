@@ -5,7 +5,7 @@
 //   <dir>/observed-paths.json  where packets went, from traceroute or INT probes
 //   (the option)               how the NICs choose paths by themselves
 //   (a function)               neighbours that the agent reads itself, where there is no file
-// The documents are those of docs/paths.md; the operator reads and judges them. Here a file only
+// The documents are those of docs/paths.md; the operator reads and checks them. Here a file only
 // has to be a JSON object of at most 64 KiB. A file that goes takes its annotation with it; a file
 // that was never there leaves alone what people wrote. With a folder per node a node's files are in
 // <dir>/<node>. A node is written to at most every `interval_ms`.

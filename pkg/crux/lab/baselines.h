@@ -48,7 +48,7 @@ TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels,
 // CASSINI (NSDI 2024): one level; each job starts with an offset such that on shared links the
 // communication of one falls into the computation of another. Jobs are shifted one after the other,
 // breadth first over the contention graph, then again until nothing moves, at most four times; a shift is
-// one of 72 steps around the circle and is judged by the overlap over the next ten of the slower
+// one of 72 steps around the circle and is rated by the overlap over the next ten of the slower
 // iterations. Returns the offset of each job in seconds.
 std::vector<double> CassiniOffsets(const Problem& problem,
                                    std::span<const std::vector<LinkSeconds>> loads,

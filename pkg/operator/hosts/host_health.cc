@@ -154,21 +154,22 @@ HostVerdict HostHealth::AssessFaults(Host& host, std::int64_t now_ms) {
   return verdict;
 }
 
-std::string HostHealth::LimitReached(const Host& judged, std::int64_t now_ms) {
+std::string HostHealth::LimitReached(const Host& assessed, std::int64_t now_ms) {
   int all = 0, bad = 0, lost = 0, all_here = 0, lost_here = 0;
   for (const auto& [name, host] : hosts_) {
-    if (host.had_node != judged.had_node || !Counts(host, now_ms) || InLostSegment(host)) continue;
+    if (host.had_node != assessed.had_node || !Counts(host, now_ms) || InLostSegment(host))
+      continue;
     ++all;
     bad += IsSick(host) ? 1 : 0;
     lost += host.lost || host.drained ? 1 : 0;
-    if (host.segment != judged.segment) continue;
+    if (host.segment != assessed.segment) continue;
     ++all_here;
     lost_here += host.lost || host.drained ? 1 : 0;
   }
   const bool disrupted =
       (bad >= limits_.disruption_hosts && bad > limits_.disruption_share * all) ||
       (bad == all && all > 1);
-  if (disrupted && judged.had_node) {
+  if (disrupted && assessed.had_node) {
     return StrCat("full disruption: ", bad, " of ", all,
                   " Nodes are not Ready or have a fault, so their reports are not trusted");
   }

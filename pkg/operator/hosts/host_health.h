@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "pkg/base/mutex.h"
+#include "pkg/operator/hosts/host_verdict.h"
 #include "pkg/operator/hosts/node_faults.h"
 #include "pkg/operator/hosts/segment_loss.h"
 
@@ -54,33 +55,6 @@ struct HostLossLimits {
   double per_minute_share = 0.01;
   int per_minute = 4;
   SegmentLossLimits loss = {};
-};
-
-enum class HostHealthState {
-  kHealthy,   // or unknown
-  kNotReady,  // not long enough
-  kHeld,      // long enough, but a limit forbids acting on it
-  kLost
-};
-
-struct HostVerdict {
-  HostHealthState state = HostHealthState::kHealthy;
-  std::int64_t again_ms = 0;  // if greater than 0: judge the host again after this time
-  std::string reason;         // kHeld
-  // The gravest fault that has held long enough: kLost with kDrain or kReplace, kHealthy with
-  // kDegrade.
-  FaultAction fault = FaultAction::kIgnore;
-  std::string fault_name = {};
-  // In any state: a taint that has action Drain or Replace without a wait, as providers set it on hosts that they
-  // take back; empty: none.
-  std::string reclaim = {};
-  // kLost, kHeld: with its segment, of this name; empty: by itself.
-  std::string segment = {};
-  // How long its Node has been NotReady or gone without a pause, whatever grace the caller gives.
-  std::int64_t not_ready_ms = 0;
-
-  // The kubelet ends the pods there itself.
-  bool reachable() const { return fault >= FaultAction::kDrain; }
 };
 
 class HostHealth {
@@ -157,7 +131,7 @@ class HostHealth {
   HostVerdict AssessHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostVerdict AssessFaults(Host& host, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Nothing: the host is judged by itself. REQUIRES: it has a segment.
+  // nullopt: the host is assessed by itself. REQUIRES: it has a segment.
   std::optional<HostVerdict> AssessWithSegment(const Host& host, std::int64_t grace_ms,
                                                std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -165,7 +139,7 @@ class HostHealth {
   SegmentVerdict AssessSegment(Segment& segment, bool lose, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Empty: the host, or segment, may be lost, too.
-  std::string LimitReached(const Host& judged, std::int64_t now_ms)
+  std::string LimitReached(const Host& assessed, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string SegmentLimitReached(const Segment& segment, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

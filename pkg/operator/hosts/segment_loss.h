@@ -35,7 +35,7 @@ struct SegmentVerdict {
   std::string name;  // "fabricPod/segment"
   SegmentState state = SegmentState::kUp;
   std::int64_t since_ms = 0;  // when it began to look lost; steady clock
-  std::int64_t again_ms = 0;  // kSuspected, kHeld: it is judged anew after this time
+  std::int64_t again_ms = 0;  // kSuspected, kHeld: it is assessed again after this time
   std::string reason = {};    // kHeld
 };
 

@@ -177,7 +177,7 @@ TEST_F(SegmentHealthTest, ASegmentIsLostUntilAllButFewOfItsHostsAreBack) {
   Set(3, 4, 6, Report::kReady, 80'000);
   Tell(80'000);
   EXPECT_EQ(Assess(3, 0, 80'000).state, HostHealthState::kHealthy);
-  EXPECT_TRUE(Assess(3, 7, 80'000).segment.empty()) << "what is left is judged host by host";
+  EXPECT_TRUE(Assess(3, 7, 80'000).segment.empty()) << "what is left is assessed host by host";
   EXPECT_TRUE(health_->HostsOfLostSegments().empty());
 }
 

@@ -8,7 +8,7 @@
 
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
-#include "pkg/operator/hosts/host_health.h"
+#include "pkg/operator/hosts/host_verdict.h"
 
 namespace yardmaster::op {
 
