@@ -251,10 +251,8 @@ RestClient::Outcome RestClient::Try(const Operation& operation, std::int64_t wit
     const bool in_time = timing_.clock.SteadyMs() + delay_ms < deadline_ms;
     if (delay_ms < 0 || !in_time || tries >= kMaxTries) return outcome;
     outcome.replayed |= IsTransient(status) && !WasNeverSent(status);
-    if (!timing_.sleeper.Sleep(delay_ms, stop)) {
-      outcome.response = absl::CancelledError("stopped");
-      return outcome;
-    }
+    // Nothing pauses after the end, whenever the call began.
+    if (!timing_.sleeper.Sleep(delay_ms, ending_.over)) return outcome;
   }
 }
 

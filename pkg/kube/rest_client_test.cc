@@ -328,6 +328,19 @@ TEST_F(RestClientTest, AtTheEndACallWithoutAnswerIsTheLast) {
   EXPECT_THAT(transport_->requests(), SizeIs(tries));
 }
 
+TEST_F(RestClientTest, AfterTheEndNoCallPausesForAnotherTry) {
+  begun_.request_stop();
+  transport_->Answer(503, "");
+  transport_->Answer(200, kPod);
+  EXPECT_TRUE(GetPod().ok()) << "until then it does";
+  over_.request_stop();
+  for (int i = 0; i < 3; ++i) {
+    transport_->Answer(503, "");
+    EXPECT_TRUE(absl::IsUnavailable(GetPod()));
+  }
+  EXPECT_THAT(transport_->requests(), SizeIs(5));
+}
+
 TEST_F(RestClientTest, ACallUnderWayAtTheEndHasUntilThen) {
   transport_->Hang();
   std::jthread process([this] {
