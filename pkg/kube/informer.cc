@@ -14,8 +14,8 @@ namespace {
 // asked in a tight loop.
 constexpr std::int64_t kShortWatchMs = 1000;
 constexpr int kMaxFruitlessWatches = 5;
-// The longest delay between two tries. After a watch that lasted at least this long, the next list does not wait.
-constexpr std::int64_t kLongWatchMs = 30'000;
+// The longest delay between two tries. Lists that are at least this far apart need no other.
+constexpr std::int64_t kListsApartMs = 30'000;
 
 }  // namespace
 
@@ -169,12 +169,7 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
     if (stop.stop_requested()) return;
     const bool fruitful = stats().events != events_before;
     const std::int64_t lasted_ms = timing_.clock.SteadyMs() - started_ms;
-    const bool long_lived = lasted_ms >= kLongWatchMs;
-    if (long_lived) relist_backoff_.Reset();
-    if (fruitful) {
-      backoff_.Reset();
-      fruitless = 0;
-    }
+    if (fruitful) fruitless = 0;
     if (status.ok() && (fruitful || lasted_ms >= kShortWatchMs)) {
       fruitless = 0;
       continue;
@@ -182,7 +177,11 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
     Fail(status.ok() ? absl::UnavailableError("the watch ended at once, without an event")
                      : status);
     const bool too_old = absl::IsOutOfRange(status);
-    if (too_old && long_lived) return;  // ordinary: the server forgets what is minutes old
+    // Ordinary: the server forgets what is minutes old. The watch that ended before this one may have lasted as long.
+    if (too_old && timing_.clock.SteadyMs() - listed_ms_ >= kListsApartMs) {
+      relist_backoff_.Reset();
+      return;
+    }
     JitteredBackoff& backoff = too_old ? relist_backoff_ : backoff_;
     timing_.sleeper.Sleep(std::max(backoff.NextMs(), RetryAfterMs(status)), stop);
     if (too_old || ++fruitless >= kMaxFruitlessWatches) return;
@@ -190,6 +189,7 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
 }
 
 void Informer::EndList(const std::string& version, bool streamed) {
+  listed_ms_ = timing_.clock.SteadyMs();
   bool first = false;
   {
     // Before the sink is told of the end, so that its listeners see the list counted.
@@ -209,6 +209,7 @@ void Informer::EndList(const std::string& version, bool streamed) {
 }
 
 void Informer::TakeEvent(const WatchEvent& event) {
+  backoff_.Reset();
   {
     MutexLock lock(mutex_);
     ++stats_.events;

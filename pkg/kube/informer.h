@@ -8,8 +8,8 @@
 //      errors, the collection is listed again.
 //   3. Memory is flat while a list is read: one page, or one object of a streamed list, at a time.
 //   4. Errors never end it. It tries again with backoff (0.8 s to 30 s, jitter), or after the delay
-//      that the server asks for. Lists that follow each other because the server forgets versions within seconds back
-//      off in the same way; after a watch that lasted half a minute the next list is read at once.
+//      that the server asks for; an event begins the backoff anew. Lists that follow each other because the server
+//      forgets versions within seconds back off in the same way; half a minute after a list the next one is read at once.
 //
 // Lists are streamed (WatchList) where `stream_lists` is set and the server can. A server that
 // refuses is asked for pages from then on; after a streamed list that failed, the next list is read
@@ -109,6 +109,7 @@ class Informer {
   Random random_;
   JitteredBackoff backoff_;
   JitteredBackoff relist_backoff_;  // after a version that was too old
+  std::int64_t listed_ms_ = 0;      // steady time at which the last list was complete
   std::string version_;
   bool can_stream_;
   bool stream_next_ = true;

@@ -274,6 +274,42 @@ TEST_F(InformerTest, AStreamedListThatBreaksOffIsFollowedByPages) {
   EXPECT_THAT(failures_.Take(1), ElementsAre("cut by a proxy"));
 }
 
+TEST_F(InformerTest, AfterALongStreamedListTheNextListIsReadAtOnce) {
+  client_.AllowStreamedLists();
+  Informer informer(client_, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());
+  informer.Start();
+  for (int lists = 1; lists <= 3; ++lists) {
+    ASSERT_TRUE(CountsLists(informer, lists));
+    clock_.Advance(kLongMs);
+    client_.FailNext(Verb::kWatch, "pods", absl::OutOfRangeError("too old"));
+    client_.EndWatches(Pods(), absl::UnavailableError("cut"));
+    EXPECT_THAT(failures_.Take(2), ElementsAre("cut", "too old"));
+  }
+  ASSERT_TRUE(CountsLists(informer, 4));
+  EXPECT_THAT(sleeper_.slept(), IsEmpty());
+}
+
+TEST_F(InformerTest, AnEventOfAStreamedListBeginsTheBackoffAnew) {
+  client_.AllowStreamedLists();
+  const absl::Status down = absl::UnavailableError("down");
+  client_.FailNext(Verb::kWatch, "pods", down, 3);
+  client_.FailNext(Verb::kList, "pods", down, 3);
+  Informer informer(client_, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  MakePod("a");
+  EXPECT_THAT(journal_.Take(1), ElementsAre("a=0"));
+  const std::size_t outage = sleeper_.slept().size();
+  EXPECT_EQ(outage, 6u);
+  client_.FailNext(Verb::kWatch, "pods", down);
+  client_.EndWatches(Pods(), absl::UnavailableError("cut"));
+  SetX("a", 1);
+  EXPECT_THAT(journal_.Take(1), ElementsAre("a=1"));
+  const std::vector<std::int64_t> slept = sleeper_.slept();
+  ASSERT_EQ(slept.size(), outage + 1);
+  EXPECT_LT(slept.back(), 1'600);
+}
+
 TEST_F(InformerTest, SelectorsReachTheServer) {
   MakePod("a");
   client_.Seed(Pods(), {{"metadata", {{"name", "b"}}}, {"spec", {{"nodeName", "n1"}}}});
