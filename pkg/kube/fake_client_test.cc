@@ -10,6 +10,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/testing/kill_at_write.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -281,6 +282,22 @@ TEST_F(FakeClientTest, ARuleRefusesChangesOfItsType) {
 TEST_F(FakeClientTest, ADryRunChangesNothing) {
   ASSERT_TRUE(client_.Create(Pod(), {{"metadata", {{"name", "b"}}}}, {.dry_run = true}).ok());
   EXPECT_TRUE(client_.All(Pods()).empty());
+}
+
+TEST_F(FakeClientTest, AProcessKilledAtAWriteStillReadsAndWatches) {
+  MakePod("a");
+  const KillAtWrite kill(client_, 0);
+  EXPECT_TRUE(client_.Get(Pod("a")).ok());
+  int seen = 0;
+  std::stop_source stop;
+  EXPECT_TRUE(absl::IsCancelled(client_.Watch(Pod(), {}, stop.get_token(), [&](const WatchEvent&) {
+    ++seen;
+    stop.request_stop();
+  })));
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(kill.writes(), 0);
+  EXPECT_TRUE(absl::IsCancelled(client_.Delete(Pod("a"), {})));
+  EXPECT_TRUE(client_.Find(Pods(), "default", "a").has_value());
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ class KillAtWrite {
               const absl::Status& killed = absl::CancelledError("killed"))
       : client_(client) {
     client.SetHook([this, nth, killed](const Call& call) {
-      const bool reads = call.verb == Verb::kGet || call.verb == Verb::kList;
+      const bool reads =
+          call.verb == Verb::kGet || call.verb == Verb::kList || call.verb == Verb::kWatch;
       return reads || writes_++ < nth ? absl::OkStatus() : killed;
     });
   }
