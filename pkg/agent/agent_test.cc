@@ -215,6 +215,11 @@ TEST_F(AgentTest, ANewFabricGenerationMakesPlansStaleWithAMetricAndANotice) {
     return registry_.Text().find("yardmaster_agent_plan_problems_total{reason=\"stale\"} 1") !=
            std::string::npos;
   });
+  // It is counted before it is told.
+  Eventually("the notice", [&] {
+    const std::lock_guard lock(mutex_);
+    return !notices_.empty();
+  });
   const std::lock_guard lock(mutex_);
   ASSERT_EQ(notices_.size(), 1u);
   EXPECT_EQ(notices_[0].kind, NoticeKind::kStale);

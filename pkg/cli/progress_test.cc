@@ -1,7 +1,8 @@
 #include "pkg/cli/progress.h"
 
-#include <chrono>
+#include <atomic>
 #include <sstream>
+#include <stop_token>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -54,9 +55,25 @@ TEST(ProgressLineTest, TheLineStaysUntilTheLastOfTheCallsThatOverlapHasEnded) {
   EXPECT_THAT(out.str(), ::testing::EndsWith("\r\033[K"));
 }
 
+// Between two sleeps the line was shown if it was due.
+class CountedSleeper final : public kube::Sleeper {
+ public:
+  bool Sleep(std::int64_t, std::stop_token stop) override {
+    ++sleeps_;
+    std::this_thread::yield();
+    return !stop.stop_requested();
+  }
+  void WaitForMore(int sleeps) const {
+    for (const int before = sleeps_; sleeps_ < before + sleeps;) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int> sleeps_ = 0;
+};
+
 TEST(ProgressClientTest, ASlowCallIsNamedWhileItRunsAndItsAnswerIsPassedOn) {
   FakeClock clock;
-  kube::RealSleeper sleeper;
+  CountedSleeper sleeper;
   auto inner = std::make_unique<kube::FakeClient>(clock);
   inner->Seed(kube::Nodes(), {{"metadata", {{"name", "n0"}}}});
   std::ostringstream out;
@@ -65,7 +82,7 @@ TEST(ProgressClientTest, ASlowCallIsNamedWhileItRunsAndItsAnswerIsPassedOn) {
   const auto page = client->ReadPage({kube::Nodes()}, {}, [&](const auto&) {
     ++nodes;
     clock.Advance(3'000);
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // in which the line is due four times
+    sleeper.WaitForMore(2);
   });
   EXPECT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(nodes, 1);

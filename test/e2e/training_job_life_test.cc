@@ -103,7 +103,8 @@ TEST_F(TrainingJobLifeTest, WhenASegmentIsLostTheWholeJobMovesToTheOther) {
     return now.size() == 1 && !now.contains(lost) && ConditionOf(Job("m"), "Running") == "True";
   })) << Job("m").dump(1);
   const auto fabric = [] { return cluster_->Get({"fabrics"})["items"][0]; };
-  EXPECT_EQ(ConditionOf(fabric(), "SegmentsUp"), "False");
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(fabric(), "SegmentsUp") == "False"; }))
+      << fabric().dump(1);
   const json incident = Job("m")["status"]["recovery"]["incidents"][0];
   EXPECT_EQ(incident["cause"], "SegmentLost") << incident.dump(1);
   CheckPromises();

@@ -1,6 +1,7 @@
 #include "pkg/extender/steps/pod_release.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <string>
@@ -35,16 +36,19 @@ class PodReleaseTest : public BatchJobFixture {
     return pins;
   }
 
-  // Threads that send patches of these pods in a pass.
-  std::size_t SendersOf(const std::string& pods, Process& process) {
+  // Threads that send patches of these pods in a pass. A patch ends when so many have begun one; with fewer threads,
+  // after `patience`.
+  std::size_t SendersOf(const std::string& pods, std::size_t awaited,
+                        std::chrono::milliseconds patience, Process& process) {
     std::mutex mutex;
+    std::condition_variable begun;
     std::set<std::thread::id> senders;
     client_.SetHook([&](const kube::Call& call) {
       if (call.verb == kube::Verb::kPatch && call.target.name.rfind(pods, 0) == 0) {
-        // Long enough for each thread to take a patch.
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        const std::lock_guard lock(mutex);
+        std::unique_lock lock(mutex);
         senders.insert(std::this_thread::get_id());
+        begun.notify_all();
+        begun.wait_for(lock, patience, [&] { return senders.size() >= awaited; });
       }
       return absl::OkStatus();
     });
@@ -115,7 +119,7 @@ TEST_F(PodReleaseTest, WhileAGangLacksARankFewerPatchesAreOnTheirWayAtOnce) {
   ASSERT_TRUE(IsTrue("job-b", api::kReleasedCondition));
   DeletePod(PodsOf("b")[1]["metadata"]["name"]);
   AddBatchJob("a", 4);
-  EXPECT_LE(SendersOf("a-", process), 2u);
+  EXPECT_LE(SendersOf("a-", 3, std::chrono::milliseconds(5), process), 2u);
   EXPECT_EQ(PinsOf("a").size(), 4u);
 }
 
@@ -155,7 +159,7 @@ TEST_F(PodReleaseTest, AGangThatLacksARankForLongSlowsNoReleaseDown) {
   process.Pass();
   clock_.Advance(60'000);
   AddBatchJob("a", 4);
-  EXPECT_GT(SendersOf("a-", process), 2u);
+  EXPECT_GT(SendersOf("a-", 3, std::chrono::seconds(20), process), 2u);
   EXPECT_EQ(PinsOf("a").size(), 4u);
 }
 
