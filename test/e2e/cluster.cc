@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
@@ -121,6 +122,12 @@ void Cluster::KillExtender() {
 std::string Cluster::LeaderOf(const std::string& component) const {
   const nlohmann::json lease = Get({"lease", "-n", "yardmaster-system", "yardmaster-" + component});
   return lease.is_object() ? lease["spec"].value("holderIdentity", std::string()) : "";
+}
+
+std::int64_t Cluster::LedSinceMs(const std::string& component) const {
+  const nlohmann::json lease = Get({"lease", "-n", "yardmaster-system", "yardmaster-" + component});
+  if (!lease.is_object()) return -1;
+  return ParseTime(lease["spec"].value("acquireTime", std::string())).value_or(-1);
 }
 
 absl::Status Cluster::SignalLeader(const std::string& component, int signal) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,8 @@ class Cluster {
   void KillExtender();
   // The identity in the Lease of "extender" or "operator"; empty while it is not held.
   std::string LeaderOf(const std::string& component) const;
+  // When that replica took it, by the clock of this machine; -1 while it is not held.
+  std::int64_t LedSinceMs(const std::string& component) const;
   // Sends a signal to the replica that leads, which is then not ours any more: StartExtender and
   // StartOperator replace it. Errors: NotFound while none of ours leads.
   absl::Status SignalLeader(const std::string& component, int signal);
