@@ -1,6 +1,7 @@
 // The whole processes, in a process of their own, at an API server that takes connections and never answers.
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -13,8 +14,10 @@
 #include "pkg/app/agent_app.h"
 #include "pkg/app/extender_app.h"
 #include "pkg/app/operator_app.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/testing/raw_server.h"
+#include "pkg/tls/authority.h"
 
 namespace yardmaster::app {
 namespace {
@@ -39,7 +42,12 @@ class ShutdownTest : public testing::Test {
     });
     CommonOptions options;
     options.metrics_address = options.health_address = "127.0.0.1:0";
-    options.kubeconfig = WriteKubeconfig(silent.port());
+    options.kubeconfig =
+        Write("kubeconfig",
+              StrCat("clusters: [{name: c, cluster: {server: \"http://127.0.0.1:", silent.port(),
+                     "\"}}]\nusers: [{name: u, user: {token: t}}]\n"
+                     "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+                     "current-context: c\n"));
     std::chrono::steady_clock::time_point signalled;
     std::thread killer([&] {
       std::this_thread::sleep_for(after);
@@ -53,13 +61,10 @@ class ShutdownTest : public testing::Test {
     std::_Exit(took < kLimit ? 0 : 2);
   }
 
- private:
-  static std::string WriteKubeconfig(int port) {
-    const std::string path = StrCat(testing::TempDir(), getpid(), "-kubeconfig");
-    std::ofstream(path) << "clusters: [{name: c, cluster: {server: \"http://127.0.0.1:" << port
-                        << "\"}}]\nusers: [{name: u, user: {token: t}}]\n"
-                        << "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
-                        << "current-context: c\n";
+  // Returns the path of a file with this text.
+  static std::string Write(const char* name, const std::string& text) {
+    const std::string path = StrCat(testing::TempDir(), getpid(), "-", name);
+    std::ofstream(path) << text;
     return path;
   }
 };
@@ -88,6 +93,27 @@ TEST_F(ShutdownTest, AnOperatorThatStartsWithoutAnApiServerEndsSoonAfterSigterm)
                                 return RunOperator(options);
                               }),
               testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ShutdownTest, AnExtenderThatStartsWithoutAnApiServerEndsSoonAfterSigterm) {
+  EXPECT_EXIT(
+      RunUntilSigterm(std::chrono::milliseconds(500),
+                      [](const CommonOptions& common) {
+                        const std::int64_t now_ms = RealClock().WallMs();
+                        const tls::KeyPair ca =
+                            *tls::MakeAuthority({.common_name = "ca", .now_ms = now_ms});
+                        const tls::KeyPair pair = *tls::Issue(ca, {.common_name = "extender",
+                                                                   .ip_addresses = {"127.0.0.1"},
+                                                                   .server = true,
+                                                                   .now_ms = now_ms});
+                        ExtenderOptions options;
+                        options.common = common;
+                        options.webhook.bind_address = "127.0.0.1:0";
+                        options.webhook.tls_cert_file = Write("tls.crt", pair.certificate_pem);
+                        options.webhook.tls_key_file = Write("tls.key", pair.key_pem);
+                        return RunExtender(options);
+                      }),
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
