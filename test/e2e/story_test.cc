@@ -51,7 +51,7 @@ TEST_F(StoryTest, JobsArePlacedAnnotatedAndMovedToTheBackupHostOfTheirSegment) {
     return gang.is_object() && gang.value("/status/outcome"_json_pointer, "") == "Never";
   }));
   EXPECT_FALSE(Gang("never")["status"]["reasons"].empty());
-  EXPECT_EQ(ConditionOf(Job("never"), "Planned"), "False");
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(Job("never"), "Planned") == "False"; }));
 
   // Levels and source ports on every released pod; the agent's file says the same. The generation is written behind
   // the gate only, together with them: they were there before it opened.

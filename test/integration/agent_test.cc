@@ -172,10 +172,12 @@ TEST_F(AgentProcessTest, OneNode) {
   EXPECT_EQ(Plan(ours + ".json")["environment"]["NCCL_IB_TC"], "96");
   EXPECT_EQ(Plan(ours + ".json")["rails"][0]["peers"][0]["sourcePorts"][0], 49321);
   EXPECT_FALSE(Exists(theirs + ".json"));
-  const auto status = client_->Status({}, kCallMs);
-  ASSERT_TRUE(status.ok()) << status.status();
-  ASSERT_EQ(status->pods.size(), 1u);
-  EXPECT_EQ(status->pods[0].state, rpc::PlanState::kSynced);
+  // It is told after the file is written.
+  Eventually("the status", [&] {
+    const auto status = client_->Status({}, kCallMs);
+    return status.ok() && status->pods.size() == 1 &&
+           status->pods[0].state == rpc::PlanState::kSynced;
+  });
 
   const auto down_ports = [&] {
     return Ask({"get", "node", "one-a", "-o",
