@@ -30,9 +30,10 @@ absl::StatusOr<std::string> DataOrFile(const std::string& data, FileCache& file)
 
 }  // namespace
 
-Credentials::Credentials(ClientConfig config, const Clock& clock)
+Credentials::Credentials(ClientConfig config, const Clock& clock, std::stop_token stop)
     : config_(std::move(config)),
       clock_(clock),
+      stop_(std::move(stop)),
       token_file_(config_.token_file, clock),
       ca_file_(
           config_.ca_file.empty() && config_.ca_data.empty() && !config_.insecure_skip_tls_verify
@@ -112,7 +113,7 @@ absl::StatusOr<ExecCredential> Credentials::ExecLocked() {
   const bool failed_lately =
       !exec_error_.ok() && clock_.SteadyMs() - exec_error_ms_ < kExecErrorHoldMs;
   if (!failed_lately) {
-    absl::StatusOr<ExecCredential> credential = RunExecPlugin(config_, kExecTimeoutMs);
+    absl::StatusOr<ExecCredential> credential = RunExecPlugin(config_, kExecTimeoutMs, stop_);
     exec_error_ = credential.status();
     exec_error_ms_ = clock_.SteadyMs();
     if (credential.ok()) exec_ = *std::move(credential);

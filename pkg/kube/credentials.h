@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,8 +25,9 @@ namespace yardmaster::kube {
 
 class Credentials {
  public:
-  // `clock` must outlive the credentials. REQUIRES: ValidateClientConfig(config).ok().
-  Credentials(ClientConfig config, const Clock& clock);
+  // `clock` must outlive the credentials. From `stop` on no call waits for an exec plugin; one that runs is killed.
+  // REQUIRES: ValidateClientConfig(config).ok().
+  Credentials(ClientConfig config, const Clock& clock, std::stop_token stop = {});
 
   // The value for the Authorization header; empty if none is to be sent.
   absl::StatusOr<std::string> Authorization();
@@ -46,6 +48,7 @@ class Credentials {
 
   const ClientConfig config_;
   const Clock& clock_;
+  const std::stop_token stop_;
   Mutex mutex_;
   FileCache token_file_ ABSL_GUARDED_BY(mutex_);
   FileCache ca_file_ ABSL_GUARDED_BY(mutex_);

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <stop_token>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include "gmock/gmock.h"
@@ -180,6 +182,20 @@ TEST_F(CredentialsTest, AFailingPluginIsNamedWithItsWordsAndNotRunForEveryReques
   config.exec.command = Path("no-such-program");
   EXPECT_THAT(MessageOf(Credentials(config, clock_).Authorization().status()),
               HasSubstr("No such file"));
+}
+
+TEST_F(CredentialsTest, APluginThatHangsIsKilledAtAStop) {
+  std::stop_source stop;
+  Credentials credentials(
+      ExecConfigOf(StrCat("echo run >> ", Path("runs"), "\nsleep 1000 & wait\n")), clock_,
+      stop.get_token());
+  std::jthread process([&] {
+    while (Runs() == 0) std::this_thread::yield();
+    stop.request_stop();
+  });
+  EXPECT_THAT(MessageOf(credentials.Authorization().status()), HasSubstr(": stopped"));
+  clock_.Advance(60'000);
+  EXPECT_THAT(MessageOf(credentials.Authorization().status()), HasSubstr(": stopped"));
 }
 
 TEST_F(CredentialsTest, ThePluginSeesItsEnvironmentAndTheCluster) {

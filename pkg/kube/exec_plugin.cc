@@ -15,6 +15,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMaxOutputBytes = std::size_t{1} << 20;
+
 json ClusterInfo(const ClientConfig& config) {
   json cluster = {{"server", config.server}};
   if (!config.tls_server_name.empty()) cluster["tls-server-name"] = config.tls_server_name;
@@ -79,7 +81,8 @@ absl::StatusOr<ExecCredential> ParseExecCredential(std::string_view output,
   return credential;
 }
 
-absl::StatusOr<ExecCredential> RunExecPlugin(const ClientConfig& config, std::int64_t timeout_ms) {
+absl::StatusOr<ExecCredential> RunExecPlugin(const ClientConfig& config, std::int64_t timeout_ms,
+                                             const std::stop_token& stop) {
   const ExecConfig& exec = config.exec;
   std::vector<std::string> argv = {exec.command};
   argv.insert(argv.end(), exec.args.begin(), exec.args.end());
@@ -93,7 +96,8 @@ absl::StatusOr<ExecCredential> RunExecPlugin(const ClientConfig& config, std::in
   for (const auto& [name, value] : exec.env) env.push_back(name + "=" + value);
   env.push_back("KUBERNETES_EXEC_INFO=" + ExecInfo(config));
 
-  const absl::StatusOr<ProcessResult> result = RunProcess(argv, env, timeout_ms);
+  const absl::StatusOr<ProcessResult> result =
+      RunProcess(argv, env, timeout_ms, kMaxOutputBytes, stop);
   if (!result.ok()) return Failure(exec, MessageOf(result.status()));
   if (result->exit_code != 0) {
     return Failure(exec, StrCat("exit code ", result->exit_code, ": ", LastLine(result->errors)));

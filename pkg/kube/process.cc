@@ -22,6 +22,8 @@ namespace yardmaster::kube {
 namespace {
 
 constexpr std::size_t kKeptErrorBytes = 4096;
+// How often a stop is looked for.
+constexpr int kStopPollMs = 50;
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -78,14 +80,18 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& argv,
   return absl::UnavailableError(text);
 }
 
-// Reads both pipes to their ends. False when the deadline came first.
+// Reads both pipes to their ends. False when the deadline or the stop came first.
 absl::StatusOr<bool> Collect(Pipe& output, Pipe& errors, SteadyClock::time_point deadline,
-                             std::size_t max_output_bytes, ProcessResult& result) {
+                             const std::stop_token& stop, std::size_t max_output_bytes,
+                             ProcessResult& result) {
   std::array<pollfd, 2> polled = {pollfd{output.read.get(), POLLIN, 0},
                                   pollfd{errors.read.get(), POLLIN, 0}};
   while (polled[0].fd >= 0 || polled[1].fd >= 0) {
-    const int ready = poll(polled.data(), polled.size(), MsUntil(deadline));
+    const int left_ms = MsUntil(deadline);
+    const int ready = poll(polled.data(), polled.size(), std::min(left_ms, kStopPollMs));
+    if (stop.stop_requested()) return false;
     if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && left_ms > 0) continue;
     if (ready <= 0) return false;
     for (std::size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].fd < 0 || polled[i].revents == 0) continue;
@@ -110,8 +116,9 @@ absl::StatusOr<bool> Collect(Pipe& output, Pipe& errors, SteadyClock::time_point
   return true;
 }
 
-// Waits for the end of `pid`. False when the deadline came first.
-bool Reap(pid_t pid, SteadyClock::time_point deadline, ProcessResult& result) {
+// Waits for the end of `pid`. False when the deadline or the stop came first.
+bool Reap(pid_t pid, SteadyClock::time_point deadline, const std::stop_token& stop,
+          ProcessResult& result) {
   constexpr int kPollMs = 5;
   for (;;) {
     int status = 0;
@@ -122,7 +129,7 @@ bool Reap(pid_t pid, SteadyClock::time_point deadline, ProcessResult& result) {
     }
     if (done < 0 && errno != EINTR) return true;  // another thread has reaped it
     const int left_ms = MsUntil(deadline);
-    if (left_ms == 0) return false;
+    if (left_ms == 0 || stop.stop_requested()) return false;
     poll(nullptr, 0, std::min(left_ms, kPollMs));
   }
 }
@@ -131,7 +138,8 @@ bool Reap(pid_t pid, SteadyClock::time_point deadline, ProcessResult& result) {
 
 absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
                                          const std::vector<std::string>& env,
-                                         std::int64_t timeout_ms, std::size_t max_output_bytes) {
+                                         std::int64_t timeout_ms, std::size_t max_output_bytes,
+                                         const std::stop_token& stop) {
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
   YM_ASSIGN_OR_RETURN(Pipe output, MakePipe());
   YM_ASSIGN_OR_RETURN(Pipe errors, MakePipe());
@@ -140,11 +148,12 @@ absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
   errors.write = UniqueFd();
   ProcessResult result;
   const absl::StatusOr<bool> collected =
-      Collect(output, errors, deadline, max_output_bytes, result);
-  if (!collected.ok() || !*collected || !Reap(pid, deadline, result)) {
+      Collect(output, errors, deadline, stop, max_output_bytes, result);
+  if (!collected.ok() || !*collected || !Reap(pid, deadline, stop, result)) {
     kill(-pid, SIGKILL);
-    Reap(pid, SteadyClock::now() + std::chrono::seconds(10), result);
+    Reap(pid, SteadyClock::now() + std::chrono::seconds(10), {}, result);
     if (!collected.ok()) return Annotate(collected.status(), argv[0]);
+    if (stop.stop_requested()) return absl::CancelledError(StrCat(argv[0], ": stopped"));
     return absl::DeadlineExceededError(
         StrCat(argv[0], ": not finished after ", timeout_ms, " ms and killed"));
   }

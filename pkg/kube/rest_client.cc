@@ -316,7 +316,7 @@ absl::StatusOr<std::unique_ptr<RestClient>> MakeRestClient(const ClientConfig& c
                                                            Timing timing,
                                                            RestClient::Observer observer,
                                                            Ending ending) {
-  auto credentials = std::make_shared<Credentials>(config, timing.clock);
+  auto credentials = std::make_shared<Credentials>(config, timing.clock, ending.over);
   YM_ASSIGN_OR_RETURN(std::unique_ptr<Transport> transport, MakeHttpTransport(config, credentials));
   return std::make_unique<RestClient>(config, std::move(transport), std::move(credentials), timing,
                                       std::move(observer), std::move(ending));

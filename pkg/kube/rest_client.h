@@ -21,8 +21,8 @@
 // `over`. The first call that the server does not answer then is the client's last: all others end at
 // once, with Cancelled. After `over` no call pauses for another try, so a server that answers with errors alone holds
 // nobody up either. So a process can say its last things to a server that answers, and does not wait for one that
-// does not. A watch ends by its own stop token alone. An exec plugin that hangs is not ended: a call waits for it, up
-// to a minute, whatever its deadline.
+// does not. A watch ends by its own stop token alone. An exec plugin, for which calls wait up to a minute whatever
+// their deadline, is killed at `over` (MakeRestClient).
 //
 // Thread safety: as Client.
 #pragma once
