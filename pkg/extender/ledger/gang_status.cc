@@ -83,7 +83,7 @@ api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms) {
   api::GangStatus status = gang.status;
   if (job.lost_ranks.empty()) {
-    EndIfThere(status, gang, api::kDegradedCondition, "HostsWell", "every rank's host is there",
+    EndIfThere(status, gang, api::kDegradedCondition, "HostsHealthy", "every rank's host is there",
                now_ms);
     return status;
   }

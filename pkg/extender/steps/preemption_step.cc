@@ -185,7 +185,7 @@ void PreemptionStep::ForgetOldVictims(PassState& pass) {
   for (const NamespacedName& key : keys) {
     const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
     api::GangStatus status = gang->status;
-    SetCondition(status, *gang, api::kPreemptedCondition, false, "KeepsItsPlace",
+    SetCondition(status, *gang, api::kPreemptedCondition, false, "PreemptionCancelled",
                  "it is not stopped after all", clock_.WallMs());
     ledger_.Write(pass, *gang, status);
   }

@@ -149,7 +149,7 @@ TEST_F(PreemptionTest, AfterARefusedEvictionTheVictimKeepsItsPlaceWholeAndIsLeft
   EXPECT_EQ(Bound("low"), 6) << "the two pods were made again where they had been";
   EXPECT_EQ(Slots("low"), before);
   EXPECT_EQ(evictions, 3) << "not tried again at once";
-  EXPECT_EQ(Condition("low", api::kPreemptedCondition)["reason"], "KeepsItsPlace");
+  EXPECT_EQ(Condition("low", api::kPreemptedCondition)["reason"], "PreemptionCancelled");
   client_.SetHook(nullptr);
   clock_.Advance(61'000);
   Settle();
