@@ -237,6 +237,25 @@ TEST_F(QueueWritesTest, ManyPlacementsDoNotHoldUpAPassAndGoInTheOrderOfTheQueue)
   EXPECT_TRUE(HostsOf("job-b4").empty()) << "the last of the queue";
 }
 
+TEST_F(QueueWritesTest, AGangWhosePlaceIsNeverWrittenDoesNotKeepThoseBehindItWaiting) {
+  AddBatchJob("a", 2);
+  AddBatchJob("b", 1);
+  client_.SetHook([this](const kube::Call& call) -> absl::Status {
+    const bool status =
+        call.verb == kube::Verb::kReplace && kube::WhereOf(call.target) == "gangs/status";
+    if (!status || call.target.name != "job-a") return absl::OkStatus();
+    clock_.Advance(300);
+    return absl::UnavailableError("etcdserver: request is too large");
+  });
+  Process process(*this, true);
+  for (int pass = 0; pass < 4; ++pass) process.Pass();
+  EXPECT_EQ(HostsOf("job-b").size(), 1u) << "the first write of a pass takes all of its time";
+  client_.SetHook({});
+  clock_.Advance(10'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+}
+
 TEST_F(QueueWritesTest, ReasonsOfManyWaitingGangsDelayNoPlacement) {
   for (int i = 0; i < 10; ++i) {
     AddBatchJob(StrCat("a", i), 7);  // six hosts are there

@@ -180,7 +180,9 @@ bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus
   if (kube::IsDenied(written.status())) NoteFailure(pass, key, written.status());
   if (kube::WasNeverSent(written.status())) NoteFailure(pass, key, written.status());
   if (IsRefusal(written.status())) return false;
-  return Resolve(pass, {absl::IsAborted(written.status()), std::move(next)});
+  if (Resolve(pass, {absl::IsAborted(written.status()), std::move(next)})) return true;
+  NoteFailure(pass, key, written.status());
+  return false;
 }
 
 bool Ledger::Resolve(PassState& pass, const Doubt& doubt) {
