@@ -100,8 +100,6 @@ TEST(ClusterCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
   EXPECT_TRUE(cache.Take().problems.empty());
 }
 
-// During an upgrade the CRDs are the first to be new: their defaults add fields that this version does
-// not know.
 // Seen by the problem that a state has once it is read.
 TEST(ClusterCacheTest, AStateThatIsHeldIsNotReadAgain) {
   json unreadable = Pod("a", "u", 5);
@@ -123,6 +121,8 @@ TEST(ClusterCacheTest, AStateThatIsHeldIsNotReadAgain) {
   EXPECT_EQ(cache.Take().problems.size(), 1u);
 }
 
+// During an upgrade the CRDs are the first to be new: their defaults add fields that this version does
+// not know.
 TEST(ClusterCacheTest, FieldsOfANewerVersionHideNoJobAndNoFabric) {
   ClusterCache cache;
   cache.Deliver(Kind::kTrainingJob, json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1",
