@@ -324,11 +324,7 @@ state::ClusterState ClusterPlanner::PlanningInput(const PassState& pass) const {
     const bool backs_off = pass.backing_off.count(key) != 0 && !gang->status.preemption;
     if (!gang->status.committed() && backs_off) continue;
     // Told by the adoption step.
-    const bool chosen =
-        !gang->status.committed() &&
-        std::any_of(gathered->members.begin(), gathered->members.end(),
-                    [](const GangMember& m) { return !m.pod->selected_host().empty(); });
-    if (!gang->status.committed() && (AnyBound(*gathered) || chosen)) continue;
+    if (!gang->status.committed() && (AnyBound(*gathered) || NamesHosts(*gathered))) continue;
     gangs.push_back(gang);
     // For what only the TrainingJob says. One that is not this gang's would be a job of its own.
     if (gang->owner.kind != api::kTrainingJobKind) continue;

@@ -218,6 +218,11 @@ bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered) {
   return api::IsOfOwner(gang, gathered.owner_uid, gathered.root.uid);
 }
 
+bool NamesHosts(const GatheredGang& gang) {
+  return std::any_of(gang.members.begin(), gang.members.end(),
+                     [](const GangMember& member) { return !member.pod->selected_host().empty(); });
+}
+
 bool NoneCanRun(const GatheredGang& gang) {
   // A finalizer of others may keep a pod that the API server binds no more.
   const auto cannot = [](const GangMember& member) {

@@ -115,4 +115,7 @@ inline bool AnyBound(const GatheredGang& gang) {
   return gang.unbound < static_cast<int>(gang.members.size());
 }
 
+// Some member names the host that another controller chose for it.
+bool NamesHosts(const GatheredGang& gang);
+
 }  // namespace yardmaster::extender

@@ -14,11 +14,6 @@ namespace yardmaster::extender {
 
 namespace {
 
-bool NamesHosts(const GatheredGang& gathered) {
-  return std::any_of(gathered.members.begin(), gathered.members.end(),
-                     [](const GangMember& member) { return !member.pod->selected_host().empty(); });
-}
-
 std::vector<std::string> HostsOf(const api::Gang& gang) {
   std::vector<std::string> hosts;
   for (const api::AssignmentEntry& slot : gang.status.assignments) hosts.push_back(slot.host);

@@ -99,6 +99,21 @@ TEST_F(KeptPlaceTest, ItStaysKeptWhileTheGangWaitsForAnotherTry) {
   EXPECT_TRUE(Placed("high"));
 }
 
+TEST_F(KeptPlaceTest, ItStaysKeptWhileTheGangDoesNotSayYetWhatItsPodsSay) {
+  LeaveWithoutCommit();
+  json job = *client_.Find(kube::TrainingJobs(), "team", "high");
+  job["spec"]["priority"] = 11;
+  client_.Seed(kube::TrainingJobs(), job);
+  json pod = *client_.Find(kube::Pods(), "team", "high-0");
+  pod["metadata"]["labels"]["changed"] = "yes";
+  client_.Seed(kube::Pods(), pod);
+  process_.Pass();
+  EXPECT_FALSE(Placed("low")) << "the hosts that it left are kept";
+  clock_.Advance(60'000);
+  process_.Pass();
+  EXPECT_TRUE(Placed("high"));
+}
+
 TEST_F(KeptPlaceTest, ItStaysKeptWhileTheGangIsInQuarantine) {
   LeaveWithoutCommit();
   json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-high");

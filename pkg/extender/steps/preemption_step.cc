@@ -9,6 +9,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/extender/steps/adoption.h"
 #include "pkg/extender/steps/eviction.h"
 #include "pkg/kube/api_error.h"
 
@@ -28,6 +29,13 @@ bool WaitsInFull(const PassState& pass, const api::Gang& gang) {
   const GatheredGang* gathered = pass.GatheredOf(KeyOf(gang.metadata));
   if (gathered == nullptr || IsFinished(gang.status)) return false;
   return gang.status.committed() || IsComplete(*gathered, gang.job.workers);
+}
+
+// Of a gang that is not planned in this pass, for example because its Gang does not say yet what its pods say.
+bool MayBePlannedLater(const PassState& pass, const api::Gang& gang) {
+  if (!WaitsInFull(pass, gang)) return false;
+  const GatheredGang& gathered = *pass.GatheredOf(KeyOf(gang.metadata));
+  return gathered.held_by_others == 0 && !AnyBound(gathered) && !NamesHosts(gathered);
 }
 
 // The other 429: the API server is busy.
@@ -205,12 +213,19 @@ void PreemptionStep::GiveUp(PassState& pass, const NamespacedName& key, const st
 
 void PreemptionStep::KeepHosts(PassState& pass) {
   plan::Snapshot& snapshot = *pass.snapshot;
-  for (const plan::JobId id : snapshot.job_ids()) {
-    const api::Gang& gang = pass.GangOf(id);
-    if (!gang.status.preemption) continue;
-    for (const std::string& name : gang.status.preemption->hosts) {
+  for (const auto& [key, gang] : pass.gangs) {
+    if (!gang->status.preemption) continue;
+    const plan::JobId id = IdOfJob(snapshot, key);
+    if (!id.valid() && !MayBePlannedLater(pass, *gang)) continue;
+    for (const std::string& name : gang->status.preemption->hosts) {
       const fabric::HostId host = snapshot.places->FindHost(name);
-      if (host.valid()) snapshot.cluster.hosts[host.index()].reserved_for = id.value;
+      if (!host.valid()) continue;
+      placement::HostState& state = snapshot.cluster.hosts[host.index()];
+      if (id.valid()) {
+        state.reserved_for = id.value;
+      } else {
+        state.free_gpus = 0;
+      }
     }
   }
 }

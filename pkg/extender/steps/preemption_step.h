@@ -38,7 +38,8 @@ class PreemptionStep : PassStep {
 
   // Before the snapshot: moves every decision on the ledger one step on.
   void CarryOn(PassState& pass);
-  // After the snapshot was built: keeps the decisions' hosts for their gangs.
+  // After the snapshot was built: keeps the decisions' hosts for their gangs, also for those that wait for their next
+  // pass to be planned.
   static void KeepHosts(PassState& pass);
   // Evicts pods, each by its uid. Returns what a disruption budget answered; empty: none refused.
   std::string Evict(PassState& pass, const std::vector<PodPtr>& pods);
