@@ -12,8 +12,8 @@
 // that nothing would make again, those whose host another controller chose, or those of gangs
 // without any plan so far, which adoption_step.h rebuilds. Of pods that are on a node no more than
 // `max_bound` are evicted within `window_ms`: a status that was edited by mistake does not stop the
-// cluster's jobs. Refused evictions, for example those that a disruption budget forbids, back off. A pass tries at most
-// three of a gang, and the next try begins behind the pod that was refused last.
+// cluster's jobs. Refused evictions, for example those that a disruption budget forbids, back off. A pass leaves a
+// gang at its third refused eviction, and the next try begins behind the pod that was refused last.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once

@@ -61,7 +61,7 @@ class HostMarker {
   // Whether pods of a lost host may be removed by force: by policy, or because its Node is gone or
   // out of service.
   bool IsFenced(const std::string& host) const;
-  // How long to wait before Fence may be called for a host that has been NotReady for so long; 0: no longer.
+  // How long to wait until Fence may be called for a host that has been NotReady for `not_ready_ms`; 0: it may be now.
   std::int64_t FenceWaitMs(std::int64_t not_ready_ms) const;
   // With kOutOfService: sets the taint. OK also when there is nothing to do, as for a Node that is Ready again.
   absl::Status Fence(const std::string& host);
