@@ -155,13 +155,14 @@ void ClusterPlanner::RunPass(PassState& pass) {
 }
 
 // Gangs without hosts that may say something else than their pods, in the order in which they are written: by
-// priority, then those that have waited for longest since they were due or tried, so that a pass that writes only
-// some of them leaves none behind for ever. The others are kept as they were compared.
+// priority, then those that have waited for longest since they were due or tried. Those whose write failed come last,
+// so that writes which take all the time of a pass to fail leave no other behind for ever. The others are kept as they
+// were compared.
 std::vector<NamespacedName> ClusterPlanner::GangsToCompare(const PassState& pass,
                                                            const TrainingJobs& jobs) {
   std::map<NamespacedName, Compared> before;
   before.swap(compared_);
-  std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t, NamespacedName>> order;
+  std::vector<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t, NamespacedName>> order;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
     if (gang != pass.gangs.end() && gang->second->status.committed()) continue;
@@ -173,16 +174,18 @@ std::vector<NamespacedName> ClusterPlanner::GangsToCompare(const PassState& pass
     }
     const bool was_due = at != before.end() && at->second.pods == nullptr;
     const std::int64_t since_ms = was_due ? at->second.since_ms : clock_.SteadyMs();
-    compared_[key].since_ms = since_ms;
+    const bool failed = was_due && at->second.failed;
+    compared_[key] = {nullptr, false, since_ms, failed};
     const auto job = jobs.find(key);
     const api::Pod& pod = *gathered->members.front().pod;
     const std::int64_t own = job == jobs.end() ? 0 : job->second->job.priority;
-    order.emplace_back(-(own != 0 ? own : pod.priority), since_ms, pod.metadata.created_ms, key);
+    const std::int64_t priority = own != 0 ? own : pod.priority;
+    order.emplace_back(failed, -priority, since_ms, pod.metadata.created_ms, key);
   }
   std::sort(order.begin(), order.end());
   std::vector<NamespacedName> keys;
   keys.reserve(order.size());
-  for (auto& entry : order) keys.push_back(std::move(std::get<3>(entry)));
+  for (auto& entry : order) keys.push_back(std::move(std::get<4>(entry)));
   return keys;
 }
 
@@ -281,10 +284,11 @@ bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
     }
   }
   if (share.IsOver(pass.report)) return false;
-  // Also if the write fails: all other gangs are tried before this one is tried again.
-  compared_[key].since_ms = clock_.SteadyMs();
+  Compared& compared = compared_[key];
+  compared.since_ms = clock_.SteadyMs();
   const auto write = [&] { return ledger_.WriteSpec(pass, next, std::move(pods)); };
-  if (!share.Spend(write)) return false;
+  compared.failed = !share.Spend(write);
+  if (compared.failed) return false;
   if (is_new) ++pass.report.gangs_created;
   return true;
 }

@@ -100,6 +100,7 @@ class ClusterPlanner {
     std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
     bool agrees = false;                       // the Gang says what its pods say
     std::int64_t since_ms = 0;  // when that became due, or its write was tried last; steady
+    bool failed = false;        // its write
   };
   using TrainingJobs = std::map<NamespacedName, const api::TrainingJob*>;
 

@@ -237,23 +237,43 @@ TEST_F(QueueWritesTest, ManyPlacementsDoNotHoldUpAPassAndGoInTheOrderOfTheQueue)
   EXPECT_TRUE(HostsOf("job-b4").empty()) << "the last of the queue";
 }
 
-TEST_F(QueueWritesTest, AGangWhosePlaceIsNeverWrittenDoesNotKeepThoseBehindItWaiting) {
-  AddBatchJob("a", 2);
+TEST_F(QueueWritesTest, GangsWhosePlaceIsNeverWrittenDoNotKeepThoseBehindThemWaiting) {
+  AddBatchJob("a0", 2);
+  AddBatchJob("a1", 1);
   AddBatchJob("b", 1);
   client_.SetHook([this](const kube::Call& call) -> absl::Status {
     const bool status =
         call.verb == kube::Verb::kReplace && kube::WhereOf(call.target) == "gangs/status";
-    if (!status || call.target.name != "job-a") return absl::OkStatus();
-    clock_.Advance(300);
+    if (!status || call.target.name == "job-b") return absl::OkStatus();
+    clock_.Advance(20'000);
     return absl::UnavailableError("etcdserver: request is too large");
   });
   Process process(*this, true);
-  for (int pass = 0; pass < 4; ++pass) process.Pass();
+  for (int pass = 0; pass < 6; ++pass) process.Pass();
   EXPECT_EQ(HostsOf("job-b").size(), 1u) << "the first write of a pass takes all of its time";
   client_.SetHook({});
   clock_.Advance(10'000);
   process.Pass();
-  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+  EXPECT_EQ(HostsOf("job-a0").size(), 2u);
+  EXPECT_EQ(HostsOf("job-a1").size(), 1u);
+}
+
+TEST_F(QueueWritesTest, GangsOfHigherPriorityThatCannotBeMadeDoNotKeepOthersFromBeingMade) {
+  for (const char* job : {"a0", "a1"}) {
+    AddBatchJob(job, 1);
+    SetPriority(job, 10);
+  }
+  client_.SetHook([this](const kube::Call& call) -> absl::Status {
+    const bool makes = call.verb == kube::Verb::kCreate && kube::WhereOf(call.target) == "gangs";
+    if (!makes || call.body.value("/spec/priority"_json_pointer, 0) != 10) return absl::OkStatus();
+    clock_.Advance(20'000);
+    return absl::UnavailableError("failed calling webhook: context deadline exceeded");
+  });
+  Process process(*this, true);
+  for (int pass = 0; pass < 8; ++pass) process.Pass();
+  AddBatchJob("b", 1);
+  for (int pass = 0; pass < 4; ++pass) process.Pass();
+  EXPECT_EQ(HostsOf("job-b").size(), 1u) << "one of them is due in every pass";
 }
 
 TEST_F(QueueWritesTest, ReasonsOfManyWaitingGangsDelayNoPlacement) {

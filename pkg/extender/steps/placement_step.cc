@@ -84,6 +84,7 @@ std::vector<const plan::JobPlan*> WaitingJobs(
 
 void PlacementStep::Run(PassState& pass) {
   std::erase_if(told_ms_, [&](const auto& told) { return pass.gangs.count(told.first) == 0; });
+  std::erase_if(failed_, [&](const NamespacedName& key) { return pass.gangs.count(key) == 0; });
   MarkDegraded(pass);
   ReplaceLost(pass);
   PlaceWaiting(pass);
@@ -255,13 +256,14 @@ plan::Plan PlacementStep::PlanQueue(PassState& pass) {
   return decider_.PlanQueue(pass, options_);
 }
 
-void PlacementStep::Place(PassState& pass, const plan::JobPlan& job) {
-  if (!CommitPlan(pass, ledger_, clock_, job.job, job.gang, job.uses_backup)) return;
+bool PlacementStep::Place(PassState& pass, const plan::JobPlan& job) {
+  if (!CommitPlan(pass, ledger_, clock_, job.job, job.gang, job.uses_backup)) return false;
   const api::Gang& gang = pass.GangOf(job.job);
   std::string message = api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
   if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
   notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
   CountDecision(pass, pass.snapshot->jobs[job.job.index()], placement::Outcome::kPlaced);
+  return true;
 }
 
 void PlacementStep::PlaceWaiting(PassState& pass) {
@@ -273,6 +275,7 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
   // At least as long as the plan took; otherwise most of each pass would be planning the same queue again.
   const std::int64_t share_ms = std::max(slice_ms_, planning_ms_);
   WorkShare promises(clock_, share_ms);
+  WorkShare retries(clock_, share_ms);
   WorkShare reasons(clock_, share_ms);
   for (const plan::JobPlan* job : WaitingJobs(plan, *pass.snapshot, told_ms_)) {
     pass.handling = pass.snapshot->jobs[job->job.index()].job.key;
@@ -280,12 +283,19 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
   }
   bool deciding = true;
   for (const plan::JobPlan& job : plan.jobs) {
-    pass.handling = pass.snapshot->jobs[job.job.index()].job.key;
-    if (job.is_new && promises.IsOver(pass.report)) {
+    const NamespacedName key = pass.snapshot->jobs[job.job.index()].job.key;
+    pass.handling = key;
+    WorkShare& share = failed_.count(key) != 0 ? retries : promises;
+    if (job.is_new && share.IsOver(pass.report)) {
       ++pass.report.waiting;
       plan.reservations.push_back({job.job, job.gang.host_of_rank, std::nullopt});
+      deciding = false;
     } else if (job.is_new) {
-      promises.Spend([&] { return Place(pass, job), true; });
+      if (share.Spend([&] { return Place(pass, job); })) {
+        failed_.erase(key);
+      } else {
+        failed_.insert(key);
+      }
     } else if (!pass.snapshot->jobs[job.job.index()].assignment &&
                job.gang.outcome == placement::Outcome::kNotNow) {
       // A decision counts on the promises before it.

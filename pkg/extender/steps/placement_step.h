@@ -3,9 +3,10 @@
 // not fit an event says why, and others may be stopped for it (preemption_decider.h).
 //
 // A pass commits and decides for `slice_ms`, or for as long as planning the queue took if that is longer, and writes
-// for as long why gangs wait. The rest is for the next pass, which should follow without a pause: no
-// number of gangs holds up those that have a place. What is left keeps its order, because the queue is planned anew in the
-// same order, and the hosts of gangs that are left until then are kept for them.
+// for as long why gangs wait. Gangs whose place could not be written the last time have as long for themselves, so that
+// writes which take all that time to fail do not keep the others waiting for ever. The rest is for the next pass, which
+// should follow without a pause: no number of gangs holds up those that have a place. What is left keeps its order,
+// because the queue is planned anew in the same order, and the hosts of gangs that are left until then are kept for them.
 //
 // A write that conflicts drops its gang until the next pass, which sees the newer version. Thread
 // safety: one thread. Lifetimes: everything passed in outlives it.
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "pkg/extender/ledger/quarantine.h"
@@ -51,7 +53,8 @@ class PlacementStep : PassStep {
   // The status is written if it is news, and not when `share` is over; null: there is none.
   void TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan,
                      WorkShare* share = nullptr);
-  void Place(PassState& pass, const plan::JobPlan& job);
+  // False: the place is not written.
+  bool Place(PassState& pass, const plan::JobPlan& job);
   void CountDecision(PassState& pass, const plan::JobState& job, placement::Outcome outcome) const;
 
   PreemptionStep& preemption_;
@@ -61,7 +64,8 @@ class PlacementStep : PassStep {
   const std::int64_t slice_ms_;
   std::int64_t planning_ms_ = 0;
   std::map<NamespacedName, std::int64_t>
-      told_ms_;  // when a gang's reasons were last written, steady
+      told_ms_;                      // when a gang's reasons were last written, steady
+  std::set<NamespacedName> failed_;  // gangs whose place could not be written the last time
 };
 
 }  // namespace yardmaster::extender
