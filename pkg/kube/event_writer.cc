@@ -70,22 +70,28 @@ absl::Status EventWriter::Take(const EventRecord& event, std::int64_t wall_ms) {
   return created;
 }
 
-absl::Status EventWriter::WriteDue(bool all) {
+absl::Status EventWriter::WriteDue() {
   const std::int64_t now = clock_.SteadyMs();
   absl::Status result;
   for (auto it = series_.begin(); it != series_.end();) {
     Series& series = it->second;
     const bool idle = now - series.active_ms >= kSeriesIdleMs;
-    const bool due = all || idle || now - series.written_ms >= options_.series_period_ms;
+    const bool due = idle || now - series.written_ms >= options_.series_period_ms;
     if (due && series.count != series.written_count) {
       if (absl::Status status = WriteCount(series); !status.ok()) result = status;
-      if (all && IsTransient(result)) return result;
     }
     it = idle ? series_.erase(it) : std::next(it);
   }
   std::erase_if(similar_,
                 [&](const auto& entry) { return now - entry.second.since_ms >= kSimilarWindowMs; });
   return result;
+}
+
+void EventWriter::WriteOpen(std::int64_t deadline_ms) {
+  for (auto& [key, series] : series_) {
+    if (series.count == series.written_count) continue;
+    if (clock_.SteadyMs() >= deadline_ms || IsTransient(WriteCount(series))) return;
+  }
 }
 
 EventRecord EventWriter::Shaped(EventRecord event) {

@@ -1,6 +1,6 @@
 // What an event is, and how events become objects of the API: events.k8s.io/v1, identical ones
 // counting up as a `series`, many similar ones combined. EventRecorder (events.h) runs this on a
-// thread; this class has no thread. Take and WriteDue block for the client's calls.
+// thread; this class has no thread. Take, WriteDue and WriteOpen block for the client's calls.
 //
 //   - The same event again (object, type, reason, action, note) within six minutes counts up the
 //     `series` of the first one instead of making another; the count is written at most every
@@ -68,10 +68,11 @@ class EventWriter {
   // lost; the event is forgotten unless Take is called again with it and the same time. That writes no second
   // object: the name follows from the event, the time and the seed.
   absl::Status Take(const EventRecord& event, std::int64_t wall_ms);
-  // Writes the counts that are due (`all`: every one that has changed, until the server does not answer) and forgets
-  // series that have been idle for six minutes. Returns the last error. A count that could not be written is tried
-  // again the next time, unless its series was idle.
-  absl::Status WriteDue(bool all);
+  // Writes the counts that are due and forgets series that have been idle for six minutes. Returns the last error. A
+  // count that could not be written is tried again the next time, unless its series was idle.
+  absl::Status WriteDue();
+  // Writes every count that has changed, until the server does not answer or the steady time is `deadline_ms`.
+  void WriteOpen(std::int64_t deadline_ms);
   std::int64_t writes() const { return writes_; }
 
  private:

@@ -54,33 +54,42 @@ EventRecorderStats EventRecorder::stats() const {
 }
 
 void EventRecorder::Run(std::stop_token stop) {
-  MutexLock lock(mutex_);
-  for (;;) {
-    changed_.wait_for(lock, stop, kPoll,
-                      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !queue_.empty(); });
-    if (queue_.empty() && stop.stop_requested()) break;
-    writing_ = !queue_.empty();
-    absl::Status written;
-    if (writing_) {
-      const Queued queued = std::move(queue_.front());
-      queue_.pop_front();
-      lock.unlock();
-      written = Write(queued, stop);
-    } else {
-      lock.unlock();
-    }
+  absl::Status written;
+  while (!stop.stop_requested()) {
+    WriteNext(stop, written);
     // What fails here comes again; a count that is late by a second or an hour is still a count.
-    if (!stop.stop_requested()) writer_.WriteDue(false).IgnoreError();
-    lock.lock();
-    writing_ = false;
-    if (stop.stop_requested() && IsTransient(written)) {
-      stats_.dropped += static_cast<std::int64_t>(queue_.size());
-      return queue_.clear();
-    }
-    changed_.notify_all();
+    if (!stop.stop_requested()) writer_.WriteDue().IgnoreError();
   }
+  const std::int64_t deadline_ms = timing_.clock.SteadyMs() + kLastWritesMs;
+  bool more = true;
+  while (more && !IsTransient(written) && timing_.clock.SteadyMs() < deadline_ms) {
+    more = WriteNext(stop, written);
+  }
+  DropQueue();
+  if (!IsTransient(written)) writer_.WriteOpen(deadline_ms);
+}
+
+bool EventRecorder::WriteNext(std::stop_token stop, absl::Status& written) {
+  MutexLock lock(mutex_);
+  changed_.wait_for(lock, stop, kPoll,
+                    [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !queue_.empty(); });
+  if (queue_.empty()) return false;
+  const Queued queued = std::move(queue_.front());
+  queue_.pop_front();
+  writing_ = true;
   lock.unlock();
-  writer_.WriteDue(true).IgnoreError();
+  written = Write(queued, stop);
+  lock.lock();
+  writing_ = false;
+  changed_.notify_all();
+  return true;
+}
+
+void EventRecorder::DropQueue() {
+  MutexLock lock(mutex_);
+  stats_.dropped += static_cast<std::int64_t>(queue_.size());
+  queue_.clear();
+  changed_.notify_all();
 }
 
 absl::Status EventRecorder::Write(const Queued& queued, std::stop_token stop) {

@@ -27,11 +27,14 @@ struct EventRecorderStats {
 
 class EventRecorder {
  public:
+  // A process has some seconds to end, and events are the least that it has to write.
+  static constexpr std::int64_t kLastWritesMs = 3'000;
+
   // `client` and what `timing` refers to must outlive the recorder. The thread starts at once.
   EventRecorder(Client& client, EventWriterOptions options, Timing timing,
                 std::size_t queue_size = 1000);
-  // Writes what is queued and all open counts, one try each. The first try that the server does not answer ends it,
-  // and what is left is dropped.
+  // Writes what is queued and all open counts, one try each, for at most kLastWritesMs and the write under way then. The
+  // first try that the server does not answer ends it. What is left is dropped.
   ~EventRecorder();
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
@@ -48,7 +51,10 @@ class EventRecorder {
   };
 
   void Run(std::stop_token stop);
+  // Writes the first event of the queue, or waits up to a second for one. False: there is none.
+  bool WriteNext(std::stop_token stop, absl::Status& written);
   absl::Status Write(const Queued& queued, std::stop_token stop);
+  void DropQueue();
 
   const Timing timing_;
   const std::size_t queue_size_;
