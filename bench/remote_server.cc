@@ -143,7 +143,7 @@ class Server {
     return store_.Find(resource, in["ns"], in["name"]).value_or(json());
   }
 
-  static kube::WriteOptions Writer(const json& in) { return {in["manager"], false, false}; }
+  static kube::WriteOptions Writer(const json& in) { return {in["manager"]}; }
 
   json Disturb(bool disturbed) {
     if (!disturbed) {

@@ -112,7 +112,7 @@ absl::Status SetDrained(kube::Client& client, const std::string& host, bool drai
       {"metadata", {{"resourceVersion", node["metadata"]["resourceVersion"]}}},
       {"spec",
        {{"unschedulable", drained ? json(true) : json()}, {"taints", TaintsOf(node, drained)}}}};
-  return client.Patch(target, kube::MergePatch(patch), {kFieldManager, false, false}).status();
+  return client.Patch(target, kube::MergePatch(patch), {kFieldManager}).status();
 }
 
 // Applies `change` to each host; a conflict is tried again. Returns the exit code.
@@ -322,8 +322,7 @@ int RunBackupSetCommand(const Args& args, const Connector& connect, std::ostream
       hosts, off ? "is an ordinary host" : "is a backup host",
       [&](const std::string& host) {
         return connection->client
-            ->Patch({kube::Nodes(), "", host, ""}, kube::MergePatch(patch),
-                    {kFieldManager, false, false})
+            ->Patch({kube::Nodes(), "", host, ""}, kube::MergePatch(patch), {kFieldManager})
             .status();
       },
       out, err);

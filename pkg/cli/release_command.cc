@@ -56,7 +56,7 @@ absl::Status Release(kube::Client& client, const json& pod) {
                       extender::OpenGatePatch(pod, "released with kubectl yardmaster release"));
   const kube::Target target{kube::Pods(), pod["metadata"]["namespace"], pod["metadata"]["name"],
                             ""};
-  return client.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false}).status();
+  return client.Patch(target, kube::JsonPatch(patch), {kFieldManager}).status();
 }
 
 int ReleaseAll(kube::Client& client, const ReleaseFlags& flags, const std::vector<json>& pods,

@@ -77,10 +77,8 @@ PatchBody JsonPatch(const nlohmann::json& operations);
 PatchBody MergePatch(const nlohmann::json& body);
 
 struct WriteOptions {
+  // As in PatchBody, whose name goes before this one.
   std::string field_manager = {};
-  // Adds fieldValidation=Strict: unknown fields are errors.
-  bool strict = false;
-  bool dry_run = false;
 };
 
 struct DeleteOptions {

@@ -279,11 +279,6 @@ TEST_F(FakeClientTest, ARuleRefusesChangesOfItsType) {
   EXPECT_EQ((*client_.Find(Gangs(), "default", "g"))["spec"]["size"], 3);
 }
 
-TEST_F(FakeClientTest, ADryRunChangesNothing) {
-  ASSERT_TRUE(client_.Create(Pod(), {{"metadata", {{"name", "b"}}}}, {.dry_run = true}).ok());
-  EXPECT_TRUE(client_.All(Pods()).empty());
-}
-
 TEST_F(FakeClientTest, AProcessKilledAtAWriteStillReadsAndWatches) {
   MakePod("a");
   const KillAtWrite kill(client_, 0);

@@ -16,7 +16,7 @@ absl::Status PatchJobStatus(kube::Client& client, state::ClusterCache& cache, ap
   YM_ASSIGN_OR_RETURN(
       const nlohmann::json written,
       client.Patch({kube::TrainingJobs(), job.metadata.namespace_name, job.metadata.name, "status"},
-                   kube::MergePatch(patch), {kFieldManager, false, false}));
+                   kube::MergePatch(patch), {kFieldManager}));
   cache.Assume(state::Kind::kTrainingJob, written);
   job.metadata.resource_version = kube::ResourceVersionOf(written);
   return absl::OkStatus();

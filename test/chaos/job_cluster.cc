@@ -97,7 +97,7 @@ json JobCluster::ObjectOf(const Job& job) const {
 
 void JobCluster::PatchSpec(const Job& job, const json& spec) {
   (void)server_.Patch({kube::TrainingJobs(), kTeam, job.name, ""},
-                      kube::MergePatch({{"spec", spec}}), {"people", false, false});
+                      kube::MergePatch({{"spec", spec}}), {"people"});
 }
 
 JobCluster::Pods JobCluster::PodsOf(const Job& job) const {

@@ -211,11 +211,11 @@ bool JobCluster::RunKubelets(const Job& job, const Pods& pods) {
     const auto node = server_.Find(kube::Nodes(), "", NodeOf(pod));
     if (!node || !IsTrue(*node, "Ready")) continue;
     if (IsDeleting(pod)) {
-      changed |= server_
-                     .Patch({kube::Pods(), kTeam, pod["metadata"]["name"], ""},
-                            kube::MergePatch({{"metadata", {{"finalizers", nullptr}}}}),
-                            {"kubelet", false, false})
-                     .ok();
+      changed |=
+          server_
+              .Patch({kube::Pods(), kTeam, pod["metadata"]["name"], ""},
+                     kube::MergePatch({{"metadata", {{"finalizers", nullptr}}}}), {"kubelet"})
+              .ok();
     } else if (PhaseOf(pod) == "Running") {
       if (RestartOf(pod) > started_[pod["metadata"]["uid"]]) {
         EndContainer(pod, 137, 5);

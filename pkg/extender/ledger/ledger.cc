@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-const kube::WriteOptions kWrite{kFieldManager, false, false};
+const kube::WriteOptions kWrite{kFieldManager};
 
 // The server has understood the call and declined it: nothing was written, and nothing will be.
 bool IsRefusal(const absl::Status& status) {

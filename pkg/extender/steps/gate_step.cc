@@ -239,7 +239,7 @@ bool GateStep::Release(PassState& pass, const api::Pod& pod, const std::string& 
       return absl::NotFoundError("another pod of that name");
     }
     YM_ASSIGN_OR_RETURN(const json patch, OpenGatePatch(object, why));
-    return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
+    return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager});
   }());
 }
 
@@ -249,7 +249,7 @@ bool GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why
   const json patch = {
       {"metadata", {{"uid", pod.metadata.uid}}},
       {"status", {{"phase", "Failed"}, {"reason", "GateTimeout"}, {"message", why}}}};
-  return Keep(pass, client_.Patch(target, kube::MergePatch(patch), {kFieldManager, false, false}));
+  return Keep(pass, client_.Patch(target, kube::MergePatch(patch), {kFieldManager}));
 }
 
 void GateStep::Evict(PassState& pass, const NamespacedName& gang, const std::vector<PodPtr>& pods,

@@ -135,7 +135,7 @@ absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
   const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
   const bool names_host = !work.pod->selected_host().empty();
   const Pin pin{metadata.uid, names_host ? "" : work.slot->host, work.SlotText(), work.backup};
-  const kube::WriteOptions options{kFieldManager, false, false};
+  const kube::WriteOptions options{kFieldManager};
   if (const auto patch = ReleasePatchOf(*work.pod, pin)) {
     if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
     auto released = client_.Patch(target, kube::JsonPatch(*patch), options);

@@ -69,7 +69,7 @@ void TaintStep::Run(PassState& pass) {
     if (!ledger_.may_write()) return;
     const TaintChange& change = taints.changes[i];
     auto node = client_.Patch({kube::Nodes(), "", change.node, ""}, kube::JsonPatch(change.patch),
-                              {kFieldManager, false, false});
+                              {kFieldManager});
     if (node.ok()) cache_.Assume(state::Kind::kNode, *node);
     MutexLock lock(mutex);
     if (node.ok()) {

@@ -112,20 +112,20 @@ absl::StatusOr<ListPage> FakeClient::PageOf(const Target& target, const ListOpti
 }
 
 absl::StatusOr<json> FakeClient::Create(const Target& target, const json& object,
-                                        const WriteOptions& options) {
-  return Write({Verb::kCreate, target, object}, options.dry_run,
+                                        const WriteOptions&) {
+  return Write({Verb::kCreate, target, object},
                [&](FakeStore& store) { return store.Create(target, object); });
 }
 
 absl::StatusOr<json> FakeClient::Replace(const Target& target, const json& object,
-                                         const WriteOptions& options) {
-  return Write({Verb::kReplace, target, object}, options.dry_run,
+                                         const WriteOptions&) {
+  return Write({Verb::kReplace, target, object},
                [&](FakeStore& store) { return store.Replace(target, object); });
 }
 
 absl::StatusOr<json> FakeClient::Patch(const Target& target, const PatchBody& patch,
-                                       const WriteOptions& options) {
-  return Write({Verb::kPatch, target, json::parse(patch.body, nullptr, false)}, options.dry_run,
+                                       const WriteOptions&) {
+  return Write({Verb::kPatch, target, json::parse(patch.body, nullptr, false)},
                [&](FakeStore& store) { return store.Patch(target, patch); });
 }
 
@@ -347,18 +347,12 @@ absl::Status FakeClient::Begin(Call call, std::optional<Fault>& after) {
 }
 
 absl::StatusOr<json> FakeClient::Write(
-    Call call, bool dry_run, const std::function<absl::StatusOr<ObjectPtr>(FakeStore&)>& effect) {
+    Call call, const std::function<absl::StatusOr<ObjectPtr>(FakeStore&)>& effect) {
   std::optional<Fault> after;
   YM_RETURN_IF_ERROR(Begin(std::move(call), after));
   MutexLock lock(mutex_);
-  absl::StatusOr<ObjectPtr> object;
-  if (dry_run) {
-    FakeStore copy = store_;
-    object = effect(copy);
-  } else {
-    object = effect(store_);
-    changed_.notify_all();
-  }
+  const absl::StatusOr<ObjectPtr> object = effect(store_);
+  changed_.notify_all();
   if (after) return after->status;
   if (!object.ok()) return object.status();
   return **object;

@@ -129,7 +129,7 @@ class FakeClient final : public Client {
   // Records the call, runs the hook, and takes the fault that is due, if any.
   absl::Status Begin(Call call, std::optional<Fault>& after);
   absl::StatusOr<nlohmann::json> Write(
-      Call call, bool dry_run, const std::function<absl::StatusOr<ObjectPtr>(FakeStore&)>& effect);
+      Call call, const std::function<absl::StatusOr<ObjectPtr>(FakeStore&)>& effect);
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -160,8 +160,8 @@ absl::Status CapacityController::Provide(const api::TrainingJob& job,
       failed = absl::UnavailableError("this process does not lead any more");
       break;
     }
-    auto made = client_.Create({target.resource, target.ns, "", ""}, objects[i].object,
-                               {kFieldManager, false, false});
+    auto made =
+        client_.Create({target.resource, target.ns, "", ""}, objects[i].object, {kFieldManager});
     poll.created[i] = made.ok();
     if (made.ok() || absl::IsAlreadyExists(made.status())) continue;
     if (IsRefusalOrMissing(made.status())) {

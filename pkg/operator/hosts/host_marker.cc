@@ -72,7 +72,7 @@ bool HostMarker::IsFenced(const std::string& host) const {
 
 absl::Status HostMarker::Write(const api::Node& node, const nlohmann::json& patch) {
   auto written = client_.Patch({kube::Nodes(), "", node.metadata.name, ""}, kube::JsonPatch(patch),
-                               {kFieldManager, false, false});
+                               {kFieldManager});
   if (absl::IsNotFound(written.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(written.status());
   cache_.Assume(state::Kind::kNode, *written);

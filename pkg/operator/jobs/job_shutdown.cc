@@ -42,7 +42,7 @@ absl::Status JobController::SetFinalizer(api::TrainingJob& job, bool wanted) {
                                   {"finalizers", finalizers}}}};
   const auto written =
       client_.Patch({kube::TrainingJobs(), job.metadata.namespace_name, job.metadata.name, ""},
-                    kube::MergePatch(patch), {kFieldManager, false, false});
+                    kube::MergePatch(patch), {kFieldManager});
   if (absl::IsNotFound(written.status()) && !wanted) return absl::OkStatus();
   YM_RETURN_IF_ERROR(written.status());
   if (wanted) cache_.Assume(state::Kind::kTrainingJob, *written);

@@ -59,8 +59,7 @@ absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& ob
   const std::string ns = wanted["metadata"]["namespace"];
   const std::string name = wanted["metadata"]["name"];
   const absl::Status created =
-      client_.Create({kube::Services(), ns, "", ""}, wanted, {kFieldManager, false, false})
-          .status();
+      client_.Create({kube::Services(), ns, "", ""}, wanted, {kFieldManager}).status();
   if (!absl::IsAlreadyExists(created)) return created;
   YM_ASSIGN_OR_RETURN(const nlohmann::json there, client_.Get({kube::Services(), ns, name, ""}));
   const nlohmann::json owners =
@@ -137,7 +136,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
           client_.Create(TargetOf(kube::Pods(), job),
                          member < job.job.workers ? BuildPod(object, shape, member)
                                                   : BuildRolePod(object, job.roles, shape, member),
-                         {kFieldManager, false, false});
+                         {kFieldManager});
       // The next look at the job may come before the watch has reported it.
       if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
       // The cache may be behind: a pod that is there already is what we want.
@@ -165,9 +164,8 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
 
 absl::Status WorkerWrites::Patch(const api::TrainingJob& job, int rank,
                                  const nlohmann::json& metadata) {
-  auto pod =
-      client_.Patch(TargetOf(kube::Pods(), job, MemberName(job, rank)),
-                    kube::MergePatch({{"metadata", metadata}}), {kFieldManager, false, false});
+  auto pod = client_.Patch(TargetOf(kube::Pods(), job, MemberName(job, rank)),
+                           kube::MergePatch({{"metadata", metadata}}), {kFieldManager});
   if (kube::IsGone(pod.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(pod.status());
   cache_.Assume(state::Kind::kPod, *pod);

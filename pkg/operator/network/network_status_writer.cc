@@ -64,7 +64,7 @@ void NetworkStatusWriter::WriteFabric(const api::Fabric& fabric, const api::Fabr
        {{"uid", fabric.metadata.uid}, {"resourceVersion", fabric.metadata.resource_version}}},
       {"status", api::EncodeFabricStatus(status)}};
   auto written = client_.Patch({kube::Fabrics(), "", fabric.metadata.name, "status"},
-                               kube::MergePatch(patch), {kFieldManager, false, false});
+                               kube::MergePatch(patch), {kFieldManager});
   if (written.ok()) {
     cache_.Assume(state::Kind::kFabric, *written);
     ++report.statuses;
@@ -96,7 +96,7 @@ void NetworkStatusWriter::WriteGang(const api::Gang& gang, const api::NetworkSta
     for (const api::Condition& condition : others) {
       api::SetCondition(next.status.conditions, condition, clock_.WallMs());
     }
-    auto written = client_.Replace(target, api::EncodeGang(next), {kFieldManager, false, false});
+    auto written = client_.Replace(target, api::EncodeGang(next), {kFieldManager});
     if (written.ok()) {
       cache_.Assume(state::Kind::kGang, *written);
       ++report.statuses;

@@ -36,7 +36,7 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
     const nlohmann::json patch = {
         {"metadata", {{"uid", metadata.uid}, {"annotations", write.annotations}}}};
     auto written = client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
-                                 kube::MergePatch(patch), {kFieldManager, false, false});
+                                 kube::MergePatch(patch), {kFieldManager});
     if (written.ok()) cache_.Assume(state::Kind::kPod, *written);
     const MutexLock lock(mutex);
     if (written.ok()) {
