@@ -9,16 +9,17 @@ namespace {
 constexpr BackoffLimits kTransient{250, 10'000};
 constexpr BackoffLimits kDenied{500, 120'000};
 
-bool IsTransient(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status) || absl::IsInternal(status) || absl::IsUnknown(status);
+// Also of a busy server, of an answer with an odd code (Unknown), and of a release that threw (Internal).
+bool MaySucceedLater(const absl::Status& status) {
+  return kube::IsTransient(status) || absl::IsResourceExhausted(status) ||
+         absl::IsInternal(status) || absl::IsUnknown(status);
 }
 }  // namespace
 
 void NoteFailure(PassState& pass, const NamespacedName& gang, const absl::Status& status) {
   if (kube::IsDenied(status)) {
     pass.failed[gang] = WriteFailure::kDenied;
-  } else if (IsTransient(status)) {
+  } else if (MaySucceedLater(status)) {
     pass.failed.emplace(gang, WriteFailure::kTransient);
   }
 }
