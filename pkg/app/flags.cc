@@ -18,7 +18,7 @@ void AddCommonFlags(CLI::App& app, CommonOptions& options) {
   app.add_option("--log-format", options.log_format, "json or text")
       ->check(CLI::IsMember({"json", "text"}))
       ->capture_default_str();
-  app.add_option("-v,--verbosity", options.verbosity, "0 warnings, 2 changes, 4 debugging")
+  app.add_option("-v,--verbosity", options.verbosity, "0 and 1 warnings, 2 and more changes")
       ->capture_default_str();
   app.add_option("--kube-api-qps", options.kube_api_qps, "calls a second to the API server")
       ->capture_default_str();

@@ -26,9 +26,7 @@ sigset_t StopSignals() {
 metrics::Logger MakeLog(const CommonOptions& options, const Clock& clock) {
   metrics::Logger::Options log;
   log.format = metrics::ParseLogFormat(options.log_format).value_or(metrics::LogFormat::kJson);
-  log.level = options.verbosity >= 4   ? metrics::LogLevel::kDebug
-              : options.verbosity >= 2 ? metrics::LogLevel::kInfo
-                                       : metrics::LogLevel::kWarn;
+  log.level = options.verbosity >= 2 ? metrics::LogLevel::kInfo : metrics::LogLevel::kWarn;
   return metrics::Logger(log, clock);
 }
 

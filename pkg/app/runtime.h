@@ -42,7 +42,7 @@ struct CommonOptions {
   std::string metrics_address = ":8080";
   std::string health_address = ":8081";
   std::string log_format = "json";
-  int verbosity = 2;  // 0 and 1: warnings, 2 and 3: changes, 4 and more: debugging
+  int verbosity = 2;  // 0 and 1: warnings, 2 and more: changes
   double kube_api_qps = 50;
   int kube_api_burst = 100;
 };

@@ -17,8 +17,6 @@ namespace {
 
 std::string_view NameOf(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug:
-      return "debug";
     case LogLevel::kInfo:
       return "info";
     case LogLevel::kWarn:

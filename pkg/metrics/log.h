@@ -29,7 +29,7 @@
 
 namespace yardmaster::metrics {
 
-enum class LogLevel { kDebug, kInfo, kWarn, kError };
+enum class LogLevel { kInfo, kWarn, kError };
 enum class LogFormat { kJson, kText };
 
 // "json", "text". InvalidArgument for anything else.
@@ -50,10 +50,6 @@ class Logger {
   // A logger that adds `fields` to every line, after those that this logger adds.
   Logger With(LogFields fields) const;
 
-  bool enabled(LogLevel level) const { return level >= level_; }
-  void Debug(std::string_view message, LogFields fields = {}) const {
-    if (enabled(LogLevel::kDebug)) Write(LogLevel::kDebug, message, fields);
-  }
   void Info(std::string_view message, LogFields fields = {}) const {
     if (enabled(LogLevel::kInfo)) Write(LogLevel::kInfo, message, fields);
   }
@@ -67,6 +63,7 @@ class Logger {
  private:
   class Output;
 
+  bool enabled(LogLevel level) const { return level >= level_; }
   void Write(LogLevel level, std::string_view message, LogFields fields) const;
 
   LogLevel level_;
