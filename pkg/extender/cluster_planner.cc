@@ -283,8 +283,14 @@ bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
       return true;
     }
   }
-  if (share.IsOver(pass.report)) return false;
   Compared& compared = compared_[key];
+  if (share.IsOver(pass.report)) {
+    const std::int64_t priority = next.job.priority;
+    if (!compared.failed) {
+      pass.left_priority = std::max(priority, pass.left_priority.value_or(priority));
+    }
+    return false;
+  }
   compared.since_ms = clock_.SteadyMs();
   const auto write = [&] { return ledger_.WriteSpec(pass, next, std::move(pods)); };
   compared.failed = !share.Spend(write);
@@ -325,8 +331,10 @@ state::ClusterState ClusterPlanner::PlanningInput(const PassState& pass) const {
       continue;
     }
     // One for which others were stopped keeps the place that they left.
-    const bool backs_off = pass.backing_off.count(key) != 0 && !gang->status.preemption;
-    if (!gang->status.committed() && backs_off) continue;
+    // The others do not go before those of higher priority that are yet to be made.
+    const bool is_behind = pass.left_priority && gang->job.priority < *pass.left_priority;
+    const bool waits = (pass.backing_off.count(key) != 0 || is_behind) && !gang->status.preemption;
+    if (!gang->status.committed() && waits) continue;
     // Told by the adoption step.
     if (!gang->status.committed() && (AnyBound(*gathered) || NamesHosts(*gathered))) continue;
     gangs.push_back(gang);

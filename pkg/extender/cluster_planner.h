@@ -14,7 +14,8 @@
 //      they change; placed gangs take the size that their owner wants (resize_step.h); plans that exist
 //      already are taken over (adoption_step.h); what waited for longer than its limit is released
 //      (gate_step.h). A pass makes and changes Gangs for `write_slice_ms`, or for as long as the queue last took to
-//      plan if that is longer; the rest is for the next pass, which should follow without a pause
+//      plan if that is longer; the rest is for the next pass, which should follow without a pause, and no gang of
+//      lower priority is placed before it
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass), and pods
 //      released under a plan that no longer holds are replaced (stale_release_step.h)
 //   3. hosts promised twice are taken back      (revocation_step.h), and the View is published

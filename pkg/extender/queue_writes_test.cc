@@ -220,6 +220,33 @@ TEST_F(QueueWritesTest, AGangWhosePodsHaveChangedIsNotPlannedBeforeItSaysSo) {
   EXPECT_EQ(process.Pass().waiting, 1);
 }
 
+TEST_F(QueueWritesTest, AGangThatWaitsTakesNoHostBeforeJobsOfHigherPriorityThatAreYetToGetAGang) {
+  const std::vector<std::string> hosts = {"s0h0", "s0h1", "s0h2", "s1h0", "s1h1", "s1h2"};
+  const auto leave = [&](const std::string& host) {
+    ASSERT_TRUE(client_.Delete({kube::Pods(), "x", "on-" + host, ""}, {}).ok());
+  };
+  for (const std::string& host : hosts) Occupy(host);
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  process.Pass();
+  ASSERT_TRUE(HostsOf("job-a").empty());
+  for (std::size_t i = 0; i < 4; ++i) {
+    leave(hosts[i]);
+    AddBatchJob(StrCat("b", i), 1);
+    SetPriority(StrCat("b", i), 10);
+  }
+  Slow([](const kube::Call& call) {
+    return call.verb == kube::Verb::kCreate && kube::WhereOf(call.target) == "gangs";
+  });
+  ASSERT_EQ(process.Pass().gangs_created, 3);
+  EXPECT_TRUE(HostsOf("job-a").empty()) << "the fourth host is for the fourth job";
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-b3").size(), 1u);
+  leave(hosts[4]);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 1u);
+}
+
 TEST_F(QueueWritesTest, ManyPlacementsDoNotHoldUpAPassAndGoInTheOrderOfTheQueue) {
   AddBatchJob("a", 2);
   for (int i = 0; i < 5; ++i) AddBatchJob(StrCat("b", i), 1);

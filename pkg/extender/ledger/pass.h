@@ -90,6 +90,9 @@ struct PassState {
   std::set<NamespacedName> stopping;
   // Placed gangs that grow, whose new pods are not all there yet.
   std::set<NamespacedName> growing;
+  // The highest priority of the gangs whose Gang is left for the next pass to make, but for those that could not be made
+  // before.
+  std::optional<std::int64_t> left_priority;
   // Gangs whose victims have all left: this pass is the one that places them.
   std::set<NamespacedName> cleared;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.

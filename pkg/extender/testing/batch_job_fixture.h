@@ -80,9 +80,9 @@ class BatchJobFixture : public PlannerFixture {
   std::vector<json> PodsOf(const std::string& job) {
     std::vector<json> out;
     for (const json& pod : client_.All(kube::Pods())) {
-      if (pod["metadata"]["labels"].value("batch.kubernetes.io/job-name", "") == job) {
-        out.push_back(pod);
-      }
+      const std::string owner =
+          pod.value("/metadata/labels/batch.kubernetes.io~1job-name"_json_pointer, "");
+      if (owner == job) out.push_back(pod);
     }
     return out;
   }
