@@ -41,9 +41,10 @@ bool IsOfJob(const api::Pod& pod, const std::string& job) {
 // Pods behind our gate that the flags mean.
 absl::StatusOr<std::vector<json>> WaitingPods(kube::Client& client, const ReleaseFlags& flags,
                                               const std::string& ns) {
-  YM_ASSIGN_OR_RETURN(const kube::ListPage list, kube::ListAll(client, {kube::Pods(), ns, "", ""}));
+  YM_ASSIGN_OR_RETURN(const std::vector<kube::ObjectPtr> objects,
+                      kube::ListAll(client, {kube::Pods(), ns, "", ""}));
   std::vector<json> pods;
-  for (const kube::ObjectPtr& object : list.items) {
+  for (const kube::ObjectPtr& object : objects) {
     const auto pod = api::DecodePod(*object, api::Decoding::kLenient);
     if (!pod.ok() || !pod->gated() || pod->metadata.deleted_ms) continue;
     if (flags.all || IsOfJob(*pod, flags.job)) pods.push_back(*object);

@@ -111,7 +111,7 @@ class SupportFolder {
     const auto list = kube::ListAll(client, target);
     if (!list.ok()) return Miss(name, MessageOf(list.status()));
     json items = json::array();
-    for (const kube::ObjectPtr& object : list->items) items.push_back(WithoutSecrets(*object));
+    for (const kube::ObjectPtr& object : *list) items.push_back(WithoutSecrets(*object));
     Write(name + ".json", items.dump(1, ' ', false, json::error_handler_t::replace));
   }
 
@@ -156,7 +156,7 @@ void CollectProcesses(kube::Client& client, const ClusterFlags& cluster, const s
                       SupportFolder& bundle) {
   const auto pods = kube::ListAll(client, {kube::Pods(), ns, "", ""}, {.label_selector = kOurs});
   if (!pods.ok()) return bundle.Miss("logs", MessageOf(pods.status()));
-  for (const kube::ObjectPtr& pod : pods->items) {
+  for (const kube::ObjectPtr& pod : *pods) {
     const std::string name = (*pod)["metadata"].value("name", "");
     // The newest lines. --limit-bytes would keep the oldest.
     bundle.Run(name + ".log", {"logs", "-n", ns, name, "--since=1h", "--tail=20000"}, cluster);

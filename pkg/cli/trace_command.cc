@@ -141,7 +141,7 @@ int RunTraceCommand(const Args& args, const Connector& connect, std::ostream& ou
   const auto listed =
       kube::ListAll(*cluster->connection.client, {kube::Events(), flags.namespace_name, "", ""});
   if (listed.ok()) {
-    for (const kube::ObjectPtr& event : listed->items) events.push_back(*event);
+    for (const kube::ObjectPtr& event : *listed) events.push_back(*event);
   } else {
     err << "warning: without events: " << MessageOf(listed.status()) << "\n";
   }

@@ -84,12 +84,12 @@ int Become(const std::vector<std::string>& argv, std::ostream& err) {
 
 absl::StatusOr<PageProxy> FindPage(kube::Client& client, const ClusterFlags& cluster,
                                    const std::string& namespace_name, int port) {
-  YM_ASSIGN_OR_RETURN(const kube::ListPage list,
+  YM_ASSIGN_OR_RETURN(const std::vector<kube::ObjectPtr> pods,
                       kube::ListAll(client, {kube::Pods(), namespace_name, "", ""},
                                     {.label_selector = kOperators}));
   std::vector<std::string> running;
   bool has_page = false;
-  for (const kube::ObjectPtr& pod : list.items) {
+  for (const kube::ObjectPtr& pod : pods) {
     if (!pod->contains("status") || (*pod)["status"].value("phase", "") != "Running") continue;
     running.push_back((*pod)["metadata"].value("name", ""));
     has_page = has_page || pod->dump().find("--page-bind-address") != std::string::npos;

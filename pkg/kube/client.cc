@@ -33,20 +33,6 @@ bool EndsInitialEvents(const WatchEvent& bookmark) {
 
 namespace {
 
-// One page after the other, beginning again as ReadAll says.
-absl::StatusOr<PageEnd> ReadPages(Client& client, const Target& target, ListOptions options,
-                                  const std::function<void()>& begin, const OnObject& on_object) {
-  for (int restart = 0;; ++restart) {
-    begin();
-    absl::StatusOr<PageEnd> end = PageEnd{};
-    do {
-      options.continue_token = end->continue_token;
-      end = client.ReadPage(target, options, on_object);
-    } while (end.ok() && !end->continue_token.empty());
-    if (end.ok() || !absl::IsOutOfRange(end.status()) || restart == kMaxListRestarts) return end;
-  }
-}
-
 ObjectPtr DocumentOf(JsonView object, const Resource& resource) {
   nlohmann::json item = object.ToJson();
   if (!item.contains("apiVersion")) item["apiVersion"] = resource.ApiVersion();
@@ -56,29 +42,26 @@ ObjectPtr DocumentOf(JsonView object, const Resource& resource) {
 
 }  // namespace
 
-absl::StatusOr<ListPage> List(Client& client, const Target& target, const ListOptions& options) {
-  ListPage page;
-  YM_ASSIGN_OR_RETURN(const PageEnd end, client.ReadPage(target, options, [&](JsonView object) {
-    page.items.push_back(DocumentOf(object, target.resource));
-  }));
-  page.resource_version = end.resource_version;
-  page.continue_token = end.continue_token;
-  return page;
-}
-
 absl::Status ReadAll(Client& client, const Target& target, const std::function<void()>& begin,
                      const OnObject& on_object, const ListOptions& options) {
-  return ReadPages(client, target, options, begin, on_object).status();
+  ListOptions next = options;
+  for (int restart = 0;; ++restart) {
+    begin();
+    absl::StatusOr<PageEnd> end = PageEnd{};
+    do {
+      next.continue_token = end->continue_token;
+      end = client.ReadPage(target, next, on_object);
+    } while (end.ok() && !end->continue_token.empty());
+    if (!absl::IsOutOfRange(end.status()) || restart == kMaxListRestarts) return end.status();
+  }
 }
 
-absl::StatusOr<ListPage> ListAll(Client& client, const Target& target, const ListOptions& options) {
-  ListPage all;
-  YM_ASSIGN_OR_RETURN(
-      const PageEnd end,
-      ReadPages(
-          client, target, options, [&] { all.items.clear(); },
-          [&](JsonView object) { all.items.push_back(DocumentOf(object, target.resource)); }));
-  all.resource_version = end.resource_version;
+absl::StatusOr<std::vector<ObjectPtr>> ListAll(Client& client, const Target& target,
+                                               const ListOptions& options) {
+  std::vector<ObjectPtr> all;
+  YM_RETURN_IF_ERROR(ReadAll(
+      client, target, [&] { all.clear(); },
+      [&](JsonView object) { all.push_back(DocumentOf(object, target.resource)); }, options));
   return all;
 }
 

@@ -52,12 +52,6 @@ struct PageEnd {
   std::string continue_token = {};    // empty: the last page
 };
 
-struct ListPage {
-  std::vector<ObjectPtr> items = {};
-  std::string resource_version = {};
-  std::string continue_token = {};  // empty: the last page
-};
-
 // Receives one object; the view lives as long as the call.
 using OnObject = std::function<void(JsonView object)>;
 
@@ -144,16 +138,13 @@ class Client {
                              const std::function<void(const WatchEvent&)>& on_event) = 0;
 };
 
-// One page of a collection as documents, with apiVersion and kind.
-absl::StatusOr<ListPage> List(Client& client, const Target& target,
-                              const ListOptions& options = {});
 // All pages, one after the other: `begin`, then `on_object` for every object. A continue token that
 // got too old makes it begin again, three times at most; then OutOfRange. `options.continue_token` must be empty.
 absl::Status ReadAll(Client& client, const Target& target, const std::function<void()>& begin,
                      const OnObject& on_object, const ListOptions& options = {});
-// The same as documents.
-absl::StatusOr<ListPage> ListAll(Client& client, const Target& target,
-                                 const ListOptions& options = {});
+// The same as documents, with apiVersion and kind.
+absl::StatusOr<std::vector<ObjectPtr>> ListAll(Client& client, const Target& target,
+                                               const ListOptions& options = {});
 
 // How long the server asked to wait before the next try; 0 if it did not.
 std::int64_t RetryAfterMs(const absl::Status& status);

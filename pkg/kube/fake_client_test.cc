@@ -135,27 +135,28 @@ TEST_F(FakeClientTest, BindingAssignsANodeOnce) {
 
 TEST_F(FakeClientTest, PagesAreOneSnapshotUntilCompaction) {
   for (int i = 0; i < 5; ++i) MakePod(StrCat("p", i));
-  absl::StatusOr<ListPage> first = List(client_, Pod(), {.limit = 2});
+  absl::StatusOr<ListPage> first = ReadListPage(client_, Pod(), {.limit = 2});
   ASSERT_TRUE(first.ok());
   MakePod("p9");
   absl::StatusOr<ListPage> second =
-      List(client_, Pod(), {.limit = 2, .continue_token = first->continue_token});
+      ReadListPage(client_, Pod(), {.limit = 2, .continue_token = first->continue_token});
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->resource_version, first->resource_version);
   client_.Compact();
   EXPECT_TRUE(absl::IsOutOfRange(
-      List(client_, Pod(), {.limit = 2, .continue_token = second->continue_token}).status()));
-  absl::StatusOr<ListPage> all = ListAll(client_, Pod(), {.limit = 4});
+      ReadListPage(client_, Pod(), {.limit = 2, .continue_token = second->continue_token})
+          .status()));
+  const auto all = ListAll(client_, Pod(), {.limit = 4});
   ASSERT_TRUE(all.ok());
-  EXPECT_EQ(all->items.size(), 6u);
+  EXPECT_EQ(all->size(), 6u);
 }
 
 TEST_F(FakeClientTest, ListAllBeginsAgainWhenItsTokenGetsTooOld) {
   for (int i = 0; i < 5; ++i) MakePod(StrCat("p", i));
   client_.FailNext(Verb::kList, "pods", absl::OutOfRangeError("expired"), 2);
-  absl::StatusOr<ListPage> all = ListAll(client_, Pod(), {.limit = 2});
+  const auto all = ListAll(client_, Pod(), {.limit = 2});
   ASSERT_TRUE(all.ok());
-  EXPECT_EQ(all->items.size(), 5u);
+  EXPECT_EQ(all->size(), 5u);
   client_.FailNext(Verb::kList, "pods", absl::OutOfRangeError("expired"), 9);
   EXPECT_TRUE(absl::IsOutOfRange(ListAll(client_, Pod()).status()));
 }

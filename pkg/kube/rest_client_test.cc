@@ -13,6 +13,7 @@
 #include "pkg/kube/informer.h"
 #include "pkg/kube/testing/fake_sleeper.h"
 #include "pkg/kube/testing/fake_transport.h"
+#include "pkg/kube/testing/list_page.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -98,7 +99,10 @@ TEST_F(RestClientTest, ARequestCarriesPathQueryAndHeaders) {
   config.as_user_extra = {{"scope/x", {"y"}}};
   Make(config);
   transport_->Answer(200, PodList(5, {"a"}));
-  ASSERT_TRUE(List(*client_, {Pods(), "default"}, {.label_selector = "a in (b)", .limit = 7}).ok());
+  const auto page =
+      ReadListPage(*client_, {Pods(), "default"}, {.label_selector = "a in (b)", .limit = 7});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->resource_version, "5");
   EXPECT_EQ(Request().method, "GET");
   EXPECT_EQ(Request().target,
             "/api/v1/namespaces/default/pods?labelSelector=a%20in%20%28b%29&limit=7");
@@ -139,11 +143,10 @@ TEST_F(RestClientTest, EveryKindOfWriteSaysWhatItIs) {
 TEST_F(RestClientTest, ListAllFollowsTheContinueTokensAndFillsInTheKind) {
   transport_->Answer(200, PodList(5, {"a", "b"}, "tok/1"));
   transport_->Answer(200, PodList(5, {"c"}));
-  absl::StatusOr<ListPage> all = ListAll(*client_, {Pods(), "default"});
+  const auto all = ListAll(*client_, {Pods(), "default"});
   ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_THAT(all->items, SizeIs(3));
-  EXPECT_EQ(all->resource_version, "5");
-  EXPECT_EQ((*all->items[0])["kind"], "Pod");
+  EXPECT_THAT(*all, SizeIs(3));
+  EXPECT_EQ((*all->at(0))["kind"], "Pod");
   EXPECT_THAT(Request(1).target, HasSubstr("continue=tok%2F1"));
 }
 
@@ -299,9 +302,9 @@ TEST_F(RestClientTest, AListWithoutItemsIsEmpty) {
   for (const char* body : {R"({"items":[]})", R"({"kind":"PodList"})", R"({"kind":"List"})",
                            R"({"kind":"PodList","items":null})"}) {
     transport_->Answer(200, body);
-    const absl::StatusOr<ListPage> list = ListAll(*client_, {Pods()});
+    const auto list = ListAll(*client_, {Pods()});
     ASSERT_TRUE(list.ok()) << body << " " << list.status();
-    EXPECT_THAT(list->items, IsEmpty()) << body;
+    EXPECT_THAT(*list, IsEmpty()) << body;
   }
 }
 

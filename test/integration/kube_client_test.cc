@@ -16,6 +16,7 @@
 #include "pkg/base/base64.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/testing/list_page.h"
 #include "test/integration/kube_fixture.h"
 
 namespace yardmaster::testing {
@@ -97,25 +98,26 @@ TEST_F(KubeClientTest, ObjectsAreCreatedReadReplacedAndDeleted) {
 
 TEST_F(KubeClientTest, ListsComeInPagesOfOneSnapshot) {
   for (int i = 0; i < 25; ++i) MustCreateMap(StrCat("m", 10 + i));
-  auto first = kube::List(*client_, Map(), {.limit = 10});
+  auto first = ReadListPage(*client_, Map(), {.limit = 10});
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->items.size(), 10u);
   MustCreateMap("m99");
-  auto second = kube::List(*client_, Map(), {.limit = 10, .continue_token = first->continue_token});
+  auto second =
+      ReadListPage(*client_, Map(), {.limit = 10, .continue_token = first->continue_token});
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(second->resource_version, first->resource_version);
   auto all = ListAll(*client_, Map(), {.limit = 7});
   ASSERT_TRUE(all.ok()) << all.status();
   // One more than made here: kube-root-ca.crt.
   std::vector<std::string> names;
-  for (const kube::ObjectPtr& object : all->items) {
+  for (const kube::ObjectPtr& object : *all) {
     EXPECT_EQ((*object)["kind"], "ConfigMap");
     names.push_back(kube::NameOf(*object));
   }
   std::erase(names, "kube-root-ca.crt");
   EXPECT_EQ(names.size(), 26u);
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  EXPECT_EQ(kube::List(*client_, Map(), {.field_selector = "metadata.name=m99"})->items.size(), 1u);
+  EXPECT_EQ(ListAll(*client_, Map(), {.field_selector = "metadata.name=m99"})->size(), 1u);
 }
 
 TEST_F(KubeClientTest, AJsonPatchThatDoesNotFitIsToldFromARefusedOne) {

@@ -21,6 +21,7 @@
 #include "pkg/kube/informer.h"
 #include "pkg/kube/lease.h"
 #include "pkg/kube/rest_client.h"
+#include "pkg/kube/testing/list_page.h"
 #include "test/integration/kube_fixture.h"
 
 namespace yardmaster::testing {
@@ -235,12 +236,12 @@ TEST_F(KubeWatchTest, AnInformerThatMissedHistoryReportsTheDifference) {
 
 TEST_F(KubeWatchTest, AListWhosePagesAreForgottenBeginsAgain) {
   for (int i = 0; i < 6; ++i) MustCreateMap(StrCat("m", i));
-  auto first = kube::List(*client_, Map(), {.limit = 2});
+  auto first = ReadListPage(*client_, Map(), {.limit = 2});
   ASSERT_TRUE(first.ok()) << first.status();
   MustCreateMap("m9");
   ASSERT_TRUE(plane_->ForgetHistory().ok());
   const absl::Status second =
-      kube::List(*client_, Map(), {.limit = 2, .continue_token = first->continue_token}).status();
+      ReadListPage(*client_, Map(), {.limit = 2, .continue_token = first->continue_token}).status();
   EXPECT_TRUE(absl::IsOutOfRange(second)) << second;
   EXPECT_TRUE(ListAll(*client_, Map(), {.limit = 2}).ok());
 }
@@ -319,11 +320,11 @@ TEST_F(KubeWatchTest, EventsAreAcceptedAndCountUp) {
     recorder.Flush();
     EXPECT_EQ(recorder.stats().dropped, 0);
   }
-  auto events = kube::List(*client_, {kube::Events(), ns_}, {});
+  auto events = ListAll(*client_, {kube::Events(), ns_});
   ASSERT_TRUE(events.ok()) << events.status();
-  ASSERT_EQ(events->items.size(), 1u);
-  EXPECT_EQ((*events->items[0])["series"]["count"], 3);
-  EXPECT_EQ((*events->items[0])["note"], "2 hosts short in segment 7");
+  ASSERT_EQ(events->size(), 1u);
+  EXPECT_EQ((*events->at(0))["series"]["count"], 3);
+  EXPECT_EQ((*events->at(0))["note"], "2 hosts short in segment 7");
   auto described = plane_->Kubectl({"get", "events", "-n", ns_, "-o", "wide"});
   EXPECT_THAT(*described, ::testing::HasSubstr("NotPlanned"));
 }

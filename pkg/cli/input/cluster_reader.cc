@@ -2,6 +2,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
 
@@ -61,13 +62,13 @@ kube::Resource PriorityClasses() {
 template <typename Read>
 absl::Status ReadOptional(kube::Client& client, const kube::Resource& resource, const char* without,
                           std::vector<std::string>& problems, Read read) {
-  const absl::StatusOr<kube::ListPage> page = kube::ListAll(client, {resource});
-  if (absl::IsPermissionDenied(page.status())) {
+  const auto listed = kube::ListAll(client, {resource});
+  if (absl::IsPermissionDenied(listed.status())) {
     problems.push_back(StrCat(MissingRight(resource), ", so ", without));
     return absl::OkStatus();
   }
-  if (!page.ok()) return page.status();
-  for (const kube::ObjectPtr& object : page->items) read(*object);
+  YM_RETURN_IF_ERROR(listed.status());
+  for (const kube::ObjectPtr& object : *listed) read(*object);
   return absl::OkStatus();
 }
 

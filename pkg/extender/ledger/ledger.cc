@@ -80,16 +80,16 @@ bool Ledger::TakeOver(std::int64_t token, PassReport& report) {
     report.errors.push_back(MessageOf(gangs.status()));
     return false;
   }
-  for (const kube::ObjectPtr& gang : gangs->items) cache_.Assume(state::Kind::kGang, *gang);
+  for (const kube::ObjectPtr& gang : *gangs) cache_.Assume(state::Kind::kGang, *gang);
   if (RaiseToken(*gangs, token) || !FenceAll(*gangs, token, report)) return false;
   doubts_.clear();  // written under an earlier hold
   fenced_token_ = token;
   return true;
 }
 
-bool Ledger::RaiseToken(const kube::ListPage& gangs, std::int64_t token) {
+bool Ledger::RaiseToken(const std::vector<kube::ObjectPtr>& gangs, std::int64_t token) {
   std::int64_t highest = 0;
-  for (const kube::ObjectPtr& gang : gangs.items) highest = std::max(highest, TokenOf(*gang));
+  for (const kube::ObjectPtr& gang : gangs) highest = std::max(highest, TokenOf(*gang));
   // Equal: our own, from a take-over that was cut short; or, if none has begun, of an earlier life.
   const bool in_use = std::exchange(begun_token_, token) != token && highest == token;
   if (highest <= token && !in_use) return false;
@@ -97,9 +97,10 @@ bool Ledger::RaiseToken(const kube::ListPage& gangs, std::int64_t token) {
   return true;
 }
 
-bool Ledger::FenceAll(const kube::ListPage& gangs, std::int64_t token, PassReport& report) {
+bool Ledger::FenceAll(const std::vector<kube::ObjectPtr>& gangs, std::int64_t token,
+                      PassReport& report) {
   std::vector<kube::ObjectPtr> open;
-  for (const kube::ObjectPtr& gang : gangs.items) {
+  for (const kube::ObjectPtr& gang : gangs) {
     if (!SaysFinished(*gang) && TokenOf(*gang) < token) open.push_back(gang);
   }
   Mutex mutex;

@@ -24,6 +24,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "nlohmann/json_fwd.hpp"
@@ -96,8 +97,8 @@ class Ledger {
   bool MayWrite(const PassState& pass, const NamespacedName& gang) const;
   bool TakeOver(std::int64_t token, PassReport& report);
   // True: some Gang has a token that `token` is not above, and a greater one was asked for.
-  bool RaiseToken(const kube::ListPage& gangs, std::int64_t token);
-  bool FenceAll(const kube::ListPage& gangs, std::int64_t token, PassReport& report);
+  bool RaiseToken(const std::vector<kube::ObjectPtr>& gangs, std::int64_t token);
+  bool FenceAll(const std::vector<kube::ObjectPtr>& gangs, std::int64_t token, PassReport& report);
   // OK: no earlier write of this Gang can take effect any more.
   absl::Status FenceOne(const nlohmann::json& gang, std::int64_t token, std::string& problem);
   void SettleAll(PassState& pass);

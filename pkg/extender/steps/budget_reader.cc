@@ -15,7 +15,7 @@ const std::vector<api::DisruptionBudget>* BudgetReader::Read(PassReport& report)
     return nullptr;
   }
   budgets_.emplace();
-  for (const kube::ObjectPtr& object : list->items) {
+  for (const kube::ObjectPtr& object : *list) {
     auto budget = api::DecodeDisruptionBudget(*object);
     if (budget.ok()) budgets_->push_back(*std::move(budget));
   }

@@ -32,6 +32,7 @@
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/testing/fake_store.h"
+#include "pkg/kube/testing/list_page.h"
 
 namespace yardmaster::kube {
 

@@ -63,7 +63,7 @@ absl::Status RentalSweeper::List(const kube::Resource& resource, std::vector<Fou
   const auto objects = kube::ListAll(client_, {resource}, options);
   if (absl::IsNotFound(objects.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(objects.status());
-  for (const auto& object : objects->items) {
+  for (const auto& object : *objects) {
     const json& metadata = (*object)["metadata"];
     if (metadata.contains("deletionTimestamp")) continue;
     Found one;

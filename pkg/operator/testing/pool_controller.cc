@@ -35,7 +35,7 @@ std::vector<json> All(kube::Client& client, const kube::Resource& resource) {
   const auto list = kube::ListAll(client, {resource});
   std::vector<json> out;
   if (!list.ok()) return out;
-  for (const auto& object : list->items) out.push_back(*object);
+  for (const auto& object : *list) out.push_back(*object);
   return out;
 }
 
