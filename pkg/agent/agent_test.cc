@@ -14,7 +14,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
 #include "pkg/kube/testing/fake_client.h"
-#include "pkg/rpc/agent_client.h"
+#include "pkg/rpc/testing/agent_client.h"
 
 namespace yardmaster::agent {
 namespace {

@@ -5,8 +5,8 @@
 #include "pkg/agent/testing/fake_sink.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/rpc/agent_client.h"
 #include "pkg/rpc/agent_server.h"
+#include "pkg/rpc/testing/agent_client.h"
 #include "pkg/tls/authority.h"
 
 namespace yardmaster::agent {

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/rpc/agent_client.h"
+#include "pkg/rpc/testing/agent_client.h"
 
 namespace yardmaster::rpc {
 namespace {

@@ -30,21 +30,6 @@ Proto::State ToProto(PlanState state) {
   return Proto::STATE_UNSPECIFIED;
 }
 
-PlanState FromProto(Proto::State state) {
-  switch (state) {
-    case Proto::AWAITING:
-      return PlanState::kAwaiting;
-    case Proto::SYNCED:
-      return PlanState::kSynced;
-    case Proto::STALE:
-      return PlanState::kStale;
-    case Proto::INVALID:
-      return PlanState::kInvalid;
-    default:
-      return PlanState::kSyncing;
-  }
-}
-
 void Fill(const PodPlanStatus& from, Proto* to) {
   to->set_pod_namespace(from.pod_namespace);
   to->set_pod_name(from.pod_name);
@@ -58,23 +43,6 @@ void Fill(const PodPlanStatus& from, Proto* to) {
   to->set_plan_file(from.plan_file);
   to->set_state(ToProto(from.state));
   to->set_last_error(from.last_error);
-}
-
-PodPlanStatus FromProto(const Proto& from) {
-  PodPlanStatus to;
-  to.pod_namespace = from.pod_namespace();
-  to.pod_name = from.pod_name();
-  to.pod_uid = from.pod_uid();
-  to.node = from.node();
-  to.gang = from.gang();
-  to.rank = from.rank();
-  if (from.has_level()) to.level = from.level();
-  to.traffic_class = from.traffic_class();
-  to.peers = from.peers();
-  to.plan_file = from.plan_file();
-  to.state = FromProto(from.state());
-  to.last_error = from.last_error();
-  return to;
 }
 
 }  // namespace
@@ -92,16 +60,6 @@ agent::v1::StatusResponse ToProto(const AgentStatus& status) {
     to->set_up(link.up);
   }
   return response;
-}
-
-AgentStatus FromProto(const agent::v1::StatusResponse& response) {
-  AgentStatus status;
-  status.nodes.assign(response.nodes().begin(), response.nodes().end());
-  for (const Proto& pod : response.pods()) status.pods.push_back(FromProto(pod));
-  for (const agent::v1::Link& link : response.links()) {
-    status.links.push_back({link.node(), link.rail(), link.port(), link.device(), link.up()});
-  }
-  return status;
 }
 
 absl::StatusOr<std::vector<api::NicPortKey>> FromProto(const reports::v1::NodeReport& report) {
@@ -140,20 +98,6 @@ AgentStatus Filtered(AgentStatus status, const StatusFilter& filter) {
   std::sort(status.links.begin(), status.links.end(),
             [&](const auto& a, const auto& b) { return link_key(a) < link_key(b); });
   return status;
-}
-
-agent::v1::IterationReport ToProto(const IterationReport& report) {
-  const api::ProfileReport& means = report.means;
-  agent::v1::IterationReport out;
-  out.set_pod_uid(report.pod_uid);
-  out.set_iterations(means.samples);
-  if (means.iteration_seconds) out.set_iteration_seconds(*means.iteration_seconds);
-  if (means.compute_seconds) out.set_compute_seconds(*means.compute_seconds);
-  if (means.communication_seconds) out.set_communication_seconds(*means.communication_seconds);
-  if (means.communication_start) out.set_communication_start(*means.communication_start);
-  if (means.flop) out.set_flop(*means.flop);
-  for (double bytes : means.sent_bytes) out.add_sent_bytes(bytes);
-  return out;
 }
 
 IterationReport FromProto(const agent::v1::IterationReport& report) {

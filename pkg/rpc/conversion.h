@@ -1,5 +1,6 @@
-// Converts the values of this folder to the messages of agent.proto and reports.proto, and back. Only
-// the sources of this folder include it, so that no other folder includes generated headers.
+// Converts the values of this folder to the messages that are sent, and messages of agent.proto and
+// reports.proto that come in to values. Only the sources of this folder include it, so that no other
+// folder includes generated headers.
 // Thread safety: pure functions.
 #pragma once
 
@@ -15,10 +16,7 @@
 namespace yardmaster::rpc {
 
 agent::v1::StatusResponse ToProto(const AgentStatus& status);
-// A state this version does not know reads as kSyncing: it is on the way to something.
-AgentStatus FromProto(const agent::v1::StatusResponse& response);
 
-agent::v1::IterationReport ToProto(const IterationReport& report);
 IterationReport FromProto(const agent::v1::IterationReport& report);
 
 // The ports that are down, in order, each once. Errors: InvalidArgument for a rail or port outside

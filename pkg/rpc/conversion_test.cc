@@ -2,6 +2,8 @@
 
 #include "gmock/gmock.h"
 
+#include "pkg/rpc/testing/client_conversion.h"
+
 namespace yardmaster::rpc {
 namespace {
 

@@ -5,8 +5,8 @@
 
 namespace yardmaster::rpc {
 
-// Paths of PEM files. The servers read them again every ten seconds, ReportStream at every try and
-// AgentClient once, so replace them atomically.
+// Paths of PEM files. The servers read them again every ten seconds, ReportStream at every try, so
+// replace them atomically.
 struct TlsFiles {
   std::string certificate;
   std::string key;

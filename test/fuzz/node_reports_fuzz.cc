@@ -14,6 +14,7 @@
 #include "pkg/api/names.h"
 #include "pkg/kube/testing/fake_client.h"
 #include "pkg/rpc/conversion.h"
+#include "pkg/rpc/testing/client_conversion.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "pkg/api/profile_report.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/rpc/agent_client.h"
+#include "pkg/rpc/testing/agent_client.h"
 #include "test/integration/control_plane.h"
 
 namespace yardmaster::testing {

@@ -1,4 +1,4 @@
-// Asks an agent for its status. Connecting is lazy: the first call fails if no agent answers.
+// Asks an agent as a program on its host does. Connecting is lazy: the first call fails if no agent answers. TESTONLY.
 // Thread safety: all methods from any thread.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "pkg/base/status.h"
-#include "pkg/rpc/agent_server.h"
 #include "pkg/rpc/agent_status.h"
+#include "pkg/rpc/tls_files.h"
 
 namespace yardmaster::rpc {
 

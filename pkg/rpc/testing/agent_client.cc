@@ -1,4 +1,4 @@
-#include "pkg/rpc/agent_client.h"
+#include "pkg/rpc/testing/agent_client.h"
 
 #include <chrono>
 #include <grpcpp/create_channel.h>
@@ -7,9 +7,9 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent.grpc.pb.h"
-#include "pkg/rpc/conversion.h"
 #include "pkg/rpc/credentials.h"
-#include "pkg/rpc/health.grpc.pb.h"
+#include "pkg/rpc/testing/client_conversion.h"
+#include "pkg/rpc/testing/health.grpc.pb.h"
 
 namespace yardmaster::rpc {
 
