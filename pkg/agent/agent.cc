@@ -125,8 +125,6 @@ class Agent::Impl {
     return status;
   }
 
-  int grpc_port(std::size_t i) const { return server_ == nullptr ? 0 : server_->port(i); }
-
  private:
   void AddHealthChecks() {
     deps_.health.AddReadiness("caches", [this] {
@@ -386,6 +384,5 @@ Agent::~Agent() = default;
 absl::Status Agent::Start() { return impl_->Start(); }
 void Agent::Stop() { impl_->Stop(); }
 rpc::AgentStatus Agent::Status() const { return impl_->Status(); }
-int Agent::grpc_port(std::size_t i) const { return impl_->grpc_port(i); }
 
 }  // namespace yardmaster::agent

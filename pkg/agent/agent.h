@@ -49,8 +49,6 @@ class Agent {
   void Stop();
 
   rpc::AgentStatus Status() const;
-  // Of the i-th gRPC address; 0 for a unix socket.
-  int grpc_port(std::size_t i) const;
 
  private:
   class Impl;

@@ -21,14 +21,10 @@ std::size_t TokenBucket::Take(std::size_t wanted, std::int64_t now_ms) {
   return taken;
 }
 
-std::int64_t TokenBucket::WaitMs() const {
-  if (tokens_ >= 1) return 0;
-  return static_cast<std::int64_t>(std::ceil((1 - tokens_) * 1000 / rate_));
-}
-
 std::int64_t TokenBucket::Reserve(std::int64_t now_ms, std::int64_t longest_ms) {
   Refill(now_ms);
-  const std::int64_t wait_ms = WaitMs();
+  const std::int64_t wait_ms =
+      tokens_ >= 1 ? 0 : static_cast<std::int64_t>(std::ceil((1 - tokens_) * 1000 / rate_));
   if (wait_ms <= longest_ms) tokens_ -= 1;
   return wait_ms;
 }

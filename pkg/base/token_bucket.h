@@ -16,8 +16,6 @@ class TokenBucket {
 
   // Takes whole tokens, at most `wanted`, and returns how many it took.
   std::size_t Take(std::size_t wanted, std::int64_t now_ms);
-  // Milliseconds from the time of the last call until a whole token is there; 0: there is one.
-  std::int64_t WaitMs() const;
 
   // Takes a token in advance and returns after how many milliseconds the caller may use it; callers are
   // served in the order of their calls. If the result is above `longest_ms`, no token was taken.

@@ -33,7 +33,6 @@ EventRecorder::~EventRecorder() {
 
 void EventRecorder::Record(EventRecord event) {
   MutexLock lock(mutex_);
-  ++stats_.recorded;
   if (queue_.size() >= queue_size_) {
     ++stats_.dropped;
     return;

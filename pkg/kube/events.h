@@ -21,7 +21,6 @@
 namespace yardmaster::kube {
 
 struct EventRecorderStats {
-  std::int64_t recorded = 0;
   std::int64_t dropped = 0;  // queue full, refused, or given up
 };
 

@@ -31,7 +31,6 @@ std::string Resource::GroupResource() const {
 Resource Pods() { return {"", "v1", "pods", "Pod", true}; }
 Resource Nodes() { return {"", "v1", "nodes", "Node", false}; }
 Resource Services() { return {"", "v1", "services", "Service", true}; }
-Resource ConfigMaps() { return {"", "v1", "configmaps", "ConfigMap", true}; }
 Resource Events() { return {"events.k8s.io", "v1", "events", "Event", true}; }
 Resource Leases() { return {"coordination.k8s.io", "v1", "leases", "Lease", true}; }
 Resource PodDisruptionBudgets() {

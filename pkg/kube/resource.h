@@ -29,7 +29,6 @@ struct Resource {
 Resource Pods();
 Resource Nodes();
 Resource Services();
-Resource ConfigMaps();
 // events.k8s.io/v1, not the older core/v1 ones.
 Resource Events();
 Resource Leases();

@@ -17,6 +17,7 @@
 namespace yardmaster::testing {
 
 inline const kube::Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
+inline const kube::Resource kConfigMaps{"", "v1", "configmaps", "ConfigMap", true};
 inline const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts", "ServiceAccount", true};
 
 class KubeFixture : public ::testing::Test {
@@ -54,7 +55,7 @@ class KubeFixture : public ::testing::Test {
   kube::Timing timing() { return {clock_, sleeper_, 1}; }
 
   // ConfigMaps are the simplest objects there are.
-  kube::Target Map(const std::string& name = "") const { return {kube::ConfigMaps(), ns_, name}; }
+  kube::Target Map(const std::string& name = "") const { return {kConfigMaps, ns_, name}; }
   nlohmann::json MustCreateMap(const std::string& name, const std::string& value = "0") {
     auto created =
         client_->Create(Map(), {{"metadata", {{"name", name}}}, {"data", {{"value", value}}}}, {});

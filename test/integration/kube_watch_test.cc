@@ -190,7 +190,7 @@ TEST_F(KubeWatchTest, AnInformerResumesWatchesThatTheServerEnds) {
   options.ns = ns_;
   options.min_watch_seconds = 1;
   options.max_watch_seconds = 1;
-  kube::Informer informer(*client_, kube::ConfigMaps(), options, sink_, {}, timing());
+  kube::Informer informer(*client_, kConfigMaps, options, sink_, {}, timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   std::vector<std::string> expected;
@@ -217,7 +217,7 @@ TEST_F(KubeWatchTest, AnInformerThatMissedHistoryReportsTheDifference) {
   GatedClient gated(*client_);
   kube::InformerOptions options;
   options.ns = ns_;
-  kube::Informer informer(gated, kube::ConfigMaps(), options, sink_, {}, timing());
+  kube::Informer informer(gated, kConfigMaps, options, sink_, {}, timing());
   for (const char* name : {"a", "b", "c", "d"}) MustCreateMap(name);
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
