@@ -57,6 +57,8 @@ Packet Read(const Header& header, bool v6) {
 AffineMap AffineMap::Build(bool v6, const std::function<std::uint64_t(const Packet&)>& function) {
   AffineMap map;
   Header header{};
+  // One per header bit, most significant bit of the first byte first.
+  std::vector<std::uint32_t> columns;
   const auto value = [&] { return static_cast<std::uint32_t>(function(Read(header, v6))); };
   map.constant_ = value();
   for (std::size_t byte = 0; byte < HeaderSize(v6); ++byte) {
@@ -66,7 +68,7 @@ AffineMap AffineMap::Build(bool v6, const std::function<std::uint64_t(const Pack
       column[bit] = value() ^ map.constant_;
     }
     header[byte] = 0;
-    map.columns_.insert(map.columns_.end(), column.rbegin(), column.rend());
+    columns.insert(columns.end(), column.rbegin(), column.rend());
     if (std::all_of(column.begin(), column.end(), [](std::uint32_t c) { return c == 0; })) continue;
     Table table{};
     for (unsigned i = 1; i < 256; ++i) {
@@ -76,7 +78,7 @@ AffineMap AffineMap::Build(bool v6, const std::function<std::uint64_t(const Pack
     map.tables_.push_back(table);
   }
   const std::size_t first = 8 * (v6 ? 33 : 9);  // the source port's most significant bit
-  for (std::size_t bit = 0; bit < 16; ++bit) map.source_port_[bit] = map.columns_[first + 15 - bit];
+  for (std::size_t bit = 0; bit < 16; ++bit) map.source_port_[bit] = columns[first + 15 - bit];
   return map;
 }
 

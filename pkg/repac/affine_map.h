@@ -30,16 +30,12 @@ class AffineMap {
   std::uint32_t SourcePortColumn(int bit) const {
     return source_port_[static_cast<std::size_t>(bit)];
   }
-  // All columns: one per header bit, most significant bit of the first byte first, in the order
-  // source address, destination address, protocol, source port, destination port, ingress port.
-  const std::vector<std::uint32_t>& columns() const { return columns_; }
 
  private:
   using Table = std::array<std::uint32_t, 256>;
   std::uint32_t constant_ = 0;
   std::vector<std::uint8_t> active_;  // indices of the header bytes that matter
   std::vector<Table> tables_;         // one per entry of active_
-  std::vector<std::uint32_t> columns_;
   std::array<std::uint32_t, 16> source_port_{};
 };
 

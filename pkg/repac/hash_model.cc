@@ -126,9 +126,4 @@ PortFunction HashModel::OverPorts(const Packet& packet) const {
   return function;
 }
 
-const std::vector<std::uint32_t>& HashModel::Columns(const Packet& packet) const {
-  const Variant& variant = VariantOf(packet);
-  return packet.sip.v6 ? variant.v6.columns() : variant.v4.columns();
-}
-
 }  // namespace yardmaster::repac

@@ -54,9 +54,6 @@ class HashModel {
   std::uint64_t Hash(const Packet& packet) const;
   // As a function of the source port, all else as in `packet`. REQUIRES: predictable().
   PortFunction OverPorts(const Packet& packet) const;
-  // The linear part as one column per header bit (order in affine_map.h) for packets like `packet`.
-  // REQUIRES: predictable() && linear().
-  const std::vector<std::uint32_t>& Columns(const Packet& packet) const;
 
  private:
   // What packets of one ingress port range and class meet.

@@ -154,18 +154,6 @@ TEST(HashModelTest, PortFunctionAgreesForEveryPort) {
   }
 }
 
-TEST(HashModelTest, ColumnsAreTheLinearPart) {
-  Random random(13);
-  const HashModel model = Compiled(Rtag7Spec(Rtag7Function::kCrc32cLo, true));
-  Packet packet = RandomPacket(random, false);
-  const std::vector<std::uint32_t>& columns = model.Columns(packet);
-  ASSERT_EQ(columns.size(), 15u * 8u);
-  const std::uint64_t before = model.Hash(packet);
-  packet.sport ^= 1;
-  packet.sip.bytes[0] ^= 0x80;
-  EXPECT_EQ(before ^ model.Hash(packet), columns[0] ^ columns[10 * 8 + 7]);
-}
-
 TEST(HashModelTest, UnpredictableOnesSayWhy) {
   HashSpec spec;
   EXPECT_EQ(Compiled(spec).reason(), "no hash is described");
