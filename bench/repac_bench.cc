@@ -6,6 +6,7 @@
 #include "pkg/base/random.h"
 #include "pkg/repac/path_planner.h"
 #include "pkg/repac/port_search.h"
+#include "pkg/repac/testing/changed_flows.h"
 #include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {

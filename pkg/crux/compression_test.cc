@@ -7,6 +7,7 @@
 #include "pkg/crux/contention.h"
 #include "pkg/crux/order_cut.h"
 #include "pkg/crux/testing/problems.h"
+#include "pkg/crux/testing/valid_compression.h"
 
 namespace yardmaster::crux {
 namespace {

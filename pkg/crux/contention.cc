@@ -145,11 +145,4 @@ double Loss(std::span<const ContentionEdge> edges, std::span<const std::int32_t>
   return loss;
 }
 
-bool IsValidCompression(std::span<const ContentionEdge> edges,
-                        std::span<const std::int32_t> levels) {
-  return std::all_of(edges.begin(), edges.end(), [&](const ContentionEdge& edge) {
-    return levels[edge.to.index()] <= levels[edge.from.index()];
-  });
-}
-
 }  // namespace yardmaster::crux

@@ -49,8 +49,4 @@ std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
 // Total weight of the edges whose two ends share a level.
 double Loss(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels);
 
-// Whether no edge leads to a higher level than it comes from.
-bool IsValidCompression(std::span<const ContentionEdge> edges,
-                        std::span<const std::int32_t> levels);
-
 }  // namespace yardmaster::crux

@@ -10,6 +10,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/crux/testing/problems.h"
+#include "pkg/crux/testing/valid_compression.h"
 
 namespace yardmaster::crux {
 namespace {

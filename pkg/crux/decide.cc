@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -373,14 +372,6 @@ Solution Describe(const Problem& problem, const Paths& paths,
   const Draft draft(problem, paths);
   const Priorities wanted = PrioritiesOf(problem, draft, correction);
   return ToSolution(problem, PlanWithLevels(draft, wanted, levels), usable);
-}
-
-Solution Describe(const Problem& problem, const Paths& paths,
-                  const std::vector<std::int32_t>& levels) {
-  const std::int32_t highest = levels.empty() ? 0 : *std::max_element(levels.begin(), levels.end());
-  std::vector<std::int32_t> usable(static_cast<std::size_t>(highest) + 1);
-  std::iota(usable.begin(), usable.end(), 0);
-  return Describe(problem, paths, levels, usable);
 }
 
 }  // namespace yardmaster::crux

@@ -91,8 +91,5 @@ std::vector<std::int32_t> UsableLevels(std::int32_t levels, std::span<const std:
 Solution Describe(const Problem& problem, const Paths& paths,
                   const std::vector<std::int32_t>& levels, const std::vector<std::int32_t>& usable,
                   const CorrectionOptions& correction = {});
-// As above, where the levels from 0 to the highest of `levels` are usable.
-Solution Describe(const Problem& problem, const Paths& paths,
-                  const std::vector<std::int32_t>& levels);
 
 }  // namespace yardmaster::crux

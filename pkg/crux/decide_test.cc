@@ -9,6 +9,7 @@
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/lab/policies.h"
 #include "pkg/crux/testing/problems.h"
+#include "pkg/crux/testing/valid_compression.h"
 
 namespace yardmaster::crux {
 namespace {

@@ -7,6 +7,7 @@
 #include "pkg/base/random.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/crux/testing/problems.h"
+#include "pkg/crux/testing/valid_compression.h"
 
 namespace yardmaster::crux {
 namespace {

@@ -142,7 +142,7 @@ Problem OneLink(double busy_share_of_first) {
 
 TEST(PredictedShares, TheHighLevelLosesNothingAndTheLowGetsWhatIsLeft) {
   const Problem problem = OneLink(0.5);
-  const Solution solution = Describe(problem, {{0}, {0}}, {1, 0});
+  const Solution solution = Describe(problem, {{0}, {0}}, {1, 0}, {0, 1});
   const std::vector<double> shares = PredictedShares(problem, solution);
   EXPECT_DOUBLE_EQ(shares[0], 1);
   EXPECT_NEAR(shares[1], 1 / 1.5, 1e-9);  // half of the link: twice as long for half an iteration
@@ -150,7 +150,7 @@ TEST(PredictedShares, TheHighLevelLosesNothingAndTheLowGetsWhatIsLeft) {
 
 TEST(PredictedShares, ALinkThatIsFullStarvesTheLowLevelUntilItIsLifted) {
   const Problem problem = OneLink(0.999);
-  const Solution solution = Describe(problem, {{0}, {0}}, {1, 0});
+  const Solution solution = Describe(problem, {{0}, {0}}, {1, 0}, {0, 1});
   EXPECT_LT(PredictedShares(problem, solution)[1], 0.01);
   const std::vector<std::int32_t> lifted = {1, 1};
   const std::vector<double> shares = PredictedShares(problem, solution, lifted);

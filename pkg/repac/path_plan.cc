@@ -34,16 +34,6 @@ Balance BalanceOf(const ForwardingModel& forwarding, SwitchId tor, bool inbound,
 
 }  // namespace
 
-std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after) {
-  std::vector<int> changed;
-  for (std::size_t i = 0; i < after.flows.size(); ++i) {
-    const PlannedFlow& a = before.flows[i];
-    const PlannedFlow& b = after.flows[i];
-    if (a.source_port != b.source_port || !(a.src == b.src)) changed.push_back(static_cast<int>(i));
-  }
-  return changed;
-}
-
 void Account(const ForwardingModel& forwarding, PathPlan& plan) {
   const Network& network = forwarding.network();
   std::vector<LinkLoad> loads(static_cast<std::size_t>(network.num_links()));

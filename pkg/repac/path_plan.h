@@ -86,9 +86,6 @@ struct PathPlan {
   int unplanned = 0;              // flows that could not be planned
 };
 
-// Positions of flows that differ in source port (0: not planned) or in the source's NIC port.
-// REQUIRES: plans of the same connections.
-std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after);
 // Fills loads, balances and unplanned from flows.
 void Account(const ForwardingModel& forwarding, PathPlan& plan);
 

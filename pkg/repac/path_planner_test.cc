@@ -8,6 +8,7 @@
 #include "pkg/base/random.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path.h"
+#include "pkg/repac/testing/changed_flows.h"
 #include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {

@@ -6,6 +6,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/repac/flow_planner.h"
 #include "pkg/repac/path.h"
+#include "pkg/repac/testing/changed_flows.h"
 #include "pkg/repac/testing/plan_checker.h"
 
 namespace yardmaster::repac {

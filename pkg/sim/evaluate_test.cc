@@ -17,7 +17,8 @@ using crux::Policy;
 
 Evaluation Window(const crux::Problem& problem, const std::vector<std::int32_t>& levels,
                   double seconds) {
-  const crux::Solution solution = crux::Describe(problem, crux::SelectPaths(problem), levels);
+  const crux::Solution solution =
+      crux::Describe(problem, crux::SelectPaths(problem), levels, {0, 1});
   auto evaluation = Evaluate(problem, solution, {.window_seconds = seconds, .simulator = {}});
   EXPECT_TRUE(evaluation.ok()) << MessageOf(evaluation.status());
   return *std::move(evaluation);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "pkg/cli/input/crux_case.h"
-#include "pkg/crux/contention.h"
 #include "pkg/crux/lab/policies.h"
+#include "pkg/crux/testing/valid_compression.h"
 #include "pkg/sim/evaluate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,6 +9,7 @@
 #include "pkg/crux/draft.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/crux/testing/problems.h"
+#include "pkg/crux/testing/valid_compression.h"
 
 namespace yardmaster::crux {
 namespace {
