@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/ipv4.h"
 #include "pkg/repac/path_planner.h"
 #include "pkg/repac/port_search.h"
 #include "pkg/repac/testing/changed_flows.h"
@@ -19,8 +20,8 @@ void Rtag7Hash(benchmark::State& state) {
   Random random(1);
   std::vector<Packet> packets(1024);
   for (Packet& packet : packets) {
-    packet.sip = IpAddress::V4(static_cast<std::uint32_t>(random.Next()));
-    packet.dip = IpAddress::V4(static_cast<std::uint32_t>(random.Next()));
+    packet.sip = Ipv4(static_cast<std::uint32_t>(random.Next()));
+    packet.dip = Ipv4(static_cast<std::uint32_t>(random.Next()));
     packet.sport = static_cast<std::uint16_t>(random.Next());
   }
   std::size_t i = 0;
@@ -35,8 +36,8 @@ void Rtag7Million(benchmark::State& state) {
   for (auto _ : state) {
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < 1'000'000; ++i) {
-      packet.sip = IpAddress::V4(0x0A000000u + i);
-      packet.dip = IpAddress::V4(0x0A000000u + i * 7);
+      packet.sip = Ipv4(0x0A000000u + i);
+      packet.dip = Ipv4(0x0A000000u + i * 7);
       packet.sport = static_cast<std::uint16_t>(i);
       sum += model.Hash(packet);
     }

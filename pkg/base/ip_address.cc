@@ -7,14 +7,6 @@
 
 namespace yardmaster {
 
-IpAddress IpAddress::V4(std::uint32_t host_order) {
-  IpAddress address;
-  for (std::size_t i = 0; i < 4; ++i) {
-    address.bytes[i] = static_cast<std::uint8_t>(host_order >> (24 - 8 * i));
-  }
-  return address;
-}
-
 absl::StatusOr<IpAddress> IpAddress::Parse(std::string_view text) {
   IpAddress address;
   address.v6 = text.find(':') != std::string_view::npos;

@@ -17,7 +17,6 @@ struct IpAddress {
   std::array<std::uint8_t, 16> bytes{};
   bool v6 = false;
 
-  static IpAddress V4(std::uint32_t host_order);
   // "10.0.0.1" or "2001:db8::1" (with an embedded IPv4 tail, too). Errors: InvalidArgument.
   static absl::StatusOr<IpAddress> Parse(std::string_view text);
   std::string ToString() const;

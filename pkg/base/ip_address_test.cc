@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/ipv4.h"
 
 namespace yardmaster {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 TEST(IpAddressTest, ReadsBothKinds) {
   const auto v4 = IpAddress::Parse("10.1.2.255");
   ASSERT_TRUE(v4.ok());
-  EXPECT_EQ(*v4, IpAddress::V4(0x0A0102FF));
+  EXPECT_EQ(*v4, Ipv4(0x0A0102FF));
   const auto v6 = IpAddress::Parse("3ffe:2501:200:1fff::7");
   ASSERT_TRUE(v6.ok());
   const std::array<std::uint8_t, 16> want = {0x3f, 0xfe, 0x25, 0x01, 0x02, 0x00, 0x1f, 0xff,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/ipv4.h"
 #include "pkg/repac/hash_model.h"
 #include "pkg/repac/reference_hash.h"
 #include "pkg/repac/testing/hash_specs.h"
@@ -34,8 +35,8 @@ std::uint32_t ByTable(std::uint32_t polynomial, int width, const std::vector<std
 
 TEST(Rtag7Test, KeyIsSixWordsOfBinsAndTheSeed) {
   Packet packet;
-  packet.sip = IpAddress::V4(0x0A010203);
-  packet.dip = IpAddress::V4(0x0A040506);
+  packet.sip = Ipv4(0x0A010203);
+  packet.dip = Ipv4(0x0A040506);
   packet.protocol = 17;
   packet.sport = 0xC0DE;
   packet.dport = 4791;  // 0x12B7
@@ -133,7 +134,7 @@ TEST(CrcModelTest, KeyIsTheFieldsInOrderBigEndian) {
   spec.keep_bits = 32;
   spec.fields = {HashField::kDport, HashField::kSip, HashField::kProtocol};
   Packet packet;
-  packet.sip = IpAddress::V4(0x33343536);  // "3456"
+  packet.sip = Ipv4(0x33343536);  // "3456"
   packet.dip = packet.sip;
   packet.dport = 0x3132;   // "12"
   packet.protocol = 0x37;  // "7"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/ipv4.h"
 #include "pkg/repac/reference_hash.h"
 #include "pkg/repac/testing/hash_specs.h"
 
@@ -200,8 +201,8 @@ TEST(HashModelTest, EveryUplinkOfSixtyHasHundredsOfPorts) {
     const HashModel model = Compiled(Rtag7Spec(function));
     for (int pair = 0; pair < 20; ++pair) {
       Packet packet;
-      packet.sip = IpAddress::V4(0x0A000000 | static_cast<std::uint32_t>(random.Below(1 << 20)));
-      packet.dip = IpAddress::V4(0x0A000000 | static_cast<std::uint32_t>(random.Below(1 << 20)));
+      packet.sip = Ipv4(0x0A000000 | static_cast<std::uint32_t>(random.Below(1 << 20)));
+      packet.dip = Ipv4(0x0A000000 | static_cast<std::uint32_t>(random.Below(1 << 20)));
       std::vector<int> population(60);
       for (unsigned port = 0xC000; port <= 0xFFFF; ++port) {
         packet.sport = static_cast<std::uint16_t>(port);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/ipv4.h"
 
 namespace yardmaster::repac {
 namespace {
@@ -28,8 +29,8 @@ PortFunction Rtag7(Rtag7Function which, std::uint32_t seed, std::uint32_t sip, i
   spec.seed = seed;
   spec.rotate_right = rotate;
   Packet packet;
-  packet.sip = IpAddress::V4(sip);
-  packet.dip = IpAddress::V4(0x0A00FFFF);
+  packet.sip = Ipv4(sip);
+  packet.dip = Ipv4(0x0A00FFFF);
   return HashModel::Compile(spec)->OverPorts(packet);
 }
 
@@ -253,8 +254,8 @@ TEST(FindPortTest, EightFlowsOnSixtyUplinksNeverCollide) {
     for (int flow = 0; flow < 8; ++flow) {
       HopTarget hop;
       Packet packet;
-      packet.sip = IpAddress::V4(0x0A000000 + static_cast<std::uint32_t>(random.Below(1 << 16)));
-      packet.dip = IpAddress::V4(0x0A010000 + static_cast<std::uint32_t>(random.Below(1 << 16)));
+      packet.sip = Ipv4(0x0A000000 + static_cast<std::uint32_t>(random.Below(1 << 16)));
+      packet.dip = Ipv4(0x0A010000 + static_cast<std::uint32_t>(random.Below(1 << 16)));
       hop.function = model.OverPorts(packet);
       hop.members = 60;
       for (int u = 0; u < 60; ++u) {

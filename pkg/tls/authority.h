@@ -39,7 +39,7 @@ struct CertificateRequest {
   std::int64_t valid_ms = 365 * kDayMs;  // at least a second
 };
 
-// A self-signed authority.
+// A self-signed authority, for tests: that of a cluster is made with the chart.
 absl::StatusOr<KeyPair> MakeAuthority(const AuthorityRequest& request);
 
 // A certificate signed by `authority`; never valid longer than the authority itself.
