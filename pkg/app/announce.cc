@@ -18,7 +18,7 @@ void Announce(kube::EventRecord event, kube::EventRecorder& events, const metric
 void CountDroppedEvents(const kube::EventRecorder& events, metrics::Registry& registry) {
   registry.AddCounterSource(
       "yardmaster_events_dropped_total", "Kubernetes Events that were not written", [&events] {
-        return std::vector<metrics::Sample>{{{}, static_cast<double>(events.stats().dropped)}};
+        return std::vector<metrics::Sample>{{{}, static_cast<double>(events.dropped())}};
       });
 }
 

@@ -57,6 +57,7 @@ TEST_F(ServerTest, SlowAndSilentClientsAreClosedAtTheirDeadlineWhileOthersAreSer
     EXPECT_TRUE(slow[i]->AtCleanEnd());
   }
   EXPECT_GE(MsSince(start), 490);
+  EXPECT_LT(MsSince(start), 5'000);
   EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 40);
   EXPECT_EQ(rejected(Rejection::kBodyTimeout), 20);
 }
@@ -67,12 +68,12 @@ TEST_F(ServerTest, AClientThatSendsAByteNowAndThenGainsNoTime) {
   const auto start = SteadyClock::now();
   stream.Send("GET / HTTP/1.1\r\nX: ");
   ASSERT_TRUE(Eventually([this] { return server_->stats().open_connections == 1; }));
-  while (server_->stats().open_connections > 0 && MsSince(start) < 60'000) {
+  while (server_->stats().open_connections > 0 && MsSince(start) < 5'000) {
     stream.Send("x");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  // The header deadline, then the listening after the answer: a second.
-  EXPECT_LT(MsSince(start), 30'000);
+  // The header deadline, then the listening after the answer.
+  EXPECT_LT(MsSince(start), 3'000);
   EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 1);
 }
 
@@ -226,8 +227,8 @@ TEST_F(ServerTest, DrainEndsEarlyWhenEverybodyHasGone) {
   Start(Options());
   { EXPECT_EQ(RawClient(port()).Call("GET", "/")->status, 200); }
   const auto start = SteadyClock::now();
-  EXPECT_TRUE(server_->Drain(120'000).ok());
-  EXPECT_LT(MsSince(start), 60'000);
+  EXPECT_TRUE(server_->Drain(10'000).ok());
+  EXPECT_LT(MsSince(start), 5'000);
 }
 
 TEST_F(ServerTest, StopsUnderLoadAgainAndAgain) {

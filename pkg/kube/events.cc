@@ -34,7 +34,7 @@ EventRecorder::~EventRecorder() {
 void EventRecorder::Record(EventRecord event) {
   MutexLock lock(mutex_);
   if (queue_.size() >= queue_size_) {
-    ++stats_.dropped;
+    ++dropped_;
     return;
   }
   queue_.push_back({std::move(event), timing_.clock.WallMs()});
@@ -47,9 +47,9 @@ void EventRecorder::Flush() {
       lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return queue_.empty() && !writing_; });
 }
 
-EventRecorderStats EventRecorder::stats() const {
+std::int64_t EventRecorder::dropped() const {
   MutexLock lock(mutex_);
-  return stats_;
+  return dropped_;
 }
 
 void EventRecorder::Run(std::stop_token stop) {
@@ -86,7 +86,7 @@ bool EventRecorder::WriteNext(std::stop_token stop, absl::Status& written) {
 
 void EventRecorder::DropQueue() {
   MutexLock lock(mutex_);
-  stats_.dropped += static_cast<std::int64_t>(queue_.size());
+  dropped_ += static_cast<std::int64_t>(queue_.size());
   queue_.clear();
   changed_.notify_all();
 }
@@ -102,7 +102,7 @@ absl::Status EventRecorder::Write(const Queued& queued, std::stop_token stop) {
   }
   if (status.ok()) return status;
   MutexLock lock(mutex_);
-  ++stats_.dropped;
+  ++dropped_;
   return status;
 }
 

@@ -20,10 +20,6 @@
 
 namespace yardmaster::kube {
 
-struct EventRecorderStats {
-  std::int64_t dropped = 0;  // queue full, refused, or given up
-};
-
 class EventRecorder {
  public:
   // A process has some seconds to end, and events are the least that it has to write.
@@ -41,7 +37,8 @@ class EventRecorder {
   void Record(EventRecord event);
   // Blocks until everything recorded so far has been written or dropped (counts aside).
   void Flush();
-  EventRecorderStats stats() const;
+  // Events that were not written: the queue was full, or they were refused or given up.
+  std::int64_t dropped() const;
 
  private:
   struct Queued {
@@ -66,7 +63,7 @@ class EventRecorder {
   CondVar changed_;
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  EventRecorderStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
 
   std::jthread thread_;  // last: it uses all of the above
 };

@@ -145,7 +145,7 @@ TEST_F(EventsTest, TheRecorderWritesOnItsThreadAndFlushWaitsForIt) {
   for (int i = 0; i < 5; ++i) recorder.Record(Event(StrCat("note ", i)));
   recorder.Flush();
   EXPECT_EQ(client_.All(Events()).size(), 5u);
-  EXPECT_EQ(recorder.stats().dropped, 0);
+  EXPECT_EQ(recorder.dropped(), 0);
 }
 
 TEST_F(EventsTest, WhatTheServerCannotTakeIsTriedAgainAndWhatItRefusesIsDropped) {
@@ -159,7 +159,7 @@ TEST_F(EventsTest, WhatTheServerCannotTakeIsTriedAgainAndWhatItRefusesIsDropped)
   recorder.Record(Event("b"));
   recorder.Flush();
   EXPECT_EQ(client_.All(Events()).size(), 1u);
-  EXPECT_EQ(recorder.stats().dropped, 1);
+  EXPECT_EQ(recorder.dropped(), 1);
 }
 
 TEST_F(EventsTest, AnEventWhoseAnswerWasLostIsThereOnce) {
@@ -171,7 +171,7 @@ TEST_F(EventsTest, AnEventWhoseAnswerWasLostIsThereOnce) {
   recorder.Flush();
   EXPECT_EQ(client_.All(Events()).size(), 2u);
   EXPECT_EQ(client_.CountCalls(Verb::kCreate, "events"), 3);
-  EXPECT_EQ(recorder.stats().dropped, 0);
+  EXPECT_EQ(recorder.dropped(), 0);
 }
 
 TEST_F(EventsTest, WritersWithDifferentSeedsWriteTheSameEventTwice) {
@@ -188,7 +188,7 @@ TEST_F(EventsTest, AFullQueueDropsAndNeverBlocks) {
   recorder.Record(Event("first"));
   manual.WaitForSleepers(1);  // the first is out of the queue and being tried again
   for (int i = 0; i < 10; ++i) recorder.Record(Event(StrCat("note ", i)));
-  EXPECT_EQ(recorder.stats().dropped, 7);
+  EXPECT_EQ(recorder.dropped(), 7);
 }
 
 TEST_F(EventsTest, TheEndWritesWhatIsQueuedAndOpenCounts) {

@@ -19,9 +19,9 @@
 //
 // The end of a process (Ending). From `begun` on a call has kLastCallMs; one that began before has until
 // `over`. The first call that the server does not answer then is the client's last: all others end at
-// once, with Cancelled. After `over` no call pauses for another try, so a server that answers with errors alone holds
-// nobody up either. So a process can say its last things to a server that answers, and does not wait for one that
-// does not. A watch ends by its own stop token alone. An exec plugin, for which calls wait up to a minute whatever
+// once, with Cancelled. After `over` no call pauses for another try. So a process writes what it has left to a server
+// that answers, and waits neither for one that does not answer nor for one that answers with errors alone. A watch
+// ends by its own stop token alone. An exec plugin, for which calls wait up to a minute whatever
 // their deadline, is killed at `over` (MakeRestClient).
 //
 // Thread safety: as Client.

@@ -142,7 +142,7 @@ TEST_F(CertificateWatcherTest, FollowsTheLinkSwapOfAMountedSecretOnItsOwnThread)
   std::filesystem::create_directory_symlink("v2", folder_ + "/next");
   std::filesystem::rename(folder_ + "/next", folder_ + "/data");
   std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return applied == 2; }));
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(10), [&] { return applied == 2; }));
   lock.unlock();
   watcher.Stop();
 }

@@ -1,6 +1,5 @@
 // From a lost link on a host to the operator's plan: both programs, a real API server, tokens that are bound to
 // a node, certificates of an authority of our own.
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -161,7 +160,6 @@ TEST_F(AgentStreamTest, ALostLinkIsAtTheOperatorWithinASecond) {
   const auto down = [&] { return Metric("yardmaster_operator_cables{state=\"down\"}"); };
   EXPECT_TRUE(Eventually([&] { return down() == "0"; }));
 
-  std::int64_t fastest_ms = 1'000'000;  // a busy machine holds up one, and not each
   for (int i = 0; i < 3; ++i) {
     const std::string lost = StrCat(2 + 2 * i);
     const std::int64_t begin_ms = clock_.SteadyMs();
@@ -170,12 +168,11 @@ TEST_F(AgentStreamTest, ALostLinkIsAtTheOperatorWithinASecond) {
         Eventually([&] { return Metric("yardmaster_operator_agent_reports_total") == lost; }));
     const std::int64_t took_ms = clock_.SteadyMs() - begin_ms;
     std::printf("at the operator after %lld ms\n", static_cast<long long>(took_ms));
-    fastest_ms = std::min(fastest_ms, took_ms);
+    EXPECT_LT(took_ms, 1'000);
     EXPECT_TRUE(Eventually([&] { return down() == "1"; }));
     Link("b", true);
     EXPECT_TRUE(Eventually([&] { return down() == "0"; }));
   }
-  EXPECT_LT(fastest_ms, 1'000);
   // The agent dies with the link lost: its stream is gone, what it wrote on the Node holds.
   Link("b", false);
   EXPECT_TRUE(Eventually([&] { return down() == "1"; }));

@@ -246,10 +246,9 @@ TEST_F(KubeClientTest, AnExpiredTokenIsReplacedByTheOneInTheFile) {
   MustCreateMap("a");
   kube::ClientConfig config = Anonymous();
   config.token_file = Folder() + "/token";
-  // The API server allows a minute of clock skew and remembers a good token for ten seconds, so this one is good for
-  // ten to twenty seconds.
+  // The API server allows a minute of clock skew and remembers a good token for ten seconds.
   WriteFile(config.token_file, SignToken(plane_->folder() + "/pki/service-account.key", ns_,
-                                         account, clock_.WallMs() / 1000 - 50));
+                                         account, clock_.WallMs() / 1000 - 55));
   auto reader = Connect(config);
   const absl::Status before = reader->Get(Map("a")).status();
   ASSERT_TRUE(before.ok()) << before;

@@ -59,7 +59,7 @@ class OneAnswer {
   std::jthread thread_;
 };
 
-constexpr TextLimits kSmall{30'000, 100};
+constexpr TextLimits kSmall{2'000, 100};
 
 TEST(GetText, GivesTheBodyOfA200) {
   OneAnswer server({"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n", "\r\na 1\n", "b 2\n"});
@@ -86,12 +86,12 @@ TEST(GetText, AnAnswerThatIsTooLongEnds) {
 }
 
 TEST(GetText, TheDeadlineHoldsForTheWholeAnswer) {
-  // A byte every 20 ms for a minute: each alone is in time.
-  OneAnswer slow(std::vector<std::string>(3'000, "H"), 20);
+  // A byte every 20 ms: each alone is in time.
+  OneAnswer slow(std::vector<std::string>(100, "H"), 20);
   const auto begin = std::chrono::steady_clock::now();
   const auto text = GetText(slow.url(), {200, 1000});
   EXPECT_TRUE(absl::IsDeadlineExceeded(text.status())) << text.status().message();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1'500));
 }
 
 TEST(GetText, RefusesWhatIsNotSuchAUrl) {

@@ -178,8 +178,9 @@ bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus
     return true;
   }
   pass.report.errors.push_back(MessageOf(written.status()));
-  if (kube::IsDenied(written.status())) NoteFailure(pass, key, written.status());
-  if (kube::WasNeverSent(written.status())) NoteFailure(pass, key, written.status());
+  if (kube::IsDenied(written.status()) || kube::WasNeverSent(written.status())) {
+    NoteFailure(pass, key, written.status());
+  }
   if (IsRefusal(written.status())) return false;
   if (Resolve(pass, {absl::IsAborted(written.status()), std::move(next)})) return true;
   NoteFailure(pass, key, written.status());

@@ -19,12 +19,12 @@ inline std::int64_t MsSince(SteadyClock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start).count();
 }
 
-// Waits until `condition` holds, up to a minute.
+// Waits until `condition` holds, up to 10 s.
 template <typename Condition>
 bool Eventually(Condition condition) {
   const auto start = SteadyClock::now();
   while (!condition()) {
-    if (MsSince(start) > 60'000) return false;
+    if (MsSince(start) > 10'000) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return true;
