@@ -184,6 +184,7 @@ workload::Job ToJob(const JobSpec& spec, NamespacedName key, std::string uid,
   job.priority = spec.priority;
   job.preemptible = spec.preemptible;
   job.may_preempt = spec.may_preempt;
+  job.mixed_gpu_models = spec.mixed_gpu_models;
   job.run_seconds = spec.run_seconds;
   if (spec.reserve_after_seconds) {
     job.reserve_after_ms = static_cast<std::int64_t>(*spec.reserve_after_seconds * 1000);
@@ -226,6 +227,7 @@ JobSpec ReadJobSpec(FieldReader& spec) {
   job.may_preempt =
       spec.Enum("preemptionPolicy", kPreemptionNames, PreemptionPolicy::kPreemptLowerPriority) ==
       PreemptionPolicy::kPreemptLowerPriority;
+  job.mixed_gpu_models = spec.Bool("mixedGpuModels", false);
   if (spec.has("runSeconds"))
     job.run_seconds = spec.Number("runSeconds", 0, 0, kMaxDurationSeconds);
   if (spec.has("reserveAfterSeconds")) {
@@ -245,6 +247,7 @@ void EncodeJobSpec(const JobSpec& job, json& spec) {
   spec["priority"] = job.priority;
   spec["preemptible"] = job.preemptible;
   if (!job.may_preempt) spec["preemptionPolicy"] = "Never";
+  if (job.mixed_gpu_models) spec["mixedGpuModels"] = true;
   if (job.run_seconds) spec["runSeconds"] = *job.run_seconds;
   if (job.reserve_after_seconds) spec["reserveAfterSeconds"] = *job.reserve_after_seconds;
 }

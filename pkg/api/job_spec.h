@@ -55,6 +55,7 @@ struct JobSpec {
   int priority = 0;
   bool preemptible = false;
   bool may_preempt = true;  // preemptionPolicy: PreemptLowerPriority, or Never
+  bool mixed_gpu_models = false;
   std::optional<double> run_seconds;
   std::optional<double> reserve_after_seconds;
   bool operator==(const JobSpec&) const = default;

@@ -143,6 +143,7 @@ JobSpec RandomSpec(Random& random) {
   job.priority = below(3) - 1;
   job.preemptible = below(2) == 0;
   job.may_preempt = below(2) == 0;
+  job.mixed_gpu_models = below(2) == 0;
   if (below(2) == 0) job.run_seconds = random.Unit() * 1e6;
   if (below(2) == 0) job.reserve_after_seconds = below(2) * 60.5;
   return job;
@@ -189,6 +190,7 @@ TEST(JobSpecTest, TheJobOfThePlannersHasTheWaitInMilliseconds) {
   EXPECT_EQ(job.run_seconds, std::optional<double>(3600));
   EXPECT_EQ(job.priority, -4);
   EXPECT_FALSE(job.may_preempt);
+  EXPECT_FALSE(job.mixed_gpu_models);
   EXPECT_EQ(job.gpus(), 16);
   EXPECT_EQ(job.created_ms, 17);
   spec.reserve_after_seconds.reset();

@@ -69,6 +69,7 @@ inline constexpr char kJobLabel[] = "yardmaster.dev/job";
 inline constexpr char kRankLabel[] = "yardmaster.dev/rank";
 
 // Pod annotations.
+inline constexpr char kMixedGpuModelsAnnotation[] = "yardmaster.dev/mixed-gpu-models";
 inline constexpr char kParallelismAnnotation[] = "yardmaster.dev/parallelism";  // written by people
 // How long the pod's gang waits behind the gate, what happens then ("Release" or "Fail"), and how
 // soon it runs in full once it is placed; written by people.

@@ -37,6 +37,36 @@ TEST(PlanPlacesTest, ReasonsTellSegmentsOfOneNameApart) {
   EXPECT_EQ(job["relaxations"].back()["change"], "hosts: 1 more in segment p1/s0");
 }
 
+// Of GPU model `model`.
+std::string NodeWith(const std::string& name, const std::string& model) {
+  std::string node = Node(name, "p0", "s0");
+  const std::string at = "labels: {";
+  node.insert(node.find(at) + at.size(), StrCat("nvidia.com/gpu.product: ", model, ", "));
+  return node;
+}
+
+TEST(PlanPlacesTest, AGangThatNeedsTwoGpuModelsIsRefusedUnlessItSaysOtherwise) {
+  const std::string nodes = NodeWith("h0", "NVIDIA-H100-80GB-HBM3") +
+                            NodeWith("h1", "NVIDIA-H100-80GB-HBM3") +
+                            NodeWith("h2", "NVIDIA-A100-SXM4-40GB");
+  const auto job = [&](const std::string& spec) {
+    return PlanOffline(
+               StrCat(nodes, "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\n",
+                      "metadata: {name: a}\nspec: {template: {}, ", spec, "}\n"))
+        .job("a");
+  };
+  const nlohmann::json refused = job("workers: 3");
+  EXPECT_EQ(refused["outcome"], "Never");
+  EXPECT_EQ(refused["reasons"][0]["code"], "GpuModelsDiffer");
+  EXPECT_EQ(refused["relaxations"][0]["change"], "mixedGpuModels: true");
+  EXPECT_EQ(job("workers: 3, mixedGpuModels: true")["outcome"], "Placed");
+  EXPECT_EQ(job("workers: 2")["outcome"], "Placed");
+  EXPECT_EQ(job("workers: 1, gpuModel: NVIDIA-A100-SXM4-40GB")["assignments"][0]["host"], "h2");
+  EXPECT_EQ(job("workers: 1, gpuModel: H100")["reasons"][0]["message"],
+            "no host has GPU model H100; here: NVIDIA-H100-80GB-HBM3 (2 hosts), "
+            "NVIDIA-A100-SXM4-40GB (1 host)");
+}
+
 TEST(PlanPlacesTest, WithoutAFabricOneWarningSaysWhatTakesItsPlace) {
   const std::string job =
       "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\n"

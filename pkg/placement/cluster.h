@@ -21,6 +21,7 @@ struct HostState {
   Unavailability unavailable = Unavailability::kNo;
   bool backup = false;             // kept free to replace another host of its segment
   bool degraded = false;           // works, with a NIC port or uplink down
+  std::uint8_t gpu_model = 0;      // index into Cluster::gpu_models; means nothing without GPUs
   std::int32_t reserved_for = -1;  // number of the waiting job this host is reserved for, or -1
   bool operator==(const HostState&) const = default;
 };
@@ -38,6 +39,9 @@ struct Cluster {
   std::shared_ptr<const fabric::Places> places;
   std::vector<HostState> hosts;  // by HostId
   HostResources resources;
+  // The GPU models of the hosts, ascending; "": hosts that do not state one. Null: not known, all alike.
+  std::shared_ptr<const std::vector<std::string>> gpu_models;
+  std::size_t num_gpu_models() const { return gpu_models == nullptr ? 0 : gpu_models->size(); }
   // What makes a segment less welcome than an equally good one, for example the predicted load of its
   // uplinks, in any unit: only the ratio to the highest value counts. Empty: all equal.
   std::vector<double> uplink_load;  // by SegmentId

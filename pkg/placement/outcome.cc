@@ -30,6 +30,8 @@ std::string_view Name(ReasonCode code) {
       return "InsufficientResources";
     case ReasonCode::kHostsExcluded:
       return "HostsExcluded";
+    case ReasonCode::kGpuModelsDiffer:
+      return "GpuModelsDiffer";
     case ReasonCode::kGroupTooLarge:
       return "GroupTooLarge";
     case ReasonCode::kReserved:

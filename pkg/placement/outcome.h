@@ -26,6 +26,7 @@ enum class ReasonCode {
   kHostsKeptAsBackup,      // hosts that the backup policy keeps free
   kInsufficientResources,  // hosts with enough free GPUs and too little of another resource
   kHostsExcluded,          // the pod template's selectors or tolerations leave them out
+  kGpuModelsDiffer,        // no GPU model alone has enough hosts
   kGroupTooLarge,          // a Required group needs more than any place of its level has
   kReserved,               // hosts reserved for a job that waits longer
   kWaitsForTurn,           // an earlier job of the queue must go first

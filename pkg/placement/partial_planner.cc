@@ -11,6 +11,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_planner.h"
+#include "pkg/placement/gpu_models.h"
 #include "pkg/workload/resources.h"
 
 namespace yardmaster::placement {
@@ -123,6 +124,18 @@ std::vector<std::uint8_t> HostsNear(const fabric::Places& places, const GangRequ
   return near;
 }
 
+// The hosts of the ranks that are not in `ranks`, which ascend.
+std::vector<HostId> StayingHosts(const std::vector<HostId>& host_of_rank,
+                                 const std::vector<int>& ranks) {
+  std::vector<HostId> hosts;
+  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
+    if (!std::binary_search(ranks.begin(), ranks.end(), static_cast<int>(rank))) {
+      hosts.push_back(host_of_rank[rank]);
+    }
+  }
+  return hosts;
+}
+
 // What is said where every place breaks a limit, before and after the limit's name.
 struct BrokenLimit {
   std::string before;
@@ -137,9 +150,12 @@ GangPlan PlanRanks(const Cluster& cluster, const GangRequest& request,
   const WorkerGroups groups = GroupsAmong(*request.groups, ranks);
   GangPlan best, plan;
   std::string broken;
+  const auto alike = HostsLikeThoseOf(cluster, request, StayingHosts(host_of_rank, ranks));
+  GangRequest allowed_hosts = request;
+  if (alike) allowed_hosts.eligible = &*alike;
   for (const TopologyLevel level : kNearestFirst) {
     const std::vector<std::uint8_t> near =
-        HostsNear(*cluster.places, request, host_of_rank, ranks, level);
+        HostsNear(*cluster.places, allowed_hosts, host_of_rank, ranks, level);
     PlannerOptions quick = options;
     quick.explain = options.explain && level == TopologyLevel::kFabric &&
                     best.outcome != Outcome::kPlaced && broken.empty();

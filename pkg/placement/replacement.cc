@@ -9,6 +9,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/fabric/place_names.h"
+#include "pkg/placement/gpu_models.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"
 
@@ -362,7 +363,15 @@ class Replacer {
 GangPlan ReplaceHosts(const Cluster& cluster, const GangRequest& request,
                       const std::vector<HostId>& host_of_rank, const std::vector<int>& lost,
                       const fabric::BackupPolicy& policy) {
-  return Replacer(cluster, request, host_of_rank, policy).Run(lost);
+  std::vector<HostId> staying = host_of_rank;
+  for (const int rank : lost) {
+    if (rank >= 0 && static_cast<std::size_t>(rank) < staying.size()) staying[rank] = HostId();
+  }
+  const bool all_lost = GpuModelsOf(cluster, staying).empty();
+  const auto alike = HostsLikeThoseOf(cluster, request, all_lost ? host_of_rank : staying);
+  GangRequest allowed_hosts = request;
+  if (alike) allowed_hosts.eligible = &*alike;
+  return Replacer(cluster, allowed_hosts, host_of_rank, policy).Run(lost);
 }
 
 }  // namespace yardmaster::placement

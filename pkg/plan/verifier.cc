@@ -38,6 +38,7 @@ class Verifier {
   absl::Status Run() {
     if (!Complete()) return Result();
     CheckHosts();
+    CheckGpuModels();
     CheckRoom();
     const workload::PlacementPolicy& policy = job_.placement;
     CheckFamily("tensor", {Axis::kTensor}, policy.tensor);
@@ -108,6 +109,23 @@ class Verifier {
           (*state_.eligible)[host_of_[rank].index()] == 0) {
         Fault(StrCat(who, ": the pod template does not allow it"));
       }
+    }
+  }
+
+  // Ranks that are new to their host have the GPU model of the others.
+  void CheckGpuModels() {
+    if (job_.mixed_gpu_models || snapshot_.cluster.gpu_models == nullptr) return;
+    std::set<std::string> kept, added;
+    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+      const placement::HostState& host = snapshot_.cluster.hosts[host_of_[rank].index()];
+      if (host.gpus == 0) continue;
+      (Keeps(rank) ? kept : added).insert((*snapshot_.cluster.gpu_models)[host.gpu_model]);
+    }
+    std::set<std::string> models = added;
+    if (kept.size() == 1) models.insert(*kept.begin());
+    if (kept.size() < 2 && models.size() > 1) {
+      Fault(StrCat("hosts of different GPU models: ",
+                   Join(std::vector<std::string>(models.begin(), models.end()), ", ")));
     }
   }
 

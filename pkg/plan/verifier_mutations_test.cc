@@ -131,6 +131,21 @@ TEST(VerifierMutationsTest, EveryHostIsUsable) {
   }
 }
 
+TEST(VerifierMutationsTest, EveryHostHasTheSameGpuModel) {
+  for (std::size_t rank = 0; rank < kRight.size(); ++rank) {
+    Snapshot s = FourWorkers();
+    s.cluster.gpu_models =
+        std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"a", "b"});
+    s.cluster.hosts[kRight[rank].index()].gpu_model = 1;
+    EXPECT_THAT(Verdict(s, kRight), HasSubstr("different GPU models: a, b"));
+    s.jobs[0].job.mixed_gpu_models = true;
+    EXPECT_EQ(Verdict(s, kRight), "");
+    s.jobs[0].job.mixed_gpu_models = false;
+    s.jobs[0].assignment = Assignment{kRight};
+    EXPECT_EQ(Verdict(s, kRight), "") << "it was placed so";
+  }
+}
+
 TEST(VerifierMutationsTest, NoHostHoldsMoreThanItHas) {
   Snapshot s = FourWorkers();
   s.cluster.hosts[5].free_gpus = 7;

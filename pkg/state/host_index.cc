@@ -22,6 +22,12 @@ bool SameSpec(const api::Fabric* a, const api::Fabric* b) {
          a->metadata.uid == b->metadata.uid && a->metadata.generation == b->metadata.generation;
 }
 
+std::string_view GpuModelOf(const api::Node* node) {
+  return node == nullptr
+             ? std::string_view()
+             : api::Find(node->metadata.labels, api::kGpuModelLabel).value_or(std::string_view());
+}
+
 // By id in `before`: the id of the host of that name in `after`, or an invalid one.
 std::vector<HostId> MovedTo(const fabric::Places& before, const fabric::Places& after) {
   std::vector<HostId> to(static_cast<std::size_t>(before.num_hosts()));
@@ -66,6 +72,7 @@ HostChanges HostIndex::Update(const ClusterState& cluster) {
     changes.hosts.push_back(host);
   }
   std::sort(changes.hosts.begin(), changes.hosts.end());
+  if (gpu_models_differ_) ReadGpuModels();
   if (!changes.renumbered && changes.hosts.empty()) return changes;
   // A group must fit into the largest host that exists, not into the hosts that the Fabric describes.
   gpus_per_host_ = 0;
@@ -232,6 +239,7 @@ bool HostIndex::Renumber(bool other_fabric) {
 
 // Facts come from the Node alone. A host that is new has none, or one that was read in this Update.
 void HostIndex::MoveHosts(const std::vector<HostId>& to) {
+  gpu_models_differ_ = true;
   const auto count = static_cast<std::size_t>(places_->num_hosts());
   const HostFacts unknown = FactsWithoutNode();
   std::vector<placement::HostState> states(count, unknown.state);
@@ -256,6 +264,7 @@ void HostIndex::MoveHosts(const std::vector<HostId>& to) {
 
 // Hosts, Nodes and their places all ascend by name.
 void HostIndex::FillAll() {
+  gpu_models_differ_ = true;
   const auto count = static_cast<std::size_t>(places_->num_hosts());
   states_.assign(count, {});
   may_lose_ranks_.assign(count, 0);
@@ -277,10 +286,49 @@ void HostIndex::FillAll() {
 void HostIndex::FillHost(HostId host, std::shared_ptr<const api::Node> node) {
   HostFacts facts = node != nullptr ? FactsOf(*node, spec_) : FactsWithoutNode();
   node_of_host_[host.index()] = std::move(node);
-  states_[host.index()] = facts.state;
+  SetState(host, facts.state);
   may_lose_ranks_[host.index()] = facts.may_lose_ranks ? 1 : 0;
   noted_.erase(host);
   if (!facts.down_ports.empty() || !facts.warnings.empty()) noted_.emplace(host, std::move(facts));
+}
+
+void HostIndex::SetState(HostId host, placement::HostState state) {
+  placement::HostState& known = states_[host.index()];
+  if (!gpu_models_differ_) {
+    const std::string_view model = GpuModelOf(node_of_host_[host.index()].get());
+    const auto at = std::lower_bound(gpu_models_->begin(), gpu_models_->end(), model);
+    const bool is_known = at != gpu_models_->end() && *at == model;
+    if (known.gpus > 0) gpu_models_differ_ |= --hosts_of_model_[known.gpu_model] == 0;
+    if (state.gpus > 0 && is_known) {
+      state.gpu_model = static_cast<std::uint8_t>(at - gpu_models_->begin());
+      ++hosts_of_model_[state.gpu_model];
+    }
+    gpu_models_differ_ |= state.gpus > 0 && !is_known;
+  }
+  known = state;
+}
+
+void HostIndex::ReadGpuModels() {
+  constexpr std::size_t kMaxModels = 255;
+  std::set<std::string_view> names;
+  for (const HostId host : places_->hosts()) {
+    if (states_[host.index()].gpus == 0) continue;
+    names.insert(GpuModelOf(node_of_host_[host.index()].get()));
+  }
+  std::vector<std::string> models(names.begin(), names.end());
+  if (models.size() > kMaxModels) models.resize(kMaxModels);
+  hosts_of_model_.assign(models.size(), 0);
+  for (const HostId host : places_->hosts()) {
+    placement::HostState& state = states_[host.index()];
+    state.gpu_model = 0;
+    if (state.gpus == 0) continue;
+    const std::string_view model = GpuModelOf(node_of_host_[host.index()].get());
+    const auto at = std::lower_bound(models.begin(), models.end() - 1, model);
+    state.gpu_model = static_cast<std::uint8_t>(at - models.begin());
+    ++hosts_of_model_[state.gpu_model];
+  }
+  gpu_models_ = std::make_shared<const std::vector<std::string>>(std::move(models));
+  gpu_models_differ_ = false;
 }
 
 void HostIndex::MarkCables() {

@@ -45,6 +45,9 @@ class HostIndex {
   const std::string& gpu_resource() const { return spec_.gpu_resource; }
   // By HostId, everything free.
   const std::vector<placement::HostState>& states() const { return states_; }
+  // The GPU models of hosts with a Node, ascending; index: placement::HostState::gpu_model. More than
+  // 255 of them share the last one.
+  const std::shared_ptr<const std::vector<std::string>>& gpu_models() const { return gpu_models_; }
   // Null where a gang was promised a host whose Node is gone. Places of such hosts come from the
   // gangs' own status, so that the ledger never points nowhere.
   const api::Node* node(fabric::HostId host) const { return node_of_host_[host.index()].get(); }
@@ -74,6 +77,9 @@ class HostIndex {
   void FillAll();
   void FillHost(fabric::HostId host, std::shared_ptr<const api::Node> node);
   void MarkCables();
+  // Replaces the state of a host, and its share in the counts of GPU models.
+  void SetState(fabric::HostId host, placement::HostState state);
+  void ReadGpuModels();
 
   std::shared_ptr<const api::Fabric> fabric_;  // in use, or null
   fabric::FabricSpec spec_;
@@ -92,6 +98,11 @@ class HostIndex {
   std::shared_ptr<const fabric::Network> network_;
   int gpus_per_host_ = 8;
   std::vector<placement::HostState> states_;                    // by HostId
+  // Numbers of GPU models follow names, so that they do not depend on earlier ClusterStates.
+  std::shared_ptr<const std::vector<std::string>> gpu_models_ =
+      std::make_shared<const std::vector<std::string>>();
+  std::vector<int> hosts_of_model_;     // with GPUs, by model
+  bool gpu_models_differ_ = true;       // a model came or went: all hosts are to be read again
   std::vector<std::uint8_t> may_lose_ranks_;                    // by HostId
   std::vector<std::shared_ptr<const api::Node>> node_of_host_;  // by HostId
   std::map<fabric::HostId, HostFacts> noted_;                   // hosts with ports down or warnings

@@ -13,6 +13,12 @@ bool SameShape(const workload::Job& a, const workload::Job& b) {
          a.parallelism == b.parallelism && !a.gpus_differ() && !b.gpus_differ();
 }
 
+std::string WantedGpuModel(const api::NodeConstraints& constraints) {
+  if (!constraints.gpu_model.empty()) return constraints.gpu_model;
+  const auto selected = api::Find(constraints.node_selector, api::kGpuModelLabel);
+  return selected ? std::string(*selected) : "";
+}
+
 }  // namespace
 
 std::optional<int> KeptJob::RankOf(std::string_view subgroup, int index) const {
@@ -101,6 +107,7 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
                  gpus_per_host_);
   job.requests = has_gang ? kept.gang->requests : kept.job->requests;
   job.counts_gpus = spec.gpu_resource == gpu_resource_;
+  job.gpu_model = WantedGpuModel(has_gang ? kept.gang->constraints : kept.job->constraints);
   if (has_gang) job.roles = kept.gang->roles;
   const bool other_gpus = !job.counts_gpus;
   workload::SetAmount(job.requests, spec.gpu_resource, other_gpus ? job.gpus_per_worker : 0);

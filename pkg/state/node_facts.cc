@@ -107,7 +107,7 @@ std::int64_t AllocatableOf(const api::Node& node, std::string_view resource) {
 }
 
 HostFacts FactsWithoutNode() {
-  return {{0, 0, placement::Unavailability::kNotReady, false, false, -1}, true, {}, {}};
+  return {{0, 0, placement::Unavailability::kNotReady, false, false, 0, -1}, true, {}, {}};
 }
 
 bool IsUnhealthy(const api::Node& node) {

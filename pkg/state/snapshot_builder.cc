@@ -46,6 +46,7 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& cluster) {
 void SnapshotBuilder::FillHosts(plan::Snapshot& snapshot) const {
   snapshot.cluster.places = snapshot.places;
   snapshot.cluster.hosts = hosts_.states();
+  snapshot.cluster.gpu_models = hosts_.gpu_models();
   snapshot.cluster.resources = capacity_.WithHeld(occupation_.held_resources());
   for (HostId host : snapshot.places->hosts()) {
     placement::HostState& state = snapshot.cluster.hosts[host.index()];

@@ -6,7 +6,7 @@
 // or NoExecute taint that no job tolerates. A taint that some job tolerates narrows the other jobs'
 // hosts instead. The backup label or taint makes a backup host; the taint of promised hosts is ignored,
 // because what is promised is counted. Hosts of a segment that the Fabric's status calls lost are
-// unavailable, Ready or not.
+// unavailable, Ready or not. The GPU model of a host is what its Node's label nvidia.com/gpu.product says.
 //
 // Occupation. Unfinished pods with a node hold there what they ask for, GPUs and every other
 // resource that some job asks for, too, as kube-scheduler counts it (api/pod_requests.h). A

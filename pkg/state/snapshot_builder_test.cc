@@ -24,7 +24,7 @@ TEST_F(SnapshotBuilderTest, HostsStandWhereTheirLabelsSay) {
   EXPECT_EQ(s.places->num_hosts(), 8);
   ASSERT_NE(s.network, nullptr);
   EXPECT_THAT(s.warnings, ElementsAre());
-  EXPECT_EQ(State(s, "a0"), (placement::HostState{8, 8, Unavailability::kNo, false, false, -1}));
+  EXPECT_EQ(State(s, "a0"), (placement::HostState{8, 8, Unavailability::kNo, false, false, 0, -1}));
 }
 
 TEST_F(SnapshotBuilderTest, TheFabricsOwnLabelsAreUsed) {

@@ -68,6 +68,7 @@ void ExpectSame(const plan::Snapshot& a, const plan::Snapshot& b) {
   }
   EXPECT_EQ(a.cluster.places, a.places);
   EXPECT_EQ(a.cluster.hosts, b.cluster.hosts);
+  EXPECT_EQ(*a.cluster.gpu_models, *b.cluster.gpu_models);
   EXPECT_EQ(*a.cluster.resources.names, *b.cluster.resources.names);
   EXPECT_EQ(*a.cluster.resources.allocatable, *b.cluster.resources.allocatable);
   EXPECT_EQ(a.cluster.resources.free, b.cluster.resources.free);

@@ -83,6 +83,8 @@ struct Job {
   // What one worker asks of its host besides the GPUs that hosts are counted by; of workers that
   // differ, the most of each resource. Empty: not known, only GPUs are counted.
   ResourceList requests;
+  std::string gpu_model;          // that its hosts must have; empty: any, one for all of them
+  bool mixed_gpu_models = false;  // its hosts may have GPUs of several models
   // By first_rank, the first at 0. Empty: all workers are alike.
   std::vector<Role> roles;
   Parallelism parallelism;

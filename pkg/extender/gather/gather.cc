@@ -107,6 +107,8 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
   spec.gpu_resource = gpus.resource;
   spec.priority = first.priority;
   spec.may_preempt = first.may_preempt;
+  spec.mixed_gpu_models =
+      api::Find(first.metadata.annotations, api::kMixedGpuModelsAnnotation) == "true";
   std::optional<int> size = gathered.members.front().membership->size;
   api::ParallelismAnnotation parallelism;
   const api::Pod& annotated = FirstAnnotated(gathered);

@@ -108,6 +108,7 @@ void ClusterHistory::ChangeNode() {
     if (!OneIn(8)) node.metadata.labels[api::kFabricPodLabel] = StrCat("p", Below(2));
     if (!OneIn(8)) node.metadata.labels[api::kSegmentLabel] = segment;
     if (!OneIn(4)) node.metadata.labels["rack"] = segment;
+    if (!OneIn(4)) node.metadata.labels[api::kGpuModelLabel] = StrCat("gpu-", Below(3));
     workload::SetAmount(node.allocatable, api::kGpuResource, OneIn(6) ? 0 : OneIn(4) ? 16 : 8);
     if (OneIn(3)) workload::SetAmount(node.allocatable, "amd.com/gpu", 8);
     if (!OneIn(4)) workload::SetAmount(node.allocatable, "cpu", OneIn(2) ? 96000 : 12500);
