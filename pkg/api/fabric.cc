@@ -74,7 +74,7 @@ void ReadPolicies(FieldReader& in, FabricSpec& spec) {
   }
   levels.Close();
   FieldReader addressing = in.Object("addressing");
-  spec.addressing.base = addressing.String("base", kAddressText, spec.addressing.base);
+  spec.addressing.base = addressing.String("base", kAddressText, "");
   addressing.Close();
 }
 
@@ -140,6 +140,8 @@ json EncodeSpec(const FabricSpec& spec) {
                {"nvlinkGbps", spec.nvlink_gbps}};
   if (spec.nic_spraying) host["nicSpraying"] = true;
   if (spec.gpu_resource != FabricSpec().gpu_resource) host["gpuResource"] = spec.gpu_resource;
+  json addressing = json::object();
+  if (!spec.addressing.base.empty()) addressing["base"] = spec.addressing.base;
   return {{"labels", {{"fabricPod", spec.fabric_pod_label}, {"segment", spec.segment_label}}},
           {"host", std::move(host)},
           {"planes", spec.planes},
@@ -155,7 +157,7 @@ json EncodeSpec(const FabricSpec& spec) {
             {"ratio", spec.backup.ratio},
             {"which", kBackupWhichNames[static_cast<std::size_t>(spec.backup.which)]}}},
           {"networkLevels", EncodeLevels(spec.levels)},
-          {"addressing", {{"base", spec.addressing.base}}}};
+          {"addressing", std::move(addressing)}};
 }
 
 FabricStatus ReadFabricStatus(FieldReader in) {

@@ -37,7 +37,7 @@ void Declare(FabricImportFlags& flags, CLI::App& app) {
       ->required();
   app.add_option("--name", flags.name, "name of the Fabric");
   app.add_option("--preset", flags.preset,
-                 "topograph: the Fabric whose ports, speeds and hashes to take");
+                 "topograph: the Fabric whose ports and speeds to take");
   app.add_option("--leaf-label", flags.keys.leaf,
                  "topograph: the label that names the leaf switch");
   app.add_option("--spine-label", flags.keys.spine,

@@ -102,6 +102,8 @@ class Network {
 
   // Address of a NIC (both ports of a rail share it).
   IpAddress nic_address(HostId host, int rail) const;
+  // False: neither the host nor the spec states them, and nic_address makes them up.
+  bool knows_addresses(HostId host) const;
 
   std::string name(SwitchId id) const;
   std::string name(CableId id) const;

@@ -62,9 +62,10 @@ struct NetworkLevels {
 };
 
 // Where a host does not name its NICs' addresses (HostPlace::nic_addresses), a NIC's is base + host *
-// rails + rail, with the host's dense id. `base` is IPv4 or IPv6.
+// rails + rail, with the host's dense id. `base` is IPv4 or IPv6; empty: not stated, and nothing is
+// predicted for hosts that do not name their addresses.
 struct Addressing {
-  std::string base = "10.0.0.0";
+  std::string base;
 };
 
 struct FabricSpec {

@@ -93,7 +93,7 @@ ForwardingModel::ForwardingModel(const fabric::Network& network,
   all_known_ = !network.spec().nic_spraying;
   const fabric::Places& places = network.places();
   for (fabric::HostId host : places.hosts()) {
-    all_known_ &= places.address_problem(host).empty() &&
+    all_known_ &= places.address_problem(host).empty() && network.knows_addresses(host) &&
                   network.nic_address(host, 0).v6 == network.nic_address(fabric::HostId(0), 0).v6;
   }
   any_down_ = !down.empty();
@@ -127,6 +127,11 @@ std::optional<std::string> ForwardingModel::WhyUnknown(const NicPort& src,
   const fabric::Places& places = network_.places();
   for (const NicPort& end : {src, dst}) {
     if (!places.address_problem(end.host).empty()) return places.address_problem(end.host);
+    if (!network_.knows_addresses(end.host)) {
+      return StrCat("Node ", places.name(end.host),
+                    ": the addresses of its NICs are not known; name them in the annotation "
+                    "yardmaster.dev/nic-addresses, or state spec.addressing.base in the Fabric");
+    }
   }
   const IpAddress from = network_.nic_address(src.host, src.rail);
   const IpAddress to = network_.nic_address(dst.host, dst.rail);

@@ -377,5 +377,17 @@ TEST(SwitchHashesTest, ASwitchMayHaveItsOwnHash) {
   EXPECT_FALSE(SwitchHashes::Compile(*network).ok());
 }
 
+TEST(PathTest, NothingIsPredictedForAHostWhoseAddressesNobodyStates) {
+  fabric::FabricSpec spec = Hashed(fabric::SmallHpn(1, 2, 3));
+  spec.addressing.base.clear();
+  const HashedNetwork net(spec);
+  const auto path =
+      PredictPath(net.Forwarding(), {HostId(0), 0, 0}, {HostId(4), 0, 0}, kFirstSourcePort);
+  ASSERT_TRUE(path.ok()) << path.status();
+  EXPECT_FALSE(path->predictable);
+  EXPECT_NE(path->reason.find("Node p0s0h0"), std::string::npos) << path->reason;
+  EXPECT_NE(path->reason.find("yardmaster.dev/nic-addresses"), std::string::npos) << path->reason;
+}
+
 }  // namespace
 }  // namespace yardmaster::repac

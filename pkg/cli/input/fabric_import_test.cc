@@ -266,6 +266,8 @@ TEST(ImportTopographTest, SizesFollowFromLabelsAndTheFabricNamesTheLabels) {
   EXPECT_EQ(spec.segments_per_fabric_pod, 3);
   EXPECT_EQ(spec.hosts_per_segment, 3);
   EXPECT_EQ(spec.tiers.size(), base.spec.tiers.size());
+  EXPECT_FALSE(base.spec.ecmp_hash.empty());
+  EXPECT_TRUE(spec.ecmp_hash.empty()) << "the hashes of a preset are examples";
 }
 
 TEST(ImportTopographTest, TierLabelsAndOwnKeysAreReadToo) {

@@ -121,8 +121,13 @@ absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nod
                       "start from a --preset with a core tier");
   }
   YM_RETURN_IF_ERROR(fabric::Validate(spec));
-  out.notes.push_back(StrCat("labels say where hosts stand; ports, speeds and hashes are those of ",
-                             base.metadata.name));
+  spec.ecmp_hash.clear();
+  spec.ecmp_hash_overrides.clear();
+  out.notes.push_back(
+      StrCat("labels say where hosts stand; ports and speeds are those of ", base.metadata.name));
+  out.notes.push_back(
+      "no path is predicted until spec.ecmpHash describes your switches and the Nodes name the "
+      "addresses of their NICs (annotation yardmaster.dev/nic-addresses)");
   if (hosts.size() < nodes.size()) {
     out.notes.push_back(StrCat(Count(static_cast<int>(nodes.size() - hosts.size()), "Node"),
                                " without GPUs left out"));

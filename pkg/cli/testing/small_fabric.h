@@ -10,6 +10,7 @@ metadata: {name: small}
 spec:
   host: {gpus: 8, rails: 8, nicPorts: 2, nicGbps: 200}
   planes: 2
+  addressing: {base: 10.0.0.0}
   size: {fabricPods: 1, segmentsPerFabricPod: 2, hostsPerSegment: 2}
   tiers:
   - {role: tor, scope: Segment, perRail: true, downPorts: 2, downGbps: 200, upPorts: 4, upGbps: 400}

@@ -7,6 +7,7 @@ namespace yardmaster::fabric {
 FabricSpec SmallHpn(int fabric_pods, int segments, int hosts_per_segment) {
   FabricSpec spec;
   spec.name = "small-hpn";
+  spec.addressing.base = "10.0.0.0";
   spec.fabric_pods = fabric_pods;
   spec.segments_per_fabric_pod = segments;
   spec.hosts_per_segment = hosts_per_segment;
@@ -34,6 +35,7 @@ FabricSpec SinglePlaneHpn(int fabric_pods, int segments, int hosts_per_segment) 
 FabricSpec FatTree(int k) {
   FabricSpec spec;
   spec.name = "fat-tree";
+  spec.addressing.base = "10.0.0.0";
   spec.rails = spec.planes = spec.nic_ports = 1;
   spec.gpus_per_host = 8;
   spec.nic_gbps = 400;
