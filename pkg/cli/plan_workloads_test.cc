@@ -121,18 +121,29 @@ TEST(PlanWorkloadsTest, JobsOfAJobSetAreIndexedUnlessTheySayOtherwise) {
   EXPECT_THAT(unindexed.err, HasSubstr("let its Jobs have completionMode: Indexed"));
 }
 
+PlanAnswer FourPods(const std::string& parallelism) {
+  return PlanOffline(
+      Nodes(4) +
+      Workload("batch/v1", "Job",
+               StrCat("{completionMode: Indexed, parallelism: 4, completions: 4, ", "template: ",
+                      Template(StrCat("yardmaster.dev/parallelism: \"", parallelism, "\"")), "}")));
+}
+
 // As in a cluster, where the extender asks the owner.
 TEST(PlanWorkloadsTest, AWorkloadSaysHowManyItsPodsAreWhereTheyDoNot) {
-  for (const char* annotation : {"tp=8", "tp=8,dp=3", "tp=8,dp=5"}) {
-    const PlanAnswer answer = PlanOffline(
-        Nodes(4) +
-        Workload(
-            "batch/v1", "Job",
-            StrCat("{completionMode: Indexed, parallelism: 4, completions: 4, ", "template: ",
-                   Template(StrCat("yardmaster.dev/parallelism: \"", annotation, "\"")), "}")));
-    EXPECT_EQ(answer.code, 0) << answer.err;
-    EXPECT_EQ(answer.job("w")["outcome"], "Placed") << annotation;
-    EXPECT_EQ(answer.job("w")["assignments"].size(), 4u) << annotation;
+  const PlanAnswer answer = FourPods("tp=8");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(answer.job("w")["outcome"], "Placed");
+  EXPECT_EQ(answer.job("w")["assignments"].size(), 4u);
+}
+
+TEST(PlanWorkloadsTest, SizesThatDoNotMultiplyAreRefusedWithTheArithmetic) {
+  for (const auto& [sizes, product] : {std::pair{"tp=8,dp=3", "8*1*3*1 = 24 GPUs"},
+                                       {"tp=8,dp=5", "8*1*5*1 = 40 GPUs"},
+                                       {"tp=8,pp=2,dp=4", "8*1*4*2 = 64 GPUs"}}) {
+    const PlanAnswer answer = FourPods(sizes);
+    EXPECT_EQ(answer.job("w")["outcome"], "Never") << sizes;
+    EXPECT_THAT(answer.err, HasSubstr(StrCat(product, ", and 4 pods * 8 GPUs = 32"))) << sizes;
   }
 }
 

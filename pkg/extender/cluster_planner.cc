@@ -250,6 +250,7 @@ bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
   auto made = MakeGang(pods, job, declared);
   if (job == nullptr && (!made.ok() || *made == std::nullopt) && pods.held_by_others == 0) {
     declared.of_owner = unplaced_size_.Of(pass, key, /*contradict=*/!made.ok());
+    declared.was_scaled = pass.gangs.count(key) != 0;
     if (declared.of_owner) made = MakeGang(pods, job, declared);
   }
   if (!made.ok()) {

@@ -97,6 +97,21 @@ absl::StatusOr<std::optional<int>> PodsOfWorld(const GatheredGang& gathered, con
       static_cast<int>(std::min<std::int64_t>(world / gpus.most, kMaxWorkers + 1)));
 }
 
+// The sizes of the annotation multiply to the GPUs of the pods that the owner makes.
+absl::Status CheckProduct(const GatheredGang& gathered, const GpuCount& gpus, int size,
+                          const workload::Parallelism& p) {
+  const std::int64_t world = gpus.alike ? std::int64_t{size} * gpus.most : gpus.all;
+  if (p.world() == world || (!gpus.alike && p.world() == gpus.of_largest)) return absl::OkStatus();
+  const std::string pods =
+      gpus.alike ? StrCat(Count(size, "pod"), " * ", Count(gpus.most, "GPU"), " = ", world)
+                 : StrCat(Count(size, "pod"), " have ", world, " GPUs together");
+  return FieldError(FieldOf(gathered),
+                    StrCat(api::kParallelismAnnotation, " says tp*cp*dp*pp = ", p.tensor, "*",
+                           p.context, "*", p.data, "*", p.pipeline, " = ", p.world(),
+                           " GPUs, and ", pods),
+                    "make both equal; left out, dp follows from the number of pods");
+}
+
 // What a set of pods of another controller says about itself.
 absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathered,
                                                        const DeclaredSizes& declared) {
@@ -147,6 +162,9 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
   if (static_cast<int>(gathered.members.size()) < *size) return std::optional<api::JobSpec>();
   spec.workers = *size;
   spec.parallelism = parallelism.parallelism;
+  if (parallelism.data_given && declared.of_owner && !declared.was_scaled) {
+    YM_RETURN_IF_ERROR(CheckProduct(gathered, gpus, *size, parallelism.parallelism));
+  }
   if (!parallelism.data_given || declared.of_owner) {
     const std::int64_t world =
         gpus.alike ? std::int64_t{spec.workers} * spec.gpus_per_worker : gpus.all;

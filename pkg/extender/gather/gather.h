@@ -91,6 +91,9 @@ struct DeclaredSizes {
   std::optional<int> of_group;
   // The owner says it (unplaced_size.h); used instead of what the pods say.
   std::optional<int> of_owner;
+  // A Gang was made of the pods as they say it: the owner was scaled since, and `data` follows. Else
+  // sizes that do not multiply to the GPUs of all pods are an error.
+  bool was_scaled = false;
 };
 
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/batch_job_fixture.h"
@@ -177,25 +178,33 @@ TEST_F(ResizeStepTest, AJobThatIsScaledBackBeforeThereWasRoomKeepsWhatItHas) {
   EXPECT_EQ(HostsOf("job-a"), before);
 }
 
-TEST_F(ResizeStepTest, AJobScaledBeforeItHasAPlaceIsPlacedWithTheSizeThatItHasNow) {
+TEST_F(ResizeStepTest, AJobScaledWhileItsGangWaitsIsPlacedWithTheSizeThatItHasNow) {
+  AddBatchJob("b", 4);
+  Process process(*this, true);
+  process.Pass();
   AddBatchJob("a", 2);
+  process.Pass();
+  ASSERT_EQ(Gang("job-a")["spec"]["workers"], 2);
   Scale(3);
   AddPods(2, 3);
-  Process process(*this, true);
+  process.Pass();
+  ASSERT_EQ(Gang("job-a")["spec"]["workers"], 3);
+  SuspendJob("b", true);
+  DeletePodsOf("b");
   process.Pass();
   EXPECT_EQ(HostsOf("job-a").size(), 3u) << "its template says 2";
 }
 
-TEST_F(ResizeStepTest, AJobScaledDownBeforeItHasAPlaceIsPlacedOnceItsPodsStayAsTheyAre) {
-  AddBatchJob("a", 3);
-  Scale(2);
-  DeletePodsFrom(2);
+// There is no telling a job that was scaled from one whose annotation is wrong.
+TEST_F(ResizeStepTest, SizesThatNeverMultipliedToTheGpusOfTheJobAreRefusedWithTheArithmetic) {
+  AddBatchJob("a", 2);
+  Scale(3);
+  AddPods(2, 3);
   Process process(*this, true);
-  process.Pass();
-  EXPECT_TRUE(HostsOf("job-a").empty()) << "a pod may still come";
-  clock_.Advance(3'000);
-  process.Pass();
-  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+  const PassReport report = process.Pass();
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  EXPECT_THAT(report.problems, testing::Contains(testing::HasSubstr(
+                                   "tp*cp*dp*pp = 8*1*2*1 = 16 GPUs, and 3 pods * 8 GPUs = 24")));
 }
 
 TEST_F(ResizeStepTest, AJobScaledDownWhileItsGangWaitsIsPlacedWithTheSizeThatItHasNow) {
