@@ -79,6 +79,7 @@ class Planner {
     if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
     if (out.gang.outcome == Outcome::kPlaced) {
       out.is_new = true;
+      out.warnings = Warnings(job, out.gang.host_of_rank);
       Occupy(job, out.gang.host_of_rank);
       if (cost_) cost_->Add(job, out.gang.host_of_rank);
     } else if (out.gang.outcome == Outcome::kNotNow) {
@@ -86,6 +87,18 @@ class Planner {
       if (!StopOthersFor(job, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
     }
     return out;
+  }
+
+  std::vector<std::string> Warnings(JobId job, const std::vector<HostId>& host_of_rank) const {
+    const int tensor = state(job).job.parallelism.tensor;
+    int gpus = 0;
+    for (const HostId host : host_of_rank) {
+      gpus = std::max<int>(gpus, cluster_.hosts[host.index()].gpus);
+    }
+    if (tensor <= gpus) return {};
+    return {StrCat("tensor groups of ", tensor, " GPUs do not fit a host of ", gpus,
+                   ": their traffic uses the NICs instead of NVLink; tensor: ", gpus,
+                   " or less keeps it inside hosts")};
   }
 
   // Another place that is equal in the objective, where more gets done. Candidates are what the gang

@@ -35,6 +35,8 @@ struct JobPlan {
   placement::GangPlan gang;
   // Where contention decided between equal places: for which, and why.
   std::string contention_note;
+  // Of a job placed by this call: what its author should know of the place, each with the fix.
+  std::vector<std::string> warnings;
   bool sought_victims = false;  // a waiting job for which victims were looked for
   // Of a job that waits: the gangs to stop for it, if that helps. Without victims: the place that gangs
   // stopped for other jobs leave.

@@ -48,6 +48,21 @@ TEST(PlannerTest, AJobThatContradictsItselfStopsNobodyElse) {
   EXPECT_EQ(Of(plan, JobId(1)).gang.outcome, Outcome::kPlaced);
 }
 
+TEST(PlannerTest, ATensorGroupThatNoHostHoldsIsPlacedWithAWarning) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
+  workload::Parallelism wide, narrow;
+  wide.tensor = 16;
+  narrow.tensor = 8;
+  AddJob(s, "narrow", narrow, 8);
+  AddJob(s, "wide", wide, 8);
+  const Plan plan = MakePlan(s);
+  EXPECT_TRUE(Of(plan, JobId(0)).warnings.empty());
+  ASSERT_EQ(Of(plan, JobId(1)).gang.outcome, Outcome::kPlaced);
+  ASSERT_EQ(Of(plan, JobId(1)).warnings.size(), 1u);
+  EXPECT_NE(Of(plan, JobId(1)).warnings[0].find("tensor groups of 16 GPUs do not fit a host of 8"),
+            std::string::npos);
+}
+
 TEST(PlannerTest, AWaitingJobReservesItsPlaceAndOnlyShortJobsBackfill) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));  // 4 ordinary hosts
   s.now_ms = 1'000'000;

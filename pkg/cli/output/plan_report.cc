@@ -106,6 +106,7 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
     out["objective"] = api::EncodeObjective(job.gang.objective);
     out["optimal"] = job.gang.optimal;
     if (!job.contention_note.empty()) out["contention"] = job.contention_note;
+    if (!job.warnings.empty()) out["warnings"] = job.warnings;
     if (!job.gang.optimal) out["bound"] = api::EncodeObjective(job.gang.bound);
     if (!state.lost_ranks.empty()) out["lostRanks"] = state.lost_ranks;
   } else if (state.assignment) {
@@ -202,6 +203,15 @@ json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
   return out;
 }
 
+namespace {
+
+std::string FirstLineOf(const json& job) {
+  if (!job["reasons"].empty()) return job["reasons"][0]["message"];
+  return job.contains("warnings") ? StrCat("warning: ", job["warnings"][0].get<std::string>()) : "";
+}
+
+}  // namespace
+
 std::vector<std::vector<std::string>> ReportTable(const json& report) {
   std::vector<std::vector<std::string>> rows = {
       {"NAMESPACE", "NAME", "OUTCOME", "WORKERS", "SEGMENTS", "LEVEL", "REASON"}};
@@ -211,7 +221,7 @@ std::vector<std::vector<std::string>> ReportTable(const json& report) {
                     placed ? StrCat(job["assignments"].size()) : "-",
                     placed ? SegmentsOf(job) : "-",
                     job.contains("network") ? StrCat(job["network"]["level"].get<int>()) : "-",
-                    job["reasons"].empty() ? "" : job["reasons"][0]["message"].get<std::string>()});
+                    FirstLineOf(job)});
   }
   return rows;
 }

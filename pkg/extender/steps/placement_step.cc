@@ -261,6 +261,7 @@ bool PlacementStep::Place(PassState& pass, const plan::JobPlan& job) {
   const api::Gang& gang = pass.GangOf(job.job);
   std::string message = api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
   if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
+  for (const std::string& warning : job.warnings) message += StrCat("; warning: ", warning);
   notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
   CountDecision(pass, pass.snapshot->jobs[job.job.index()], placement::Outcome::kPlaced);
   return true;
