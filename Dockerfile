@@ -19,6 +19,7 @@ RUN eval "$(sed -n '/^build_packages=(/,/^)/{s/^build_packages=(/packages="/;s/^
 COPY CMakeLists.txt CMakePresets.json ./
 COPY cmake cmake
 COPY pkg pkg
+COPY simulation simulation
 COPY cmd cmd
 COPY crds crds
 COPY ui/dist ui/dist

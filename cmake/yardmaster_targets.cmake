@@ -1,15 +1,20 @@
 # yardmaster_library(NAME folder [PURE] [ROOMS ...] SRCS ... DEPS ... TESTS ... TEST_DEPS ...)
 #
-# One target ym_<folder> for pkg/<folder>, plus one test program ym_<folder>_test out of TESTS.
+# One target ym_<folder> for pkg/<folder>, plus one test program ym_<folder>_test out of TESTS. A NAME with a
+# slash is a folder outside pkg/: simulation/policies is ym_simulation_policies.
 # ROOMS are subfolders in the order in which they may include each other: none includes a later one.
 # DEPS are folders that come earlier in the list of layers, or third-party targets.
-# PURE folders may link absl and each other and nothing else; a PURE folder that includes or links an
-# I/O library does not configure or does not build.
+# PURE folders may link absl, base and each other and nothing else; a PURE folder that includes or links anything
+# else does not configure or does not build.
+#
+# The laboratory, simulation/, comes after everything that a cluster runs and before the command line: nothing else includes it.
 set(YARDMASTER_LAYERS
-    base fabric workload placement crux repac plan netplan sim capacity
+    base fabric workload placement crux repac plan netplan capacity
     json api kube tls http rpc config metrics
-    state extender operator page agent cli app)
-set(YARDMASTER_PURE fabric workload placement crux repac plan netplan sim capacity)
+    state extender operator page agent
+    simulation/policies simulation/simulator simulation/formats
+    cli app)
+set(YARDMASTER_PURE fabric workload placement crux repac plan netplan capacity simulation/policies simulation/simulator)
 
 # Optimising the tests' own sources doubles their compile time; what they test is optimised.
 set(ym_test_precompiled_FLAGS $<$<CONFIG:Release>:-O0>)
@@ -53,63 +58,63 @@ function(yardmaster_library)
   cmake_parse_arguments(A "PURE" "NAME" "ROOMS;SRCS;DEPS;TESTS;TEST_DEPS" ${ARGN})
   list(FIND YARDMASTER_LAYERS ${A_NAME} own_rank)
   if(own_rank EQUAL -1)
-    message(FATAL_ERROR "pkg/${A_NAME} is not in YARDMASTER_LAYERS (cmake/yardmaster_targets.cmake)")
+    message(FATAL_ERROR "${A_NAME} is not in YARDMASTER_LAYERS (cmake/yardmaster_targets.cmake)")
   endif()
   if(A_NAME IN_LIST YARDMASTER_PURE AND NOT A_PURE)
-    message(FATAL_ERROR "pkg/${A_NAME} belongs to the pure core: say PURE")
+    message(FATAL_ERROR "${A_NAME} is pure: say PURE")
   endif()
+  string(REPLACE "/" "_" target ym_${A_NAME})
 
   set(links)
   foreach(dep ${A_DEPS})
     list(FIND YARDMASTER_LAYERS ${dep} rank)
     if(rank GREATER_EQUAL own_rank)
-      message(FATAL_ERROR "pkg/${A_NAME} may not use pkg/${dep}: it comes later in YARDMASTER_LAYERS")
+      message(FATAL_ERROR "${A_NAME} may not use ${dep}: it comes later in YARDMASTER_LAYERS")
+    elseif(A_PURE AND NOT dep MATCHES "^(absl::.*|base)$" AND NOT dep IN_LIST YARDMASTER_PURE)
+      message(FATAL_ERROR "${A_NAME} is pure and may not link ${dep}")
     elseif(rank GREATER_EQUAL 0)
-      list(APPEND links ym_${dep})
-    elseif(A_PURE AND NOT dep MATCHES "^absl::")
-      message(FATAL_ERROR "pkg/${A_NAME} is pure and may not link ${dep}")
+      string(REPLACE "/" "_" link ym_${dep})
+      list(APPEND links ${link})
     else()
       list(APPEND links ${dep})
     endif()
   endforeach()
 
-  add_library(ym_${A_NAME} STATIC ${A_SRCS})
-  target_link_libraries(ym_${A_NAME} PUBLIC yardmaster_flags ${links})
+  add_library(${target} STATIC ${A_SRCS})
+  target_link_libraries(${target} PUBLIC yardmaster_flags ${links})
   if(A_PURE)
-    target_compile_options(ym_${A_NAME} PRIVATE ${ym_precompiled_FLAGS})
+    target_compile_options(${target} PRIVATE ${ym_precompiled_FLAGS})
   endif()
   if(TARGET ym_precompiled AND A_PURE)
-    target_precompile_headers(ym_${A_NAME} REUSE_FROM ym_precompiled)
+    target_precompile_headers(${target} REUSE_FROM ym_precompiled)
   elseif(TARGET ym_json_precompiled)
-    target_precompile_headers(ym_${A_NAME} REUSE_FROM ym_json_precompiled)
+    target_precompile_headers(${target} REUSE_FROM ym_json_precompiled)
   endif()
   if(NOT A_PURE)
-    yardmaster_unity(ym_${A_NAME})
+    yardmaster_unity(${target})
   endif()
   # cpprestsdk's macro U breaks Boost and fmt headers: off everywhere, since layers share a program.
-  target_compile_definitions(ym_${A_NAME} PUBLIC _TURN_OFF_PLATFORM_STRING)
+  target_compile_definitions(${target} PUBLIC _TURN_OFF_PLATFORM_STRING)
 
   # Includes are checked at build time, so that a wrong one fails the build and not a review.
   add_custom_command(
     OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/layers.ok
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${A_NAME} -DPKG=${CMAKE_SOURCE_DIR}/pkg
+    COMMAND ${CMAKE_COMMAND} -DNAME=${A_NAME} -DROOT=${CMAKE_SOURCE_DIR}
             "-DLAYERS=${YARDMASTER_LAYERS}" "-DPURE=${YARDMASTER_PURE}" "-DROOMS=${A_ROOMS}"
             -DSTAMP=${CMAKE_CURRENT_BINARY_DIR}/layers.ok -P ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
     DEPENDS ${A_SRCS} ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
-    COMMENT "Checking the layers of pkg/${A_NAME}" VERBATIM)
-  add_custom_target(ym_${A_NAME}_layers DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/layers.ok)
-  add_dependencies(ym_${A_NAME} ym_${A_NAME}_layers)
+    COMMENT "Checking the layers of ${A_NAME}" VERBATIM)
+  add_custom_target(${target}_layers DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/layers.ok)
+  add_dependencies(${target} ${target}_layers)
 
-  # A lab/ is a target of its own, with its own tests.
   file(GLOB on_disk CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cc */*_test.cc)
-  list(FILTER on_disk EXCLUDE REGEX "^lab/")
   foreach(test ${on_disk})
     if(NOT test IN_LIST A_TESTS AND YARDMASTER_CHECK_TESTS)
-      message(FATAL_ERROR "pkg/${A_NAME}/${test} is on disk but in no TESTS list")
+      message(FATAL_ERROR "${A_NAME}: ${test} is on disk but in no TESTS list")
     endif()
   endforeach()
   if(A_TESTS)
-    yardmaster_test(NAME ym_${A_NAME}_test SRCS ${A_TESTS} DEPS ym_${A_NAME} ${A_TEST_DEPS})
+    yardmaster_test(NAME ${target}_test SRCS ${A_TESTS} DEPS ${target} ${A_TEST_DEPS})
   endif()
 endfunction()
 
@@ -255,4 +260,13 @@ function(yardmaster_links_nothing_of)
       endforeach()
     endwhile()
   endforeach()
+endfunction()
+
+# yardmaster_bench(NAME x SRCS ... DEPS ...): one executable per benchmark, build/<preset>/bench/x.
+function(yardmaster_bench)
+  cmake_parse_arguments(A "" "NAME" "SRCS;DEPS" ${ARGN})
+  add_executable(${A_NAME} ${A_SRCS})
+  target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} yardmaster_flags)
+  target_compile_definitions(${A_NAME} PRIVATE YARDMASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 endfunction()

@@ -8,12 +8,12 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/input/crux_case.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/crux/intensity.h"
-#include "pkg/crux/lab/policies.h"
-#include "pkg/sim/evaluate.h"
+#include "simulation/formats/crux_case.h"
+#include "simulation/policies/policies.h"
+#include "simulation/simulator/evaluate.h"
 
 namespace yardmaster::cli {
 namespace {
@@ -69,7 +69,7 @@ absl::Status CheckWindow(const crux::Problem& problem, double window_seconds) {
 
 absl::StatusOr<nlohmann::json> Answer(const CruxFlags& flags, std::string_view text,
                                       const std::string& name) {
-  YM_ASSIGN_OR_RETURN(const crux::Problem problem, ReadCruxCase(text, name));
+  YM_ASSIGN_OR_RETURN(const crux::Problem problem, sim::ReadCruxCase(text, name));
   YM_RETURN_IF_ERROR(CheckWindow(problem, flags.window_seconds));
   YM_ASSIGN_OR_RETURN(const crux::Policy policy, crux::ParsePolicy(flags.policy));
   crux::Options options;
@@ -77,7 +77,7 @@ absl::StatusOr<nlohmann::json> Answer(const CruxFlags& flags, std::string_view t
   options.search.event_budget = flags.budget;
   crux::ExactOptions exact;
   exact.window_seconds = flags.window_seconds;
-  const CanonicalCase canonical = Canonical(problem);
+  const sim::CanonicalCase canonical = sim::Canonical(problem);
   YM_ASSIGN_OR_RETURN(const crux::Solution solution,
                       crux::DecideBy(policy, canonical.problem, options, exact));
   sim::EvaluateOptions evaluate;
@@ -85,7 +85,8 @@ absl::StatusOr<nlohmann::json> Answer(const CruxFlags& flags, std::string_view t
   evaluate.simulator.max_events = kMaxEvents;
   YM_ASSIGN_OR_RETURN(const sim::Evaluation evaluation,
                       sim::Evaluate(canonical.problem, solution, evaluate));
-  return CruxAnswer(problem, InOrderOfTheFile(canonical, solution), evaluation.utilisation);
+  return sim::CruxAnswer(problem, sim::InOrderOfTheFile(canonical, solution),
+                         evaluation.utilisation);
 }
 
 }  // namespace

@@ -7,12 +7,13 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/input/fabric_import.h"
+#include "pkg/cli/input/fabric_import_topograph.h"
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/input/presets.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/cli/input/render_fabric.h"
 #include "pkg/cli/output/print_objects.h"
+#include "simulation/formats/simai_fabric.h"
 
 namespace yardmaster::cli {
 
@@ -63,8 +64,9 @@ absl::StatusOr<ImportedFabric> FromTopograph(const FabricImportFlags& flags, std
 absl::StatusOr<ImportedFabric> FromSimAi(const FabricImportFlags& flags, std::istream& in) {
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.file, in));
   const std::string name = InputName(flags.file);
-  YM_ASSIGN_OR_RETURN(const SimAiTopology topology, ReadSimAiTopology(text, name));
-  return ImportSimAi(topology, name);
+  YM_ASSIGN_OR_RETURN(const sim::SimAiTopology topology, sim::ReadSimAiTopology(text, name));
+  YM_ASSIGN_OR_RETURN(sim::SimAiFabric described, sim::ImportSimAi(topology, name));
+  return ImportedFabric{std::move(described.fabric), std::move(described.notes)};
 }
 
 absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricImportFlags& flags, std::istream& in,

@@ -14,9 +14,9 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/cli/input/read_input.h"
-#include "pkg/cli/input/trace_files.h"
 #include "pkg/cli/output/print_objects.h"
-#include "pkg/sim/trace_run.h"
+#include "simulation/formats/trace_files.h"
+#include "simulation/simulator/trace_run.h"
 
 namespace yardmaster::cli {
 namespace {
@@ -74,22 +74,25 @@ void Declare(SimulateFlags& flags, CLI::App& app) {
 struct Trace {
   std::vector<sim::TraceJob> jobs;
   std::string source;
-  SkippedRows skipped;
+  sim::SkippedRows skipped;
 };
 
 // The trace's hosts in the network: by name where Nodes are called like them; else, where topo.csv
 // is there and the fabric is large enough, the i-th host of the one in the order of core,
 // aggregation and ToR is the i-th of the other, so that neighbours stay neighbours.
-absl::StatusOr<TraceHostIndex> HostsOfTrace(const fabric::Places& places,
-                                            const std::string& topo_csv, SkippedRows& skipped) {
-  TraceHostIndex index;
+absl::StatusOr<sim::TraceHostIndex> HostsOfTrace(const fabric::Places& places,
+                                                 const std::string& topo_csv,
+                                                 sim::SkippedRows& skipped) {
+  sim::TraceHostIndex index;
   for (std::int32_t h = 0; h < places.num_hosts(); ++h) {
     index.emplace(places.name(fabric::HostId(h)), h);
   }
   if (topo_csv.empty()) return index;
-  YM_ASSIGN_OR_RETURN(const std::vector<TraceHost> hosts, ParseTopology(topo_csv, skipped));
-  const bool by_name = std::any_of(hosts.begin(), hosts.end(),
-                                   [&](const TraceHost& host) { return index.count(host.ip) > 0; });
+  YM_ASSIGN_OR_RETURN(const std::vector<sim::TraceHost> hosts,
+                      sim::ParseTopology(topo_csv, skipped));
+  const bool by_name = std::any_of(hosts.begin(), hosts.end(), [&](const sim::TraceHost& host) {
+    return index.count(host.ip) > 0;
+  });
   if (by_name || hosts.size() > static_cast<std::size_t>(places.num_hosts())) return index;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     index.emplace(hosts[i].ip, static_cast<std::int32_t>(i));
@@ -113,8 +116,9 @@ absl::StatusOr<Trace> ReadTrace(const SimulateFlags& flags, const fabric::Places
     if (std::filesystem::exists(file("topo.csv"), error)) {
       YM_ASSIGN_OR_RETURN(topology, ReadFile(file("topo.csv")));
     }
-    YM_ASSIGN_OR_RETURN(const TraceHostIndex hosts, HostsOfTrace(places, topology, trace.skipped));
-    YM_ASSIGN_OR_RETURN(trace.jobs, ParseTraceJobs(jobs, workers, hosts, trace.skipped));
+    YM_ASSIGN_OR_RETURN(const sim::TraceHostIndex hosts,
+                        HostsOfTrace(places, topology, trace.skipped));
+    YM_ASSIGN_OR_RETURN(trace.jobs, sim::ParseTraceJobs(jobs, workers, hosts, trace.skipped));
     if (trace.jobs.size() > static_cast<std::size_t>(flags.jobs)) trace.jobs.resize(flags.jobs);
     trace.source = "job.csv";
     return trace;
@@ -124,7 +128,7 @@ absl::StatusOr<Trace> ReadTrace(const SimulateFlags& flags, const fabric::Places
                       "give the folder of a trace");
   }
   YM_ASSIGN_OR_RETURN(const std::string text, ReadFile(file("model-gpus.csv")));
-  YM_ASSIGN_OR_RETURN(const auto sizes, ParseModelSizes(text, trace.skipped));
+  YM_ASSIGN_OR_RETURN(const auto sizes, sim::ParseModelSizes(text, trace.skipped));
   sim::GenerateOptions generate;
   generate.jobs = flags.jobs;
   generate.seed = flags.seed;

@@ -7,15 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/cli/input/crux_case.h"
-#include "pkg/crux/lab/policies.h"
 #include "pkg/crux/testing/valid_compression.h"
-#include "pkg/sim/evaluate.h"
+#include "simulation/formats/crux_case.h"
+#include "simulation/policies/policies.h"
+#include "simulation/simulator/evaluate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace yardmaster;  // NOLINT: a program of one function
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto problem = cli::ReadCruxCase(text, "case");
+  const auto problem = sim::ReadCruxCase(text, "case");
   if (!problem.ok()) return 0;
   for (const crux::Policy policy : crux::AllPolicies()) {
     if (policy == crux::Policy::kExact) continue;
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       levels.push_back(job.level);
     }
     if (!crux::IsValidCompression(solution->edges, levels)) std::abort();
-    cli::CruxAnswer(*problem, *solution, 0).dump();
+    sim::CruxAnswer(*problem, *solution, 0).dump();
     if (policy != crux::Policy::kCrux) continue;
     sim::EvaluateOptions window;
     window.simulator.max_events = 5000;

@@ -6,18 +6,18 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/cli/input/fabric_import.h"
+#include "simulation/formats/simai_fabric.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace yardmaster;  // NOLINT: a program of one function
   const auto topology =
-      cli::ReadSimAiTopology({reinterpret_cast<const char*>(data), size}, "input");
+      sim::ReadSimAiTopology({reinterpret_cast<const char*>(data), size}, "input");
   if (!topology.ok()) {
     if (topology.status().message().empty()) std::abort();
     return 0;
   }
   if (topology->nodes() > 20'000) return 0;  // valid and slow
-  const auto imported = cli::ImportSimAi(*topology, "input");
+  const auto imported = sim::ImportSimAi(*topology, "input");
   if (!imported.ok()) {
     if (imported.status().message().empty()) std::abort();
     return 0;

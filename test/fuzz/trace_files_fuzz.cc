@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "pkg/cli/hash_command.h"
-#include "pkg/cli/input/trace_files.h"
+#include "simulation/formats/trace_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace yardmaster;  // NOLINT: a program of one function
@@ -20,14 +20,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     file = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(file.size() == rest.size() ? rest.size() : file.size() + 1);
   }
-  cli::SkippedRows skipped;
-  cli::TraceHostIndex hosts;
-  if (const auto topology = cli::ParseTopology(files[2], skipped); topology.ok()) {
-    for (const cli::TraceHost& host : *topology) {
+  sim::SkippedRows skipped;
+  sim::TraceHostIndex hosts;
+  if (const auto topology = sim::ParseTopology(files[2], skipped); topology.ok()) {
+    for (const sim::TraceHost& host : *topology) {
       hosts.emplace(host.ip, static_cast<std::int32_t>(hosts.size()));
     }
   }
-  if (const auto jobs = cli::ParseTraceJobs(files[0], files[1], hosts, skipped); jobs.ok()) {
+  if (const auto jobs = sim::ParseTraceJobs(files[0], files[1], hosts, skipped); jobs.ok()) {
     double last = 0;
     for (const sim::TraceJob& job : *jobs) {
       if (job.gpus <= 0 || !std::isfinite(job.run_seconds) || job.run_seconds < 0) std::abort();
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  (void)cli::ParseModelSizes(files[3], skipped);
+  (void)sim::ParseModelSizes(files[3], skipped);
   (void)cli::ParsePacketLine(files[0]);
   return 0;
 }

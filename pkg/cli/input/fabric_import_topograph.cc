@@ -1,10 +1,11 @@
+#include "pkg/cli/input/fabric_import_topograph.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/input/fabric_import.h"
 
 namespace yardmaster::cli {
 

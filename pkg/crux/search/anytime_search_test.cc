@@ -4,7 +4,6 @@
 #include <string>
 
 #include "pkg/crux/decide.h"
-#include "pkg/crux/lab/policies.h"
 #include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
@@ -82,27 +81,6 @@ TEST(AnytimeSearch, RankingPathsIsPaidFromTheSameBudgetAndLeavesMostOfIt) {
   EXPECT_GT(many, one + 500);
   const std::int64_t given = one - one / 100;  // the simulation of the schedule given
   EXPECT_LT(SpentOnRanking(problem, 2 * given, 1'000'000), 2 * given);
-}
-
-TEST(AnytimeSearch, ComesNearTheOptimumWithTensOfEvaluations) {
-  double sum = 0;
-  double worst = 1;
-  constexpr int kSeeds = 12;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const Problem problem = Crowded(seed);
-    DecisionReport report;
-    const Solution solution = With(problem, AnytimeSearchOptions().event_budget, &report);
-    ExactOptions window;
-    window.window_seconds = WindowOf(problem, AllJobs(5), 25);
-    const auto exact = DecideBy(Policy::kExact, problem, {}, window);
-    ASSERT_TRUE(exact.ok());
-    const double ratio = RateOf(problem, solution, 25) / RateOf(problem, *exact, 25);
-    sum += ratio;
-    worst = std::min(worst, ratio);
-    EXPECT_LT(report.evaluations, 400);
-  }
-  EXPECT_GT(sum / kSeeds, 0.985);
-  EXPECT_GT(worst, 0.9);
 }
 
 // Eight jobs that can all have an uplink of their own: nothing is left to gain at the first look.

@@ -1,0 +1,37 @@
+#include "simulation/bench/predicted_load.h"
+
+#include <algorithm>
+
+#include "pkg/netplan/flow_problem.h"
+#include "pkg/workload/traffic.h"
+
+namespace yardmaster::bench {
+
+std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot) {
+  std::vector<double> load(static_cast<std::size_t>(snapshot.places->num_segments()), 0);
+  if (!snapshot.network) return load;
+  const fabric::FabricSpec& spec = snapshot.network->spec();
+  const bool one_tor = !spec.tiers[0].per_rail;  // rails of a segment meet below its uplinks
+  for (const plan::JobState& state : snapshot.jobs) {
+    if (!state.assignment) continue;
+    const auto connections =
+        workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
+    const workload::Profile profile = workload::CompleteProfile(state.job);
+    const double by_bytes = netplan::LoneSeconds(connections, spec);
+    if (by_bytes <= 0) continue;
+    const double seconds =
+        profile.communication_seconds > 0 ? profile.communication_seconds : by_bytes;
+    const double weight =
+        profile.flop_per_iteration / seconds / std::max(profile.compute_seconds, seconds);
+    for (const workload::TrafficDemand& c : connections) {
+      const fabric::SegmentId from = snapshot.places->segment_of(c.from_host);
+      const fabric::SegmentId to = snapshot.places->segment_of(c.to_host);
+      if (from == to && (one_tor || c.from_rail == c.to_rail)) continue;
+      load[from.index()] += c.bytes * weight;
+      load[to.index()] += c.bytes * weight;
+    }
+  }
+  return load;
+}
+
+}  // namespace yardmaster::bench
