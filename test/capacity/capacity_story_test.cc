@@ -32,19 +32,10 @@ enum class Order { kCapacityFirst, kJobsFirst, kRandom };
 class CapacityStoryTest : public JobStoryFixture {
  protected:
   CapacityStoryTest()
-      : marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
-        jobs_(client_, cache_, hosts_, marker_, clock_,
-              [this](const op::JobNotice& n) { Tell(n); }),
-        capacity_(client_, cache_, hosts_, clock_, [this](const op::JobNotice& n) { Tell(n); }),
+      : operator_(*this, [this](const op::JobNotice& n) { Tell(n); }),
         pools_(client_),
         extender_(*this, true) {
-    client_.Seed(kube::Fabrics(), json::parse(R"({
-      "apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric", "metadata": {"name": "small"},
-      "spec": {"size": {"fabricPods": 1, "segmentsPerFabricPod": 6, "hostsPerSegment": 4},
-               "tiers": [{"role": "tor", "scope": "Segment", "perRail": true, "downPorts": 8,
-                          "downGbps": 200, "upPorts": 4, "upGbps": 400},
-                         {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 48,
-                          "downGbps": 400}]}})"));
+    SeedFabric(6);
   }
 
   void Tell(const op::JobNotice& notice) { told_.insert(notice.reason); }
@@ -65,21 +56,12 @@ class CapacityStoryTest : public JobStoryFixture {
   }
 
   // Four workers in one segment: the six hosts that are there and no backup are in two.
-  void SeedJob(const json& capacity) {
-    client_.Seed(
-        kube::TrainingJobs(),
-        {{"apiVersion", api::kGroupVersion},
-         {"kind", "TrainingJob"},
-         {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
-         {"spec",
-          {{"workers", 4},
-           {"gpusPerWorker", 8},
-           {"parallelism", {{"tensor", 8}, {"data", 4}}},
-           {"placement", {{"data", {{"within", "Segment"}, {"mode", "Required"}}}}},
-           {"checkpoint", {{"request", "Annotation"}}},
-           {"capacity", capacity},
-           {"template",
-            {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
+  void SeedRentedJob(const json& capacity) {
+    SeedJob({{"workers", 4},
+             {"parallelism", {{"data", 4}}},
+             {"placement", {{"data", {{"within", "Segment"}, {"mode", "Required"}}}}},
+             {"checkpoint", {{"request", "Annotation"}}},
+             {"capacity", capacity}});
   }
 
   // The pool whose hosts the pods run on; empty: not all run, or on several.
@@ -108,24 +90,6 @@ class CapacityStoryTest : public JobStoryFixture {
     }
   }
 
-  void SyncAll() {
-    std::set<std::string> there;
-    kube::Relist(client_, kube::Nodes(), cache_.sink(state::Kind::kNode), [&](const json& node) {
-      const std::string name = node["metadata"]["name"];
-      there.insert(name);
-      op::ObserveNode(cache_, op::DefaultFaultRules(), name, clock_.SteadyMs(), hosts_);
-    });
-    for (const std::string& name : seen_nodes_) {
-      if (there.count(name) != 0) continue;
-      op::ObserveNode(cache_, op::DefaultFaultRules(), name, clock_.SteadyMs(), hosts_);
-    }
-    seen_nodes_ = there;
-    kube::Relist(client_, kube::Pods(), cache_.sink(state::Kind::kPod));
-    kube::Relist(client_, kube::Gangs(), cache_.sink(state::Kind::kGang));
-    kube::Relist(client_, kube::TrainingJobs(), cache_.sink(state::Kind::kTrainingJob));
-    kube::Relist(client_, kube::CapacityPools(), cache_.sink(state::Kind::kCapacityPool));
-  }
-
   // The program: writes the checkpoint that it is asked for.
   void WriteCheckpoints() {
     for (json pod : client_.All(kube::Pods())) {
@@ -141,14 +105,14 @@ class CapacityStoryTest : public JobStoryFixture {
   }
 
   void RunJobs() {
-    SyncAll();
-    const auto done = jobs_.Reconcile("team/a");
+    operator_.See();
+    const auto done = operator_.jobs.Reconcile("team/a");
     ASSERT_TRUE(done.ok()) << done.status();
   }
 
   void RunCapacity() {
-    SyncAll();
-    const auto done = capacity_.Reconcile("team/a");
+    operator_.See();
+    const auto done = operator_.capacity.Reconcile("team/a");
     ASSERT_TRUE(done.ok()) << done.status();
   }
   bool JobsGoFirst() {
@@ -198,7 +162,7 @@ class CapacityStoryTest : public JobStoryFixture {
     SetPool("spot-a", "s2", "Spot", "10", claims);
     SetPool("spot-b", "s3", "Spot", "11", claims);
     SetPool("spot-c", "s4", "Spot", "12", claims);
-    SeedJob({{"maxCostPerHour", "50 USD"}});
+    SeedRentedJob({{"maxCostPerHour", "50 USD"}});
     ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
     EXPECT_TRUE(IsTrue("CapacityReady"));
     EXPECT_EQ(pools_.nodes().size(), 4U);
@@ -239,14 +203,9 @@ class CapacityStoryTest : public JobStoryFixture {
     EXPECT_EQ(told_.count("RecoveryHeld"), 0U) << "it left each host as soon as it had to";
   }
 
-  op::HostHealth hosts_;
-  state::ClusterCache cache_;
-  op::HostMarker marker_;
-  op::JobController jobs_;
-  op::CapacityController capacity_;
+  Operator operator_;
   op::PoolController pools_;
   Process extender_;
-  std::set<std::string> seen_nodes_;
   std::set<std::string> told_;
   std::map<std::string, double> prices_;
   std::string answered_;
@@ -286,7 +245,7 @@ TEST_P(CapacityOrderTest, AJobMovesWithItsCheckpointsBetweenHostsOfNodeClaims) {
 TEST_P(CapacityOrderTest, AJobWhosePodsWereRemovedWithTheirNodesMovesOnce) {
   SetPool("spot-a", "s2", "Spot", "10", true);
   SetPool("spot-b", "s3", "Spot", "11", true);
-  SeedJob({{"maxCostPerHour", "50 USD"}});
+  SeedRentedJob({{"maxCostPerHour", "50 USD"}});
   ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
   for (int i = 0; i < 10; ++i) Pass();
   for (const auto& [name, for_what] : std::map(pools_.nodes())) {
@@ -304,7 +263,7 @@ TEST_P(CapacityOrderTest, AJobWhosePodsWereRemovedWithTheirNodesMovesOnce) {
 TEST_P(CapacityOrderTest, AJobOneOfWhoseHostsIsNotReadyMovesOnceWithAllOfThem) {
   SetPool("spot-a", "s2", "Spot", "10", true);
   SetPool("spot-b", "s3", "Spot", "11", true);
-  SeedJob({{"maxCostPerHour", "50 USD"}});
+  SeedRentedJob({{"maxCostPerHour", "50 USD"}});
   ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
   for (int i = 0; i < 10; ++i) Pass();
   json node = *client_.Find(kube::Nodes(), "", pools_.nodes().begin()->first);
@@ -331,14 +290,14 @@ TEST_F(CapacityStoryTest, APoolWithoutRoomIsLeftForTheNextOneAndHalfAGangIsNever
   SetPool("spot-a", "s2", "Spot", "10", true);
   SetPool("spot-b", "s3", "Spot", "11", true);
   pools_.SetRoom("pool", "spot-a", 3);
-  SeedJob({{"maxCostPerHour", "50 USD"}});
+  SeedRentedJob({{"maxCostPerHour", "50 USD"}});
   ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-b"; })) << Job().dump(1);
   EXPECT_EQ(pools_.nodes().size(), 4U);
 }
 
 TEST_F(CapacityStoryTest, WithoutAffordableHostsTheJobWaitsAndSaysWhatItWouldCost) {
   SetPool("spot-a", "s2", "Spot", "13", false);
-  SeedJob({{"maxCostPerHour", "50 USD"}});
+  SeedRentedJob({{"maxCostPerHour", "50 USD"}});
   for (int i = 0; i < 5; ++i) Pass();
   EXPECT_TRUE(IsTrue("Queued"));
   EXPECT_TRUE(pools_.nodes().empty());
@@ -350,7 +309,7 @@ TEST_F(CapacityStoryTest, WithoutAffordableHostsTheJobWaitsAndSaysWhatItWouldCos
 
 TEST_F(CapacityStoryTest, TheClaimsOfADeletedJobAreSwept) {
   SetPool("spot-a", "s2", "Spot", "10", true);
-  SeedJob({{"maxCostPerHour", "50 USD"}});
+  SeedRentedJob({{"maxCostPerHour", "50 USD"}});
   ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
   ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
   // It is asked for a checkpoint and its pods end first.
@@ -359,8 +318,8 @@ TEST_F(CapacityStoryTest, TheClaimsOfADeletedJobAreSwept) {
     WriteCheckpoints();
   }
   ASSERT_FALSE(client_.Find(kube::TrainingJobs(), "team", "a").has_value());
-  SyncAll();
-  ASSERT_TRUE(capacity_.Sweep().ok());
+  operator_.See();
+  ASSERT_TRUE(operator_.capacity.Sweep().ok());
   pools_.Step();
   EXPECT_TRUE(pools_.nodes().empty());
 }

@@ -8,9 +8,6 @@
 #include <string>
 
 #include "pkg/base/random.h"
-#include "pkg/kube/testing/relist.h"
-#include "pkg/operator/hosts/node_observer.h"
-#include "pkg/operator/jobs/job_controller.h"
 #include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {
@@ -22,19 +19,6 @@ constexpr int kEvents = 50;
 
 class ElasticHistoryTest : public JobStoryFixture, public ::testing::WithParamInterface<int> {
  protected:
-  // An operator, with what it has seen.
-  struct Operator {
-    explicit Operator(ElasticHistoryTest& test)
-        : marker(test.client_, cache, {}, [](const op::HostNotice&) {}),
-          jobs(
-              test.client_, cache, hosts, marker, test.clock_, [](const op::JobNotice&) {}, {}, 1) {
-    }
-    op::HostHealth hosts;
-    state::ClusterCache cache;
-    op::HostMarker marker;
-    op::JobController jobs;
-  };
-
   ElasticHistoryTest()
       : random_(static_cast<std::uint64_t>(GetParam())),
         operator_(std::make_unique<Operator>(*this)),
@@ -43,40 +27,24 @@ class ElasticHistoryTest : public JobStoryFixture, public ::testing::WithParamIn
   int Below(int bound) {
     return static_cast<int>(random_.Below(static_cast<std::uint64_t>(bound)));
   }
-  void SeedJob() {
+  void SeedElasticJob() {
     const bool joins = GetParam() % 2 == 0;
-    client_.Seed(
-        kube::TrainingJobs(),
-        {{"apiVersion", api::kGroupVersion},
-         {"kind", "TrainingJob"},
-         {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
-         {"spec",
-          {{"workers", 3},
-           {"gpusPerWorker", 8},
-           {"parallelism", {{"tensor", 8}}},
-           {"elastic",
-            {{"minData", 2}, {"maxData", 4}, {"shrinkAfterSeconds", 30}, {"growAfterSeconds", 20}}},
-           {"recovery",
-            {{"onHostLoss", joins ? "Replace" : "Restart"},
-             {"onWorkerFailure", joins ? "Replace" : "Restart"},
-             {"maxRestarts", 10'000},
-             {"backoffSeconds", 0},
-             {"hostGraceSeconds", 10},
-             {"inPlaceSeconds", 0}}},
-           {"template",
-            {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
+    SeedJob(
+        {{"workers", 3},
+         {"elastic",
+          {{"minData", 2}, {"maxData", 4}, {"shrinkAfterSeconds", 30}, {"growAfterSeconds", 20}}},
+         {"recovery",
+          {{"onHostLoss", joins ? "Replace" : "Restart"},
+           {"onWorkerFailure", joins ? "Replace" : "Restart"},
+           {"maxRestarts", 10'000},
+           {"backoffSeconds", 0},
+           {"hostGraceSeconds", 10},
+           {"inPlaceSeconds", 0}}}});
   }
   std::vector<json> Pods() { return client_.All(kube::Pods()); }
 
   void RunOperator(int writes = -1) {
-    Operator& op = *operator_;
-    kube::Relist(client_, kube::Nodes(), op.cache.sink(state::Kind::kNode), [&](const json& node) {
-      op::ObserveNode(op.cache, op::DefaultFaultRules(), node["metadata"]["name"],
-                      clock_.SteadyMs(), op.hosts);
-    });
-    kube::Relist(client_, kube::Pods(), op.cache.sink(state::Kind::kPod));
-    kube::Relist(client_, kube::Gangs(), op.cache.sink(state::Kind::kGang));
-    kube::Relist(client_, kube::TrainingJobs(), op.cache.sink(state::Kind::kTrainingJob));
+    operator_->See();
     const bool kills = writes >= 0;
     if (kills) {
       client_.SetHook([&writes](const kube::Call& call) {
@@ -84,7 +52,7 @@ class ElasticHistoryTest : public JobStoryFixture, public ::testing::WithParamIn
         return !reads && writes-- <= 0 ? absl::CancelledError("killed") : absl::OkStatus();
       });
     }
-    const auto done = op.jobs.Reconcile("team/a");
+    const auto done = operator_->jobs.Reconcile("team/a");
     client_.SetHook({});
     if (kills) {
       operator_ = std::make_unique<Operator>(*this);
@@ -159,7 +127,7 @@ class ElasticHistoryTest : public JobStoryFixture, public ::testing::WithParamIn
 };
 
 TEST_P(ElasticHistoryTest, InTheEndTheJobRunsAtTheSizeThatIsWishedForAndNothingElseIsLeft) {
-  SeedJob();
+  SeedElasticJob();
   std::int64_t attempt = 0;
   for (int event = 0; event < kEvents; ++event) {
     Event();

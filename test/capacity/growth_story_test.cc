@@ -6,9 +6,6 @@
 #include <set>
 #include <string>
 
-#include "pkg/kube/testing/relist.h"
-#include "pkg/operator/hosts/node_observer.h"
-#include "pkg/operator/jobs/job_controller.h"
 #include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {
@@ -19,43 +16,20 @@ using nlohmann::json;
 class GrowthStoryTest : public JobStoryFixture {
  protected:
   GrowthStoryTest()
-      : marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
-        jobs_(client_, cache_, hosts_, marker_, clock_,
-              [this](const op::JobNotice& notice) { ++told_[notice.reason]; }),
+      : operator_(*this, [this](const op::JobNotice& notice) { ++told_[notice.reason]; }),
         extender_(*this, true) {}
 
   // Two to four workers; `spec` over it.
-  void SeedJob(int workers, const json& spec = json::object()) {
-    json job = {
-        {"apiVersion", api::kGroupVersion},
-        {"kind", "TrainingJob"},
-        {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
-        {"spec",
-         {{"workers", workers},
-          {"gpusPerWorker", 8},
-          {"parallelism", {{"tensor", 8}}},
-          {"elastic",
-           {{"minData", 2}, {"maxData", 4}, {"shrinkAfterSeconds", 60}, {"growAfterSeconds", 20}}},
-          {"recovery", {{"onHostLoss", "Replace"}, {"onWorkerFailure", "Replace"}}},
-          {"template",
-           {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
-    job["spec"].merge_patch(spec);
-    client_.Seed(kube::TrainingJobs(), job);
+  void SeedElasticJob(int workers, const json& spec = json::object()) {
+    json elastic = {
+        {"workers", workers},
+        {"elastic",
+         {{"minData", 2}, {"maxData", 4}, {"shrinkAfterSeconds", 60}, {"growAfterSeconds", 20}}},
+        {"recovery", {{"onHostLoss", "Replace"}, {"onWorkerFailure", "Replace"}}}};
+    elastic.merge_patch(spec);
+    SeedJob(elastic);
   }
-  void Scale(int workers) {
-    json job = Job();
-    job["spec"]["workers"] = workers;
-    client_.Seed(kube::TrainingJobs(), job);
-  }
-  // Of the job's pods, by name.
-  std::map<std::string, std::string> Uids() {
-    std::map<std::string, std::string> uids;
-    for (const json& pod : client_.All(kube::Pods())) {
-      const json& metadata = pod["metadata"];
-      if (metadata["namespace"] == "team") uids[metadata["name"]] = metadata["uid"];
-    }
-    return uids;
-  }
+  void Scale(int workers) { Change("workers", workers); }
   int Running() {
     int running = 0;
     for (const json& pod : client_.All(kube::Pods())) {
@@ -72,15 +46,8 @@ class GrowthStoryTest : public JobStoryFixture {
   }
 
   void RunJobs() {
-    kube::Relist(client_, kube::Nodes(), cache_.sink(state::Kind::kNode), [&](const json& node) {
-      op::ObserveNode(cache_, op::DefaultFaultRules(), node["metadata"]["name"], clock_.SteadyMs(),
-                      hosts_);
-    });
-    kube::Relist(client_, kube::Fabrics(), cache_.sink(state::Kind::kFabric));
-    kube::Relist(client_, kube::Pods(), cache_.sink(state::Kind::kPod));
-    kube::Relist(client_, kube::Gangs(), cache_.sink(state::Kind::kGang));
-    kube::Relist(client_, kube::TrainingJobs(), cache_.sink(state::Kind::kTrainingJob));
-    const auto done = jobs_.Reconcile("team/a");
+    operator_.See();
+    const auto done = operator_.jobs.Reconcile("team/a");
     ASSERT_TRUE(done.ok()) << done.status();
   }
   // Ten seconds. A job that runs stays so.
@@ -109,17 +76,14 @@ class GrowthStoryTest : public JobStoryFixture {
     }
   }
 
-  op::HostHealth hosts_;
-  state::ClusterCache cache_;
-  op::HostMarker marker_;
-  op::JobController jobs_;
+  Operator operator_;
   Process extender_;
   std::map<std::string, int> told_;
   bool ran_ = false;
 };
 
 TEST_F(GrowthStoryTest, PodsJoinBesideThoseThatRun) {
-  SeedJob(2);
+  SeedElasticJob(2);
   ASSERT_TRUE(PassUntil([&] { return Is("Running") == "True"; })) << Job().dump(1);
   ran_ = true;
   EXPECT_EQ(Env("a-0", "PET_NNODES"), "2:4");
@@ -140,7 +104,7 @@ TEST_F(GrowthStoryTest, PodsJoinBesideThoseThatRun) {
 }
 
 TEST_F(GrowthStoryTest, AJobWhoseWorkersCannotJoinRestartsAtTheNewSize) {
-  SeedJob(2, {{"recovery", {{"onHostLoss", "Restart"}}}});
+  SeedElasticJob(2, {{"recovery", {{"onHostLoss", "Restart"}}}});
   ASSERT_TRUE(PassUntil([&] { return Is("Running") == "True"; })) << Job().dump(1);
   EXPECT_EQ(Env("a-0", "PET_NNODES"), "2");
   EXPECT_EQ(Env("a-0", "PET_RDZV_BACKEND"), "");
@@ -151,7 +115,7 @@ TEST_F(GrowthStoryTest, AJobWhoseWorkersCannotJoinRestartsAtTheNewSize) {
 }
 
 TEST_F(GrowthStoryTest, AGrowthThatFindsNoRoomIsGivenUpAndNothingRestarts) {
-  SeedJob(2);
+  SeedElasticJob(2);
   ASSERT_TRUE(PassUntil([&] { return Is("Running") == "True"; })) << Job().dump(1);
   ran_ = true;
   const auto before = Uids();
@@ -173,7 +137,7 @@ TEST_F(GrowthStoryTest, AGrowthThatFindsNoRoomIsGivenUpAndNothingRestarts) {
 }
 
 TEST_F(GrowthStoryTest, AWorkerThatFailsWhileOthersJoinIsAnIncidentOfItsOwn) {
-  SeedJob(2);
+  SeedElasticJob(2);
   ASSERT_TRUE(PassUntil([&] { return Is("Running") == "True"; })) << Job().dump(1);
   Scale(4);
   ASSERT_TRUE(PassUntil([&] { return Uids().size() == 4; }, false)) << Job().dump(1);

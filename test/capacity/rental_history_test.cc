@@ -3,17 +3,11 @@
 // operator is killed at random writes, and what one asked for before it was paused is made much later. In the
 // end the job runs on as many hosts as it needs, no other host is paid for, and none is once it has ended.
 #include <deque>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/base/random.h"
-#include "pkg/kube/testing/relist.h"
-#include "pkg/operator/capacity/capacity_controller.h"
-#include "pkg/operator/hosts/node_observer.h"
-#include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/testing/pool_controller.h"
 #include "pkg/operator/testing/pool_manifest.h"
 #include "test/capacity/job_story_fixture.h"
@@ -28,48 +22,19 @@ constexpr int kWorkers = 4;
 
 class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInterface<int> {
  protected:
-  // An operator, with what it has seen.
-  struct Operator {
-    explicit Operator(RentalHistoryTest& test)
-        : marker(test.client_, cache, {}, [](const op::HostNotice&) {}),
-          jobs(
-              test.client_, cache, hosts, marker, test.clock_, [](const op::JobNotice&) {}, {}, 1),
-          capacity(test.client_, cache, hosts, test.clock_, [](const op::JobNotice&) {}) {}
-    op::HostHealth hosts;
-    state::ClusterCache cache;
-    op::HostMarker marker;
-    op::JobController jobs;
-    op::CapacityController capacity;
-  };
-
   RentalHistoryTest()
       : random_(static_cast<std::uint64_t>(GetParam())),
         operator_(std::make_unique<Operator>(*this)),
         pools_(client_),
         extender_(*this, true) {
-    client_.Seed(kube::Fabrics(), json::parse(R"({
-      "apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric", "metadata": {"name": "small"},
-      "spec": {"size": {"fabricPods": 1, "segmentsPerFabricPod": 6, "hostsPerSegment": 4},
-               "tiers": [{"role": "tor", "scope": "Segment", "perRail": true, "downPorts": 8,
-                          "downGbps": 200, "upPorts": 4, "upGbps": 400},
-                         {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 48,
-                          "downGbps": 400}]}})"));
+    SeedFabric(6);
     for (int i = 0; i < 3; ++i) SetPool(i, 10 + i);
-    client_.Seed(
-        kube::TrainingJobs(),
-        {{"apiVersion", api::kGroupVersion},
-         {"kind", "TrainingJob"},
-         {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
-         {"spec",
-          {{"workers", kWorkers},
-           {"gpusPerWorker", 8},
-           {"parallelism", {{"tensor", 8}, {"data", kWorkers}}},
-           {"placement", {{"data", {{"within", "Segment"}, {"mode", "Required"}}}}},
-           {"checkpoint", {{"request", "Annotation"}}},
-           {"recovery", {{"maxRestarts", 10'000}, {"backoffSeconds", 0}, {"inPlaceSeconds", 0}}},
-           {"capacity", {{"maxCostPerHour", "50 USD"}}},
-           {"template",
-            {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
+    SeedJob({{"workers", kWorkers},
+             {"parallelism", {{"data", kWorkers}}},
+             {"placement", {{"data", {{"within", "Segment"}, {"mode", "Required"}}}}},
+             {"checkpoint", {{"request", "Annotation"}}},
+             {"recovery", {{"maxRestarts", 10'000}, {"backoffSeconds", 0}, {"inPlaceSeconds", 0}}},
+             {"capacity", {{"maxCostPerHour", "50 USD"}}}});
   }
 
   // Claims and requests by turns; a host more than the job needs.
@@ -86,24 +51,6 @@ class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInt
     return static_cast<int>(random_.Below(static_cast<std::uint64_t>(bound)));
   }
 
-  void See() {
-    Operator& op = *operator_;
-    std::set<std::string> there;
-    kube::Relist(client_, kube::Nodes(), op.cache.sink(state::Kind::kNode), [&](const json& node) {
-      const std::string name = node["metadata"]["name"];
-      there.insert(name);
-      op::ObserveNode(op.cache, op::DefaultFaultRules(), name, clock_.SteadyMs(), op.hosts);
-    });
-    for (const std::string& name : nodes_) {
-      if (there.count(name) != 0) continue;
-      op::ObserveNode(op.cache, op::DefaultFaultRules(), name, clock_.SteadyMs(), op.hosts);
-    }
-    nodes_ = there;
-    kube::Relist(client_, kube::Pods(), op.cache.sink(state::Kind::kPod));
-    kube::Relist(client_, kube::Gangs(), op.cache.sink(state::Kind::kGang));
-    kube::Relist(client_, kube::TrainingJobs(), op.cache.sink(state::Kind::kTrainingJob));
-    kube::Relist(client_, kube::CapacityPools(), op.cache.sink(state::Kind::kCapacityPool));
-  }
   // `writes`: so many, then it is killed, or paused where it asks for a host; less than 0: all.
   void RunOperator(int writes = -1) {
     const bool kills = writes >= 0;
@@ -117,9 +64,9 @@ class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInt
         return absl::CancelledError("killed");
       });
     }
-    See();
+    operator_->See();
     const auto rented = operator_->capacity.Reconcile("team/a");
-    See();
+    operator_->See();
     const auto done = operator_->jobs.Reconcile("team/a");
     client_.SetHook({});
     if (kills) {
@@ -185,7 +132,7 @@ class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInt
       case 7:
         return GoOn();
       case 8:
-        See();
+        operator_->See();
         return operator_->capacity.Sweep().IgnoreError();
       case 9:
       case 10:
@@ -205,7 +152,7 @@ class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInt
       extender_.Pass();
       RunPods();
     }
-    See();
+    operator_->See();
     ASSERT_TRUE(operator_->capacity.Sweep().ok());
     pools_.Step();
     clock_.Advance(10'000);
@@ -223,7 +170,6 @@ class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInt
   std::unique_ptr<Operator> operator_;
   op::PoolController pools_;
   Process extender_;
-  std::set<std::string> nodes_;
   std::deque<kube::Call> paused_;
   int late_ = 0;
 };

@@ -5,9 +5,6 @@
 #include <set>
 #include <string>
 
-#include "pkg/kube/testing/relist.h"
-#include "pkg/operator/hosts/node_observer.h"
-#include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/network/network_controller.h"
 #include "test/capacity/job_story_fixture.h"
 
@@ -21,10 +18,8 @@ constexpr int kSegments = 4;
 class SegmentLossStoryTest : public JobStoryFixture {
  protected:
   SegmentLossStoryTest()
-      : marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
-        jobs_(client_, cache_, hosts_, marker_, clock_,
-              [this](const op::JobNotice& notice) { ++told_[notice.reason]; }),
-        network_(client_, cache_, clock_, NetworkOptions(),
+      : operator_(*this, [this](const op::JobNotice& notice) { ++told_[notice.reason]; }),
+        network_(client_, operator_.cache, clock_, NetworkOptions(),
                  {.on_notice =
                       [this](const op::NetworkNotice& notice) {
                         if (notice.kind == api::kFabricKind) ++told_[notice.reason];
@@ -33,37 +28,22 @@ class SegmentLossStoryTest : public JobStoryFixture {
     for (int s = 2; s < kSegments; ++s) {
       for (int h = 0; h < extender::kHostsPerSegment; ++h) AddNode(s, h);
     }
-    client_.Seed(kube::Fabrics(), json::parse(R"({
-      "apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric",
-      "metadata": {"name": "small", "uid": "fabric", "generation": 1},
-      "spec": {"size": {"fabricPods": 1, "segmentsPerFabricPod": 4, "hostsPerSegment": 4},
-               "backup": {"hostsPerSegment": 1},
-               "tiers": [{"role": "tor", "scope": "Segment", "perRail": true, "downPorts": 8,
-                          "downGbps": 200, "upPorts": 4, "upGbps": 400},
-                         {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 32,
-                          "downGbps": 400}]}})"));
+    SeedFabric(kSegments, {{"backup", {{"hostsPerSegment", 1}}}});
   }
   op::NetworkController::Options NetworkOptions() {
     op::NetworkController::Options options;
-    options.hosts = &hosts_;
+    options.hosts = &operator_.hosts;
     options.crux_budget = 0;
     return options;
   }
 
   // Six workers in two stages of a data group of three: each fills the ordinary hosts of a segment.
-  void SeedJob(const json& spec = json::object()) {
-    json job = {{"apiVersion", api::kGroupVersion},
-                {"kind", "TrainingJob"},
-                {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
-                {"spec",
-                 {{"workers", 6},
-                  {"gpusPerWorker", 8},
-                  {"parallelism", {{"tensor", 8}, {"data", 3}, {"pipeline", 2}}},
-                  {"recovery", {{"inPlaceSeconds", 0}}},
-                  {"template",
-                   {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
-    job["spec"].merge_patch(spec);
-    client_.Seed(kube::TrainingJobs(), job);
+  void SeedStagedJob(const json& spec = json::object()) {
+    json staged = {{"workers", 6},
+                   {"parallelism", {{"data", 3}, {"pipeline", 2}}},
+                   {"recovery", {{"inPlaceSeconds", 0}}}};
+    staged.merge_patch(spec);
+    SeedJob(staged);
   }
   json FabricStatus() {
     return client_.Find(kube::Fabrics(), "", "small")->value("status", json::object());
@@ -75,13 +55,6 @@ class SegmentLossStoryTest : public JobStoryFixture {
     return "(none)";
   }
   std::string SegmentOf(int rank) { return Slots("a")[static_cast<std::size_t>(rank)]["segment"]; }
-  std::map<std::string, std::string> Uids() {
-    std::map<std::string, std::string> uids;
-    for (const json& pod : client_.All(kube::Pods())) {
-      uids[pod["metadata"]["name"]] = pod["metadata"]["uid"];
-    }
-    return uids;
-  }
   // Its last host stays Ready.
   void LoseSegment(const std::string& segment, bool lost = true) {
     for (int h = 0; h < extender::kHostsPerSegment - 1; ++h) {
@@ -90,15 +63,8 @@ class SegmentLossStoryTest : public JobStoryFixture {
   }
 
   void RunOperator() {
-    kube::Relist(client_, kube::Fabrics(), cache_.sink(state::Kind::kFabric));
-    kube::Relist(client_, kube::Nodes(), cache_.sink(state::Kind::kNode), [&](const json& node) {
-      op::ObserveNode(cache_, op::DefaultFaultRules(), node["metadata"]["name"], clock_.SteadyMs(),
-                      hosts_);
-    });
-    kube::Relist(client_, kube::Pods(), cache_.sink(state::Kind::kPod));
-    kube::Relist(client_, kube::Gangs(), cache_.sink(state::Kind::kGang));
-    kube::Relist(client_, kube::TrainingJobs(), cache_.sink(state::Kind::kTrainingJob));
-    const auto done = jobs_.Reconcile("team/a");
+    operator_.See();
+    const auto done = operator_.jobs.Reconcile("team/a");
     ASSERT_TRUE(done.ok()) << done.status();
     network_.Round();
   }
@@ -127,14 +93,11 @@ class SegmentLossStoryTest : public JobStoryFixture {
     return done();
   }
   void RunJob(const json& spec = json::object()) {
-    SeedJob(spec);
+    SeedStagedJob(spec);
     ASSERT_TRUE(PassUntil([&] { return Is("Running") == "True"; })) << Job().dump(1);
   }
 
-  op::HostHealth hosts_;
-  state::ClusterCache cache_;
-  op::HostMarker marker_;
-  op::JobController jobs_;
+  Operator operator_;
   op::NetworkController network_;
   Process extender_;
   std::map<std::string, int> told_;
