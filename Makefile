@@ -18,7 +18,7 @@ LAB_ARGS ?= --svg out/lab.svg
 TIDY ?= .
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane programs build test nightly lab check format fuzz tidy tidy-commands thread-safety build-asan-ubsan build-tsan check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
+.PHONY: help setup controlplane programs build test nightly test-older kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,15 +46,21 @@ test: controlplane build ## all tests: unit, integration and end-to-end against 
 	test/monitoring/promtool >/dev/null
 	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
 
+# What continuous integration leaves to the night; NIGHTLY names the steps to run, all of them when left out.
+nightly: ## everything that there is to check, for hours: all of it runs, and the table at the end says how each step ended
+	@hack/nightly $(NIGHTLY)
+
 # The older of the two Kubernetes versions of the test bed (test/controlplane/recipe).
-nightly: export YARDMASTER_KUBERNETES := 1.34
-nightly: controlplane build ## integration and end-to-end tests against Kubernetes 1.34 (builds it once a machine, 6 minutes), and tens of thousands of kills of the operator
+test-older: export YARDMASTER_KUBERNETES := 1.34
+test-older: controlplane build ## integration and end-to-end tests against Kubernetes 1.34 (builds it once a machine, 6 minutes)
 	@hack/setup lab
 	$(say) "testing on Kubernetes $$YARDMASTER_KUBERNETES"
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	test/monitoring/promtool >/dev/null
-	build/release/test/chaos/ym_job_kills_test --histories=200 --first-seed=1000
 	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) -L '^(integration|e2e)$$' $(CTEST_ARGS)
+
+kills: build ## tens of thousands of kills of the operator
+	@build/release/test/chaos/ym_job_kills_test --histories=200 --first-seed=1000
 
 lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planned ports and levels against default ECMP (15 minutes)
 	@hack/setup lab
@@ -74,7 +80,17 @@ check-asan-ubsan check-tsan: check-%: controlplane build-%
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	test/sanitizers/run ctest --test-dir build/$* --output-on-failure --no-tests=error -j $(JOBS) -L '^($(CHECK_LABELS))$$' $(CTEST_ARGS)
 
-fuzz: build-asan-ubsan ## every fuzz target under ASan and UBSan, FUZZ_SECONDS (60) each
+# A part of the build for ASan and UBSan, which is small enough for continuous integration.
+build-core build-fuzzers: build-%: setup
+	@hack/setup lint
+	$(say) "building $* with ASan and UBSan"
+	test/sanitizers/run cmake --preset asan-ubsan --log-level=WARNING
+	test/sanitizers/run cmake --build build/asan-ubsan -j $(JOBS) --target $*
+
+check-core: build-core ## unit tests of the pure core and of what decodes outside input under ASan and UBSan
+	@test/sanitizers/run ctest --test-dir build/asan-ubsan --output-on-failure --no-tests=error -j $(JOBS) -L '^core$$' $(CTEST_ARGS)
+
+fuzz: build-fuzzers ## every fuzz target under ASan and UBSan, FUZZ_SECONDS (60) each
 	@$(say) "running the fuzz targets"
 	test/fuzz/run --seconds $(FUZZ_SECONDS) build/asan-ubsan
 
@@ -115,6 +131,10 @@ tidy: tidy-commands ## clang-tidy over the folders in TIDY (default: all)
 	@$(say) "clang-tidy over $(TIDY)"
 	git ls-files $(addsuffix /*.cc,$(TIDY)) | sed "s|^|^$$PWD/|; s|$$|$$|" |
 	  xargs run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS)
+
+tidy-changed: tidy-commands ## clang-tidy over the sources that changed last (hack/changed-sources says which)
+	@hack/changed-sources | tee /dev/stderr | sed "s|^|^$$PWD/|; s|$$|$$|" |
+	  xargs -r run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS)
 
 bench: build ## run the benchmarks
 	@find build/release/bench -maxdepth 1 -type f -executable | sort | while read -r program; do
