@@ -307,6 +307,13 @@ std::vector<std::string> FieldReader::Keys() const {
   return out;
 }
 
+void FieldReader::ForEachField(
+    absl::FunctionRef<void(std::string_view key, JsonView value)> call) const {
+  object_.ForEachMember([&](std::string_view key, JsonView value) {
+    if (!value.is_null()) call(key, value);
+  });
+}
+
 std::vector<std::string> FieldReader::Strings(std::string_view key, const ListRule& rule,
                                               const TextRule& entry) {
   std::vector<std::string> out;

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/field_rules.h"
@@ -112,6 +113,8 @@ class FieldReader {
   std::vector<std::pair<std::string, FieldReader>> Members(std::string_view key, int max_entries);
   // The keys of this object itself, in order, where keys are data. Does not count as reading them.
   std::vector<std::string> Keys() const;
+  // The fields of this object that are not null, in any order and unread. O(fields).
+  void ForEachField(absl::FunctionRef<void(std::string_view key, JsonView value)> call) const;
   std::vector<std::string> Strings(std::string_view key, const ListRule& rule = {},
                                    const TextRule& entry = {});
   std::vector<int> Ints(std::string_view key, int min, int max, const ListRule& rule = {});

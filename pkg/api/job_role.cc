@@ -64,12 +64,9 @@ std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
     role.replicas = in.Int("replicas", role.replicas, 1, kMaxReplicas);
     role.on_failure = in.Enum("onFailure", kFailureNames, role.on_failure);
     CheckName(in, role, job);
-    const JsonView written = in.Raw("template");
-    in.OpenObject("template").OpenObject("metadata");
     FieldReader pod = in.OpenObject("template").OpenObject("spec");
     CheckRequests(in, pod, gpu_resource);
-    role.pod_template =
-        std::make_shared<const json>(written.is_object() ? written.ToJson() : json::object());
+    role.pod_template = PodTemplate::Read(in, "template");
     in.Close();
     roles.push_back(std::move(role));
   }
@@ -82,7 +79,7 @@ json EncodeRoles(const std::vector<JobRole>& roles) {
     out.push_back({{"name", role.name},
                    {"replicas", role.replicas},
                    {"onFailure", kFailureNames[static_cast<std::size_t>(role.on_failure)]},
-                   {"template", *role.pod_template}});
+                   {"template", role.pod_template.ToJson()}});
   }
   return out;
 }

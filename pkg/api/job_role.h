@@ -6,16 +6,16 @@
 // index. The number of a pod of a role among them follows the last rank (RoleMemberOf); incidents name pods
 // of roles by it.
 //
-// Thread safety: values and pure functions; the template is immutable and shared.
+// Thread safety: values and pure functions.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/field_reader.h"
+#include "pkg/api/pod_template.h"
 
 namespace yardmaster::api {
 
@@ -36,8 +36,7 @@ struct JobRole {
   std::string name;
   int replicas = 1;
   OnRoleFailure on_failure = OnRoleFailure::kReplace;
-  // As it was written; null only in a default-constructed role.
-  std::shared_ptr<const nlohmann::json> pod_template;
+  PodTemplate pod_template;
 };
 
 struct RoleStatus {

@@ -34,7 +34,7 @@ std::string ErrorOf(const json& spec) {
 }
 
 TEST(JobRoleTest, EveryFieldReadsBackAsItWasWritten) {
-  json launcher = Role("launcher");
+  json launcher = Role("launcher", {{"requests", {{"cpu", "1"}}}});
   launcher["replicas"] = 2;
   launcher["onFailure"] = "Restart";
   json object = Job({{"roles", json::array({launcher, Role("data")})},
@@ -49,7 +49,7 @@ TEST(JobRoleTest, EveryFieldReadsBackAsItWasWritten) {
   ASSERT_EQ(job->roles.size(), 2u);
   EXPECT_EQ(job->roles[0].on_failure, OnRoleFailure::kRestart);
   EXPECT_EQ(job->roles[1].on_failure, OnRoleFailure::kReplace);
-  EXPECT_EQ(*job->roles[0].pod_template, launcher["template"]);
+  EXPECT_EQ(job->roles[0].pod_template.ToJson(), launcher["template"]);
   const json written = EncodeTrainingJob(*job);
   const auto again = DecodeTrainingJob(written);
   ASSERT_TRUE(again.ok()) << again.status();

@@ -131,22 +131,19 @@ void ReadPriorityClass(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
 }
 
 void ReadTemplate(FieldReader& spec, TrainingJob& job) {
-  const JsonView written = spec.Raw("template");
   FieldReader pod = spec.OpenObject("template").OpenObject("spec");
   job.constraints = ReadPodConstraints(pod);
   job.constraints.gpu_model = job.gpu_model;
   job.constraints.capacity_types = job.capacity.types;
   ReadTemplateRequests(spec, pod, job);
   ReadPriorityClass(spec, pod, job);
-  job.pod_template =
-      std::make_shared<const json>(written.is_object() ? written.ToJson() : json::object());
+  job.pod_template = PodTemplate::Read(spec, "template");
 }
 
 // The command becomes the first container's preStop hook, and a container has one.
 void CheckCheckpointHook(FieldReader& spec, const TrainingJob& job) {
   if (job.checkpoint.request != CheckpointRequest::kCommand) return;
-  const json::json_pointer hook("/spec/containers/0/lifecycle/preStop");
-  if (!job.pod_template->contains(hook)) return;
+  if (!job.pod_template.has_pre_stop_hook()) return;
   spec.errors().Add(spec.PathOf("checkpoint") + ".command",
                     "the first container of spec.template has a lifecycle.preStop of its own",
                     "leave one of the two out");
@@ -279,7 +276,7 @@ json EncodeTrainingJob(const TrainingJob& job) {
   EncodeRunPolicy(job.run, spec);
   if (!job.roles.empty()) spec["roles"] = EncodeRoles(job.roles);
   if (!job.gpu_model.empty()) spec["gpuModel"] = job.gpu_model;
-  spec["template"] = *job.pod_template;
+  spec["template"] = job.pod_template.ToJson();
   json out = {{"apiVersion", kGroupVersion},
               {"kind", kTrainingJobKind},
               {"metadata", EncodeMetadata(job.metadata)},

@@ -1,10 +1,9 @@
 // TrainingJob: the spec that a user writes, and the status that the operator writes.
-// Thread safety: values and pure functions; the template is immutable and shared.
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "pkg/api/job_role.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
+#include "pkg/api/pod_template.h"
 #include "pkg/api/recovery.h"
 
 namespace yardmaster::api {
@@ -121,8 +121,7 @@ struct TrainingJob {
   RunPolicy run;
   std::vector<JobRole> roles;
   ElasticPolicy elastic;
-  // The pod template as it was written; never null, may be an empty object.
-  std::shared_ptr<const nlohmann::json> pod_template;
+  PodTemplate pod_template;
   // What template, gpu_model, capacity.types and the hosts that are rented together ask of a node.
   NodeConstraints constraints;
   NodeConstraints own_constraints;  // without the hosts that are rented

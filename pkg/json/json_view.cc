@@ -231,8 +231,10 @@ absl::StatusOr<JsonView> JsonParser::Parse(std::string_view text) {
   element root;
   const auto error = impl_->parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::SUCCESS) return JsonView::Tape::View(root);
-  // Whole numbers beyond 64 bits and very deep nesting are valid JSON that simdjson refuses.
-  impl_->tree = json::parse(text, nullptr, false);
+  // Whole numbers beyond 64 bits and very deep nesting are valid JSON that simdjson refuses. Whoever copies or writes a
+  // tree goes down by recursion.
+  impl_->tree = json::parse(
+      text, [](int depth, json::parse_event_t, const json&) { return depth < kMaxDepth; }, false);
   if (!impl_->tree.is_discarded()) return JsonView(impl_->tree);
   return absl::InvalidArgumentError(StrCat("is not JSON: ", simdjson::error_message(error)));
 }

@@ -82,6 +82,9 @@ class JsonView {
 // Parses one text after another with the same buffers. Thread safety: one thread.
 class JsonParser {
  public:
+  // What lies deeper than this reads as absent.
+  static constexpr int kMaxDepth = 1024;
+
   JsonParser();
   ~JsonParser();
   JsonParser(const JsonParser&) = delete;

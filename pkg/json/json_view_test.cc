@@ -98,6 +98,17 @@ TEST(JsonViewTest, WhatSimdjsonRefusesAndIsJsonIsReadAllTheSame) {
   EXPECT_TRUE(deep->is_array());
 }
 
+TEST(JsonViewTest, WhatLiesVeryDeepReadsAsAbsentAndTheRestIsRead) {
+  JsonParser parser;
+  const int depth = 200'000;
+  const auto value = parser.Parse(R"({"deep": )" + std::string(depth, '[') +
+                                  std::string(depth, ']') + R"(, "y": 1})");
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ((*value)["y"].WholeNumber(), 1);
+  const json copy = value->ToJson();
+  EXPECT_LT(copy.dump().size(), 3u * JsonParser::kMaxDepth);
+}
+
 TEST(JsonViewTest, WhatIsNoJsonIsAnError) {
   JsonParser parser;
   for (const char* text : {"", "{", "{\"a\":}", "nul", "\"\xff\"", "1 2"}) {

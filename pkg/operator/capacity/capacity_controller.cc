@@ -97,7 +97,7 @@ absl::StatusOr<CapacityController::Poll> CapacityController::Look(const api::Tra
   }
   poll.generation = status.generation;
   poll.at_ms = now_ms;
-  const std::vector<RentalObject> objects = RentalObjects(job, nullptr, {});
+  const std::vector<RentalObject> objects = RentalNames(job);
   poll.found.assign(objects.size(), nullptr);
   poll.created.resize(objects.size());
   std::string foreign;
@@ -135,10 +135,7 @@ absl::Status CapacityController::Write(api::TrainingJob& job, const api::Capacit
 
 absl::Status CapacityController::Provide(const api::TrainingJob& job,
                                          const std::vector<api::CapacityPool>& pools) {
-  YM_ASSIGN_OR_RETURN(
-      const json training_job,
-      client_.Get({kube::TrainingJobs(), job.metadata.namespace_name, job.metadata.name, ""}));
-  const std::vector<RentalObject> objects = RentalObjects(job, training_job, pools);
+  const std::vector<RentalObject> objects = RentalObjects(job, pools);
   Poll poll;
   {
     MutexLock lock(mutex_);
@@ -177,7 +174,7 @@ absl::Status CapacityController::Provide(const api::TrainingJob& job,
 }
 
 absl::Status CapacityController::Release(const api::TrainingJob& job, const Poll& poll) {
-  const std::vector<RentalObject> objects = RentalObjects(job, nullptr, {});
+  const std::vector<RentalObject> objects = RentalNames(job);
   absl::Status first;
   for (std::size_t i = objects.size(); i-- > 0;) {
     if (i >= poll.found.size() || poll.found[i].is_null()) continue;

@@ -30,18 +30,18 @@ std::string TemplateName(const api::TrainingJob& job, std::size_t part) {
   return StrCat(job.metadata.name, "-rent-", job.status.capacity.generation, "-hosts-", part);
 }
 
-json OwnedMetadata(const api::TrainingJob& job, const json& training_job, std::string name) {
+json OwnedMetadata(const api::TrainingJob& job, std::string name) {
   return {{"name", std::move(name)},
           {"namespace", job.metadata.namespace_name},
           {"labels", {{api::kJobLabel, job.metadata.name}}},
-          {"ownerReferences", json::array({ControllerReference(training_job)})}};
+          {"ownerReferences", json::array({ControllerReference(job)})}};
 }
 
 // What a worker asks of its host, as its pod will: Cluster Autoscaler packs such pods into new hosts.
-json PodTemplateOf(const api::TrainingJob& job, const json& training_job, std::size_t part) {
+json PodTemplateOf(const api::TrainingJob& job, std::size_t part) {
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource, 0,
                     job.job.parallelism};
-  json pod = BuildPod(training_job, shape, 0);
+  json pod = BuildPod(job, shape, 0);
   json& spec = pod["spec"];
   for (const char* own : {"schedulingGates", "hostname", "subdomain"}) spec.erase(own);
   for (const auto& [key, value] : job.status.capacity.hosts[part].node_labels) {
@@ -49,12 +49,12 @@ json PodTemplateOf(const api::TrainingJob& job, const json& training_job, std::s
   }
   return {{"apiVersion", "v1"},
           {"kind", "PodTemplate"},
-          {"metadata", OwnedMetadata(job, training_job, TemplateName(job, part))},
+          {"metadata", OwnedMetadata(job, TemplateName(job, part))},
           {"template",
            {{"metadata", {{"labels", {{api::kJobLabel, job.metadata.name}}}}}, {"spec", spec}}}};
 }
 
-json RequestOf(const api::TrainingJob& job, const json& training_job, const api::CapacityPool& pool,
+json RequestOf(const api::TrainingJob& job, const api::CapacityPool& pool,
                const std::vector<int>& parts) {
   const api::CapacityStatus& status = job.status.capacity;
   json sets = json::array();
@@ -69,7 +69,7 @@ json RequestOf(const api::TrainingJob& job, const json& training_job, const api:
   const int request = status.hosts[static_cast<std::size_t>(parts[0])].request;
   return {{"apiVersion", "autoscaling.x-k8s.io/v1"},
           {"kind", "ProvisioningRequest"},
-          {"metadata", OwnedMetadata(job, training_job, RequestNameOf(job, request))},
+          {"metadata", OwnedMetadata(job, RequestNameOf(job, request))},
           {"spec", std::move(spec)}};
 }
 
@@ -176,10 +176,13 @@ void ReadClaim(const json& claim, int part, Provisioning& out, bool& complete) {
   }
 }
 
-}  // namespace
-
-std::vector<RentalObject> RentalObjects(const api::TrainingJob& job, const json& training_job,
-                                        const std::vector<api::CapacityPool>& pools) {
+// `pools`: null for names alone.
+std::vector<RentalObject> ObjectsOf(const api::TrainingJob& job,
+                                    const std::vector<api::CapacityPool>* pools) {
+  const auto pool_of = [&](const api::RentedHosts& part, ScalingKind kind) {
+    const api::CapacityPool* pool = pools == nullptr ? nullptr : FindPool(*pools, part.pool);
+    return pool != nullptr && pool->scaling.kind() == kind ? pool : nullptr;
+  };
   const api::CapacityStatus& status = job.status.capacity;
   std::vector<RentalObject> objects;
   std::map<int, std::vector<int>> requests;
@@ -187,7 +190,7 @@ std::vector<RentalObject> RentalObjects(const api::TrainingJob& job, const json&
     if (status.hosts[i].scaling != ScalingKind::kProvisioningRequest) continue;
     RentalObject object;
     object.target = {kube::PodTemplates(), job.metadata.namespace_name, TemplateName(job, i), ""};
-    if (training_job.is_object()) object.object = PodTemplateOf(job, training_job, i);
+    if (pools != nullptr) object.object = PodTemplateOf(job, i);
     object.parts = {static_cast<int>(i)};
     objects.push_back(std::move(object));
     requests[status.hosts[i].request].push_back(static_cast<int>(i));
@@ -196,29 +199,36 @@ std::vector<RentalObject> RentalObjects(const api::TrainingJob& job, const json&
     RentalObject object;
     object.target = {kube::ProvisioningRequests(), job.metadata.namespace_name,
                      RequestNameOf(job, request), ""};
-    const auto* pool = FindPool(pools, status.hosts[static_cast<std::size_t>(parts[0])].pool);
-    if (training_job.is_object() && pool != nullptr &&
-        pool->scaling.kind() == ScalingKind::kProvisioningRequest) {
-      object.object = RequestOf(job, training_job, *pool, parts);
-    }
+    const auto* pool = pool_of(status.hosts[static_cast<std::size_t>(parts[0])],
+                               ScalingKind::kProvisioningRequest);
+    if (pool != nullptr) object.object = RequestOf(job, *pool, parts);
     object.parts = parts;
     objects.push_back(std::move(object));
   }
   for (std::size_t i = 0; i < status.hosts.size(); ++i) {
     if (status.hosts[i].scaling != ScalingKind::kNodeClaims) continue;
-    const auto* pool = FindPool(pools, status.hosts[i].pool);
-    const bool known = training_job.is_object() && pool != nullptr &&
-                       pool->scaling.kind() == ScalingKind::kNodeClaims;
+    const auto* pool = pool_of(status.hosts[i], ScalingKind::kNodeClaims);
     for (int host = 0; host < status.hosts[i].hosts; ++host) {
       const std::string name = ClaimName(job, i, host);
       RentalObject object;
       object.target = {kube::NodeClaims(), "", name, ""};
-      if (known) object.object = NodeClaimOf(job, *pool, i, name);
+      if (pool != nullptr) object.object = NodeClaimOf(job, *pool, i, name);
       object.parts = {static_cast<int>(i)};
       objects.push_back(std::move(object));
     }
   }
   return objects;
+}
+
+}  // namespace
+
+std::vector<RentalObject> RentalObjects(const api::TrainingJob& job,
+                                        const std::vector<api::CapacityPool>& pools) {
+  return ObjectsOf(job, &pools);
+}
+
+std::vector<RentalObject> RentalNames(const api::TrainingJob& job) {
+  return ObjectsOf(job, nullptr);
 }
 
 Provisioning ReadProvisioning(const api::CapacityStatus& status,

@@ -29,12 +29,11 @@ struct RentalObject {
   std::vector<int> parts;  // entries of status.capacity.hosts that it is for
 };
 
-// In the order in which they are created. `training_job` as the API server returns it; null: names
-// alone, without objects. They do not depend on the pools: what is to be deleted is found without
-// them.
+// In the order in which they are created.
 std::vector<RentalObject> RentalObjects(const api::TrainingJob& job,
-                                        const nlohmann::json& training_job,
                                         const std::vector<api::CapacityPool>& pools);
+// The same without objects. Names do not depend on the pools: what is to be deleted is found without them.
+std::vector<RentalObject> RentalNames(const api::TrainingJob& job);
 
 // `found`: the objects that exist, by position in `objects`; those that do not are null.
 // `created`: by position, whether this process has seen it exist.

@@ -50,7 +50,7 @@ RentalSweeper::Decision RentalSweeper::DecisionOf(const api::TrainingJob& job) {
   Decision decision;
   decision.job_deleted = job.metadata.deleted_ms.has_value();
   if (decision.job_deleted || !job.status.capacity.active()) return decision;
-  for (const RentalObject& object : RentalObjects(job, nullptr, {})) {
+  for (const RentalObject& object : RentalNames(job)) {
     decision.names.insert(NameIn(object.target));
   }
   return decision;

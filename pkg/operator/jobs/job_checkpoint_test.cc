@@ -153,12 +153,12 @@ TEST_F(JobCheckpointTest, AHostWithAFaultGetsNoNewWorkersUnlessManyHostsHaveOne)
   SeedJob(1, 20);
   SetConditions("n1", "KernelDeadlock", "True");
   Sync();
-  EXPECT_EQ(marker_->Round(clock_.WallMs()).quarantined, 1);
+  EXPECT_EQ(marker_->RunOnce(clock_.WallMs()).quarantined, 1);
   const json node = *client_.Find(kube::Nodes(), "", "n1");
   EXPECT_EQ(node["spec"]["taints"][0]["value"], "node-fault");
   for (int i = 2; i < 8; ++i) SetConditions(StrCat("n", i), "KernelDeadlock", "True");
   Sync();
-  EXPECT_EQ(marker_->Round(clock_.WallMs()).quarantined, 0);
+  EXPECT_EQ(marker_->RunOnce(clock_.WallMs()).quarantined, 0);
 }
 
 TEST_F(JobCheckpointTest, WhatAnIncidentCostsIsInTheStatusAndCounted) {

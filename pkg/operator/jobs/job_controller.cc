@@ -122,7 +122,7 @@ std::map<std::string, double> JobController::lost_gpu_seconds() const {
 }
 
 int JobController::ChoosePort(const api::TrainingJob& job) {
-  if (job.status.rendezvous_port != 0 || !UsesHostNetwork(*job.pod_template)) {
+  if (job.status.rendezvous_port != 0 || !job.pod_template.host_network()) {
     return job.status.rendezvous_port;
   }
   MutexLock lock(ports_mutex_);
@@ -262,11 +262,11 @@ void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
 }
 
 absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::string& key) {
-  YM_ASSIGN_OR_RETURN(const TurnResult result, Run(key, JobTurn::kWhole));
+  YM_ASSIGN_OR_RETURN(const TurnResult result, RunOnce(key, JobTurn::kWhole));
   return result.look_again_ms;
 }
 
-absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn turn) {
+absl::StatusOr<TurnResult> JobController::RunOnce(const std::string& key, JobTurn turn) {
   const TurnResult nothing;
   const std::string unreadable = cache_.ProblemOf(state::Kind::kTrainingJob, key);
   if (!unreadable.empty()) {

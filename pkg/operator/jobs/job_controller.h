@@ -21,7 +21,7 @@
 // is therefore done in turns (JobTurn): a prompt one decides and writes the status, and makes pods only of a
 // job that has run already; the pods of new jobs are made in background turns, a limited number at a time.
 //
-// Thread safety: Reconcile and Run may run for different keys on several threads, never for one key on two
+// Thread safety: Reconcile and RunOnce may run for different keys on several threads, never for one key on two
 // (the work queue sees to that). Lifetimes: everything passed in outlives the controller.
 #pragma once
 
@@ -80,7 +80,7 @@ class JobController {
                 std::size_t write_threads = kWriteThreads);
 
   // Errors: what the API server said; the caller retries with backoff.
-  absl::StatusOr<TurnResult> Run(const std::string& key, JobTurn turn);
+  absl::StatusOr<TurnResult> RunOnce(const std::string& key, JobTurn turn);
   // A whole turn; the value is its look_again_ms.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
   // GPU seconds that incidents have cost since the process began, by cause. From any thread.

@@ -1,6 +1,7 @@
 // What must not happen to a healthy job: broken sensors, ranks that die together, processes that
 // end in the middle of a decision, pods that are stopped from outside.
 #include <atomic>
+#include <utility>
 
 #include "pkg/operator/testing/job_fixture.h"
 
@@ -123,6 +124,35 @@ TEST_F(JobFaultsTest, ATemplateThatContradictsTheGpusIsACondition) {
   EXPECT_EQ(Reason("Planned"), "Invalid");
   EXPECT_NE(Message("Planned").find("spec.gpusPerWorker"), std::string::npos);
   EXPECT_EQ(CountNotices("Invalid"), 1);
+}
+
+TEST_F(JobFaultsTest, AMalformedTemplateIsRefusedWithItsFieldAndMendedWithoutATrace) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"containers": [{"name": "c", "env": ["FOO=bar"]}]})", "containers[0].env[0]"},
+      {R"({"containers": [{"name": "c", "env": [null]}]})", "containers[0].env[0].name"},
+      {R"({"terminationGracePeriodSeconds": "30"})", "terminationGracePeriodSeconds"},
+      {R"({"restartPolicy": 5})", "restartPolicy"},
+      {R"({"volumes": {"v": {}}})", "volumes"},
+      {R"({"tolerations": [7]})", "tolerations[0]"}};
+  SeedJob(2, 2, {{"recovery", {{"inPlaceSeconds", 60}}}});
+  const json sound = Job();
+  for (const auto& [spec, field] : cases) {
+    json job = sound;
+    job["spec"]["template"]["spec"].merge_patch(json::parse(spec));
+    client_.Seed(kube::TrainingJobs(), job);
+    Settle();
+    EXPECT_EQ(Reason("Planned"), "Invalid") << spec;
+    EXPECT_NE(Message("Planned").find(StrCat("spec.template.spec.", field, ": ")),
+              std::string::npos)
+        << Message("Planned");
+    EXPECT_FALSE(HasPod(0)) << spec;
+  }
+  json mended = sound;
+  mended["status"] = Status();
+  client_.Seed(kube::TrainingJobs(), mended);
+  Settle();
+  EXPECT_NE(Reason("Planned"), "Invalid");
+  EXPECT_TRUE(HasPod(0) && HasPod(1));
 }
 
 TEST_F(JobFaultsTest, AQuotaThatRefusesPodsIsAConditionAndCostsOneRequest) {

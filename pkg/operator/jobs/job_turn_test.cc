@@ -13,7 +13,7 @@ class JobTurnTest : public JobFixture {
   }
   // The watches have reported nothing since.
   TurnResult TurnUnsynced(JobTurn turn) {
-    const auto result = controller_->Run("team/a", turn);
+    const auto result = controller_->RunOnce("team/a", turn);
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : TurnResult{};
   }
@@ -68,14 +68,13 @@ TEST_F(JobTurnTest, ATurnEndsWithTheBatchInWhichItsTimeIsOver) {
   EXPECT_EQ(Turn(JobTurn::kBackground).pods_left, 33u) << "1, 2 and 4 pods";
 }
 
-TEST_F(JobTurnTest, TheTurnsOfOneCreationReadTheJobAndMakeItsServiceOnce) {
+TEST_F(JobTurnTest, TheTurnsOfOneCreationMakeTheServiceOnce) {
   SeedJob(150, 1);
   client_.ClearCalls();
   Turn(JobTurn::kBackground);
   TurnUnsynced(JobTurn::kBackground);
   TurnUnsynced(JobTurn::kBackground);
   EXPECT_EQ(Pods(), 150u);
-  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "trainingjobs"), 1);
   EXPECT_EQ(client_.CountCalls(kube::Verb::kCreate, "services"), 1);
 }
 
@@ -93,19 +92,19 @@ TEST_F(JobTurnTest, ALostRankIsReplacedBeforeTheServiceIsLookedAt) {
   EXPECT_EQ(made, (std::vector<std::string>{"pods", "services"}));
 }
 
-TEST_F(JobTurnTest, ATurnThatWasReadTooLongAgoOrForAnotherSpecReadsTheJobAgain) {
+TEST_F(JobTurnTest, ATurnLongAfterTheLastOrForAnotherSpecLooksForTheServiceAgain) {
   SeedJob(300, 1);
   Turn(JobTurn::kBackground);
   client_.ClearCalls();
   clock_.Advance(kCreationMs);
   Turn(JobTurn::kBackground);
-  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "trainingjobs"), 1) << "too old";
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "services"), 1) << "too old";
   nlohmann::json job = *client_.Find(kube::TrainingJobs(), "team", "a");
   job["metadata"]["generation"] = 2;
   job["spec"]["template"]["spec"]["containers"][0]["image"] = "another";
   client_.Seed(kube::TrainingJobs(), job);
   Turn(JobTurn::kBackground);
-  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "trainingjobs"), 2) << "another spec";
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "services"), 2) << "another spec";
   const auto pod = client_.Find(kube::Pods(), "team", PodName("a", 188));
   ASSERT_TRUE(pod.has_value());
   EXPECT_EQ((*pod)["spec"]["containers"][0]["image"], "another");
@@ -137,7 +136,7 @@ TEST_F(JobTurnTest, AnErrorSlowsTheNextTurnDown) {
   });
   EXPECT_EQ(Turn(JobTurn::kBackground).pods_left, 93u) << "1, 2 and 4 pods";
   client_.FailNext(kube::Verb::kCreate, "pods", absl::UnavailableError("busy"), 1);
-  EXPECT_FALSE(controller_->Run("team/a", JobTurn::kBackground).ok());
+  EXPECT_FALSE(controller_->RunOnce("team/a", JobTurn::kBackground).ok());
   const std::size_t before = Pods();
   Turn(JobTurn::kBackground);
   EXPECT_EQ(Pods() - before, 7u) << "1, 2 and 4 pods again";
@@ -148,7 +147,7 @@ TEST_F(JobTurnTest, PodsThatAreRefusedAreAnErrorOfTheBackgroundTurnAndStayLeft) 
   client_.FailNext(kube::Verb::kCreate, "pods", absl::PermissionDeniedError("exceeded quota: q"),
                    1);
   Turn(JobTurn::kPrompt);
-  EXPECT_FALSE(controller_->Run("team/a", JobTurn::kBackground).ok());
+  EXPECT_FALSE(controller_->RunOnce("team/a", JobTurn::kBackground).ok());
   EXPECT_EQ(Reason("Stalled"), "QuotaExceeded");
   EXPECT_EQ(Turn(JobTurn::kPrompt).pods_left, 4u);
   EXPECT_EQ(Condition("Stalled"), "True") << "a turn that makes no pods does not know better";
@@ -161,7 +160,7 @@ TEST_F(JobTurnTest, AStalledJobIsNotReportedAsMadeBeforeItsLastPodIs) {
   client_.FailNext(kube::Verb::kCreate, "pods", absl::PermissionDeniedError("exceeded quota: q"),
                    1);
   Sync();
-  EXPECT_FALSE(controller_->Run("team/a", JobTurn::kBackground).ok());
+  EXPECT_FALSE(controller_->RunOnce("team/a", JobTurn::kBackground).ok());
   Turn(JobTurn::kBackground);
   EXPECT_EQ(Condition("Stalled"), "True");
   Turn(JobTurn::kBackground);

@@ -47,27 +47,25 @@ absl::Status WorkerWrites::WriteEach(std::size_t count,
   return first_error;
 }
 
-absl::Status WorkerWrites::EnsureService(Creation& creation, Obstacle& obstacle) {
+absl::Status WorkerWrites::EnsureService(const api::TrainingJob& job, Creation& creation,
+                                         Obstacle& obstacle) {
   if (creation.has_service) return absl::OkStatus();
-  YM_RETURN_IF_ERROR(CreateService(*creation.object, obstacle));
+  YM_RETURN_IF_ERROR(CreateService(job, obstacle));
   creation.has_service = !obstacle.exists();
   return absl::OkStatus();
 }
 
-absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& obstacle) {
-  const nlohmann::json wanted = BuildService(job);
-  const std::string ns = wanted["metadata"]["namespace"];
-  const std::string name = wanted["metadata"]["name"];
+absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, Obstacle& obstacle) {
+  const std::string& name = job.metadata.name;
   const absl::Status created =
-      client_.Create({kube::Services(), ns, "", ""}, wanted, {kFieldManager}).status();
+      client_.Create(TargetOf(kube::Services(), job), BuildService(job), {kFieldManager}).status();
   if (!absl::IsAlreadyExists(created)) return created;
-  YM_ASSIGN_OR_RETURN(const nlohmann::json there, client_.Get({kube::Services(), ns, name, ""}));
+  YM_ASSIGN_OR_RETURN(const nlohmann::json there,
+                      client_.Get(TargetOf(kube::Services(), job, name)));
   const nlohmann::json owners =
       there.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
   for (const nlohmann::json& owner : owners) {
-    if (owner.value("uid", "") == wanted["metadata"]["ownerReferences"][0]["uid"]) {
-      return absl::OkStatus();
-    }
+    if (owner.value("uid", "") == job.metadata.uid) return absl::OkStatus();
   }
   obstacle = {kNameTaken, StrCat("metadata.name: Service ", name,
                                  " exists and does not belong to this job; delete the Service or "
@@ -75,42 +73,28 @@ absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& ob
   return absl::OkStatus();
 }
 
-absl::StatusOr<WorkerWrites::Creation> WorkerWrites::Begin(const api::TrainingJob& job) {
+WorkerWrites::Creation WorkerWrites::Begin(const api::TrainingJob& job) {
   const std::int64_t now_ms = clock_.SteadyMs();
-  {
-    const MutexLock lock(creations_mutex_);
-    std::erase_if(creations_,
-                  [&](const auto& known) { return known.second.read_ms + kCreationMs <= now_ms; });
-    auto known = creations_.extract(job.metadata.uid);
-    if (known && known.mapped().generation == job.metadata.generation) {
-      return std::move(known.mapped());
-    }
-  }
-  YM_ASSIGN_OR_RETURN(nlohmann::json object,
-                      client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
-  return Creation{std::make_shared<const nlohmann::json>(std::move(object)),
-                  job.metadata.generation, now_ms, 1, false};
+  const MutexLock lock(creations_mutex_);
+  std::erase_if(creations_,
+                [&](const auto& known) { return known.second.begin_ms + kCreationMs <= now_ms; });
+  const auto known = creations_.extract(job.metadata.uid);
+  if (known && known.mapped().generation == job.metadata.generation) return known.mapped();
+  return {job.metadata.generation, now_ms, 1, false};
 }
 
-void WorkerWrites::Keep(const api::TrainingJob& job, Creation creation) {
-  const nlohmann::json& metadata = (*creation.object)["metadata"];
-  // The cache may be behind.
-  if (metadata.value("uid", "") != job.metadata.uid ||
-      metadata.value("generation", std::int64_t{0}) != job.metadata.generation) {
-    return;
-  }
+void WorkerWrites::Keep(const api::TrainingJob& job, const Creation& creation) {
   const MutexLock lock(creations_mutex_);
-  creations_.insert_or_assign(job.metadata.uid, std::move(creation));
+  creations_.insert_or_assign(job.metadata.uid, creation);
 }
 
 absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const std::vector<int>& ranks,
                                                  const CreateLimit& limit, Obstacle& obstacle) {
-  YM_ASSIGN_OR_RETURN(Creation creation, Begin(job));
-  const nlohmann::json& object = *creation.object;
+  Creation creation = Begin(job);
   // Pods that are there were made after it.
   const bool replaces = ranks.size() < static_cast<std::size_t>(job.job.workers);
-  if (!replaces) YM_RETURN_IF_ERROR(EnsureService(creation, obstacle));
+  if (!replaces) YM_RETURN_IF_ERROR(EnsureService(job, creation, obstacle));
   if (obstacle.exists()) return ranks.size();
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
@@ -134,8 +118,8 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
       const int member = ranks[from + i];
       const auto pod =
           client_.Create(TargetOf(kube::Pods(), job),
-                         member < job.job.workers ? BuildPod(object, shape, member)
-                                                  : BuildRolePod(object, job.roles, shape, member),
+                         member < job.job.workers ? BuildPod(job, shape, member)
+                                                  : BuildRolePod(job, shape, member),
                          {kFieldManager});
       // The next look at the job may come before the watch has reported it.
       if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
@@ -157,8 +141,8 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     }
     return status;
   }
-  YM_RETURN_IF_ERROR(EnsureService(creation, obstacle));
-  if (from < ranks.size()) Keep(job, std::move(creation));
+  YM_RETURN_IF_ERROR(EnsureService(job, creation, obstacle));
+  if (from < ranks.size()) Keep(job, creation);
   return ranks.size() - from;
 }
 

@@ -7,9 +7,9 @@
 // A process that may not write any more, because it leads no longer or is about to end, writes no further pod
 // of the job: the next leader goes on. After the first error the writes that have not begun are left out, too.
 //
-// Create goes on where the call before it for the same job stopped, if nothing failed: for kCreationMs it uses
-// the object that was read and the Service that was made, and the batch size that was reached. A call that is
-// limited in time would otherwise spend its time on reading again and on small batches.
+// Create goes on where the call before it for the same job stopped, if nothing failed: for kCreationMs it trusts
+// that the Service is there, and begins with the batch size that was reached. A call that is limited in time
+// would otherwise spend its time on the Service and on small batches.
 //
 // Thread safety: the methods may run for different jobs on several threads. Lifetimes: everything passed in
 // outlives the object.
@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,7 +38,7 @@ namespace yardmaster::op {
 
 // Calls of one look at a job that run at the same time: few, which leaves the API server time for other jobs.
 inline constexpr std::size_t kWriteThreads = 4;
-// How long Create trusts what it has read of a job.
+// How long Create trusts what it has made of a job.
 inline constexpr std::int64_t kCreationMs = 10'000;
 
 // When Create ends although pods are left to make: after so many, or after the batch during which that
@@ -78,18 +77,17 @@ class WorkerWrites {
  private:
   // What Create knows of a job whose pods it has begun to make.
   struct Creation {
-    std::shared_ptr<const nlohmann::json> object;
     std::int64_t generation = 0;
-    std::int64_t read_ms = 0;
+    std::int64_t begin_ms = 0;
     std::size_t batch = 1;
     bool has_service = false;
   };
 
-  // As the last call has kept it, or from the API server.
-  absl::StatusOr<Creation> Begin(const api::TrainingJob& job);
-  void Keep(const api::TrainingJob& job, Creation creation);
-  absl::Status EnsureService(Creation& creation, Obstacle& obstacle);
-  absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
+  // As the last call has kept it, or a new one.
+  Creation Begin(const api::TrainingJob& job);
+  void Keep(const api::TrainingJob& job, const Creation& creation);
+  absl::Status EnsureService(const api::TrainingJob& job, Creation& creation, Obstacle& obstacle);
+  absl::Status CreateService(const api::TrainingJob& job, Obstacle& obstacle);
   // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.
   absl::Status WriteEach(std::size_t count,
                          const std::function<absl::Status(std::size_t)>& write) const;

@@ -1,12 +1,13 @@
 #include "pkg/operator/pods/pod_builder.h"
 
-#include <utility>
+#include <algorithm>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/connection_report.h"
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
+#include "pkg/api/pod_manifest.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/pods/pod_checkpoint.h"
 #include "pkg/operator/pods/pod_network.h"
@@ -17,134 +18,87 @@ namespace yardmaster::op {
 
 namespace {
 
+using api::ContainerManifest;
+using api::PodManifest;
 using nlohmann::json;
-
-std::string Text(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  return object.contains(at) && object[at].is_string() ? object[at].get<std::string>() : "";
-}
-
-// Adds {name, value} unless the container sets that name itself.
-void AddEnv(json& container, const std::string& name, const std::string& value) {
-  json& env = container["env"];
-  if (!env.is_array()) env = json::array();
-  for (const json& entry : env) {
-    if (entry.value("name", "") == name) return;
-  }
-  env.push_back({{"name", name}, {"value", value}});
-}
-
-bool AsksFor(const std::string& resource, const json& containers) {
-  for (const json& container : containers) {
-    for (const char* side : {"/resources/limits", "/resources/requests"}) {
-      const json::json_pointer at(side);
-      if (container.contains(at) && container[at].contains(resource)) return true;
-    }
-  }
-  return false;
-}
 
 std::string RolePodName(const std::string& job, const api::JobRole& role, int index) {
   return StrCat(job, "-", role.name, "-", index);
 }
 
-// What every pod of the job has, with or without a rank.
-void AddRendezvous(json& container, const json& training_job, const WorkerShape& shape) {
-  const std::string job = Text(training_job, "/metadata/name");
-  const std::string master =
-      StrCat(PodName(job, 0), ".", job, ".", Text(training_job, "/metadata/namespace"), ".svc");
-  const std::string port = StrCat(MasterPort(training_job));
-  AddEnv(container, "MASTER_ADDR", master);
-  AddEnv(container, "MASTER_PORT", port);
-  AddEnv(container, "WORLD_SIZE", StrCat(shape.workers));
+std::string MasterOf(const api::TrainingJob& job) {
+  const std::string& name = job.metadata.name;
+  return StrCat(PodName(name, 0), ".", name, ".", job.metadata.namespace_name, ".svc");
 }
 
-void AddRank(json& container, const json& training_job, const WorkerShape& shape, int rank) {
-  AddEnv(container, "RANK", StrCat(rank));
-  AddEnv(container, "LOCAL_RANK", "0");
-  AddEnv(container, "LOCAL_WORLD_SIZE", "1");
-  AddEnv(container, "PET_NNODES", shape.nodes.empty() ? StrCat(shape.workers) : shape.nodes);
-  AddEnv(container, "PET_NPROC_PER_NODE", StrCat(shape.gpus_per_worker));
-  AddEnv(container, "PET_NODE_RANK", StrCat(rank));
-  const std::string job = Text(training_job, "/metadata/name");
-  const std::string master =
-      StrCat(PodName(job, 0), ".", job, ".", Text(training_job, "/metadata/namespace"), ".svc");
-  const int port = MasterPort(training_job);
-  AddEnv(container, "PET_MASTER_ADDR", master);
-  AddEnv(container, "PET_MASTER_PORT", StrCat(port));
+// What every pod of the job has, with or without a rank.
+void AddRendezvous(const api::TrainingJob& job, const WorkerShape& shape,
+                   ContainerManifest& container) {
+  container.AddEnv("MASTER_ADDR", MasterOf(job));
+  container.AddEnv("MASTER_PORT", StrCat(MasterPort(job)));
+  container.AddEnv("WORLD_SIZE", StrCat(shape.workers));
+}
+
+void AddRank(const api::TrainingJob& job, const WorkerShape& shape, int rank,
+             ContainerManifest& container) {
+  container.AddEnv("RANK", StrCat(rank));
+  container.AddEnv("LOCAL_RANK", "0");
+  container.AddEnv("LOCAL_WORLD_SIZE", "1");
+  container.AddEnv("PET_NNODES", shape.nodes.empty() ? StrCat(shape.workers) : shape.nodes);
+  container.AddEnv("PET_NPROC_PER_NODE", StrCat(shape.gpus_per_worker));
+  container.AddEnv("PET_NODE_RANK", StrCat(rank));
+  const std::string master = MasterOf(job);
+  const int port = MasterPort(job);
+  container.AddEnv("PET_MASTER_ADDR", master);
+  container.AddEnv("PET_MASTER_PORT", StrCat(port));
   if (!shape.nodes.empty()) {
-    AddEnv(container, "PET_RDZV_BACKEND", "c10d");
-    AddEnv(container, "PET_RDZV_ENDPOINT", StrCat(master, ":", port));
-    AddEnv(container, "PET_RDZV_ID", Text(training_job, "/metadata/uid"));
+    container.AddEnv("PET_RDZV_BACKEND", "c10d");
+    container.AddEnv("PET_RDZV_ENDPOINT", StrCat(master, ":", port));
+    container.AddEnv("PET_RDZV_ID", job.metadata.uid);
   }
   const workload::Parallelism& parallelism = shape.parallelism;
-  AddEnv(container, "TENSOR_MODEL_PARALLEL_SIZE", StrCat(parallelism.tensor));
-  AddEnv(container, "PIPELINE_MODEL_PARALLEL_SIZE", StrCat(parallelism.pipeline));
-  AddEnv(container, "CONTEXT_PARALLEL_SIZE", StrCat(parallelism.context));
-  AddEnv(container, "EXPERT_MODEL_PARALLEL_SIZE", StrCat(parallelism.expert));
-  AddEnv(container, "DATA_PARALLEL_SIZE", StrCat(parallelism.data));
+  container.AddEnv("TENSOR_MODEL_PARALLEL_SIZE", StrCat(parallelism.tensor));
+  container.AddEnv("PIPELINE_MODEL_PARALLEL_SIZE", StrCat(parallelism.pipeline));
+  container.AddEnv("CONTEXT_PARALLEL_SIZE", StrCat(parallelism.context));
+  container.AddEnv("EXPERT_MODEL_PARALLEL_SIZE", StrCat(parallelism.expert));
+  container.AddEnv("DATA_PARALLEL_SIZE", StrCat(parallelism.data));
 }
 
 // What every pod of the job is, out of its template: names, owner, attempt, and the time to end.
-json BuildMember(const json& training_job, const json& pod_template, const WorkerShape& shape,
-                 const std::string& name) {
-  const std::string job = Text(training_job, "/metadata/name");
-  json pod = pod_template;
-  if (!pod.is_object()) pod = json::object();
-  pod["apiVersion"] = "v1";
-  pod["kind"] = "Pod";
-  json& metadata = pod["metadata"];
-  if (!metadata.is_object()) metadata = json::object();
-  metadata["name"] = name;
-  metadata["namespace"] = Text(training_job, "/metadata/namespace");
-  json& labels = metadata["labels"];
-  if (!labels.is_object()) labels = json::object();
+PodManifest MemberOf(const api::TrainingJob& job, const api::PodTemplate& pod_template,
+                     const WorkerShape& shape, const std::string& name) {
+  PodManifest pod = pod_template.Manifest();
+  pod.other["apiVersion"] = "v1";
+  pod.other["kind"] = "Pod";
+  pod.metadata["name"] = name;
+  pod.metadata["namespace"] = job.metadata.namespace_name;
+  pod.metadata["ownerReferences"] = json::array({ControllerReference(job)});
   for (const char* ours : {api::kRankLabel, api::kRoleLabel, api::kRoleIndexLabel}) {
-    labels.erase(ours);
+    pod.labels.erase(ours);
   }
-  labels[api::kJobLabel] = job;
-  json& notes = metadata["annotations"];
-  if (!notes.is_object()) notes = json::object();
-  notes[api::kAttemptAnnotation] = StrCat(shape.attempt);
+  pod.labels[api::kJobLabel] = job.metadata.name;
+  pod.annotations[api::kAttemptAnnotation] = StrCat(shape.attempt);
   // A template cannot give its pods a place, a level or paths, nor a checkpoint: those are written later.
   for (const char* ours :
        {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation, api::kCheckpointAnnotation,
         api::kSlotAnnotation, api::kReleasedAnnotation, api::kPriorityAnnotation,
         api::kPathPlanAnnotation, api::kNcclConfAnnotation, api::kKeptEnvironmentAnnotation,
         api::kNetworkGenerationAnnotation, api::kProfileAnnotation, api::kConnectionsAnnotation}) {
-    notes.erase(ours);
+    pod.annotations.erase(ours);
   }
-  metadata["ownerReferences"] = json::array({ControllerReference(training_job)});
-  json& spec = pod["spec"];
-  if (!spec.is_object()) spec = json::object();
-  spec["hostname"] = name;
-  spec["subdomain"] = job;
-  const std::string priority_class = Text(training_job, "/spec/priorityClassName");
-  if (!priority_class.empty()) spec["priorityClassName"] = priority_class;
-  if (UsesHostNetwork(pod) && !spec.contains("dnsPolicy")) {
-    spec["dnsPolicy"] = "ClusterFirstWithHostNet";
-  }
+  pod.spec["hostname"] = name;
+  pod.spec["subdomain"] = job.metadata.name;
+  if (!job.priority_class.empty()) pod.priority_class = job.priority_class;
+  if (pod.host_network && pod.dns_policy.empty()) pod.dns_policy = "ClusterFirstWithHostNet";
   // However the pod is ended, it has the time to write a checkpoint.
-  const json::json_pointer grace("/spec/checkpoint/graceSeconds");
-  if (!spec.contains("terminationGracePeriodSeconds") && training_job.contains(grace)) {
-    spec["terminationGracePeriodSeconds"] = training_job[grace];
-  }
-  json& containers = spec["containers"];
-  if (!containers.is_array()) containers = json::array();
+  if (!pod.grace_seconds) pod.grace_seconds = job.checkpoint.grace_seconds;
   return pod;
 }
 
 }  // namespace
 
-bool UsesHostNetwork(const json& pod_template) {
-  const json::json_pointer at("/spec/hostNetwork");
-  return pod_template.contains(at) && pod_template[at] == json(true);
-}
-
-int MasterPort(const json& training_job) {
-  const json::json_pointer at("/status/rendezvousPort");
-  const bool chosen = training_job.contains(at) && training_job[at].is_number_integer();
-  return chosen ? training_job[at].get<int>() : kMasterPort;
+int MasterPort(const api::TrainingJob& job) {
+  return job.status.rendezvous_port != 0 ? job.status.rendezvous_port : kMasterPort;
 }
 
 std::string PodName(const std::string& job, int rank) { return StrCat(job, "-", rank); }
@@ -156,76 +110,71 @@ std::string MemberName(const api::TrainingJob& job, int member) {
                      place.index);
 }
 
-json ControllerReference(const json& owner) {
-  return {{"apiVersion", owner.value("apiVersion", "")},
-          {"kind", owner.value("kind", "")},
-          {"name", Text(owner, "/metadata/name")},
-          {"uid", Text(owner, "/metadata/uid")},
+json ControllerReference(const api::TrainingJob& job) {
+  return {{"apiVersion", api::kGroupVersion},
+          {"kind", api::kTrainingJobKind},
+          {"name", job.metadata.name},
+          {"uid", job.metadata.uid},
           {"controller", true},
           {"blockOwnerDeletion", true}};
 }
 
-json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
-  json pod =
-      BuildMember(training_job, training_job.value("/spec/template"_json_pointer, json::object()),
-                  shape, PodName(Text(training_job, "/metadata/name"), rank));
-  json& metadata = pod["metadata"];
-  metadata["labels"][api::kRankLabel] = StrCat(rank);
+json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank) {
+  PodManifest pod = MemberOf(job, job.pod_template, shape, PodName(job.metadata.name, rank));
+  pod.labels[api::kRankLabel] = StrCat(rank);
   if (!shape.avoid_hosts.empty()) {
-    metadata["annotations"][api::kAvoidHostsAnnotation] = shape.avoid_hosts;
+    pod.annotations[api::kAvoidHostsAnnotation] = shape.avoid_hosts;
   }
-  json& gates = pod["spec"]["schedulingGates"];
-  if (!gates.is_array()) gates = json::array();
-  gates.push_back({{"name", api::kPlacementGate}});
-  json& containers = pod["spec"]["containers"];
-  if (!containers.empty() && !AsksFor(shape.gpu_resource, containers)) {
-    containers[0]["resources"]["limits"][shape.gpu_resource] = StrCat(shape.gpus_per_worker);
+  pod.scheduling_gates.push_back({{"name", api::kPlacementGate}});
+  const bool asks = std::any_of(
+      pod.containers.begin(), pod.containers.end(),
+      [&](const ContainerManifest& container) { return container.AsksFor(shape.gpu_resource); });
+  if (!pod.containers.empty() && !asks) {
+    pod.containers.front().limits[shape.gpu_resource] = StrCat(shape.gpus_per_worker);
   }
-  for (json& container : containers) {
-    AddRendezvous(container, training_job, shape);
-    AddRank(container, training_job, shape, rank);
+  for (ContainerManifest& container : pod.containers) {
+    AddRendezvous(job, shape, container);
+    AddRank(job, shape, rank, container);
   }
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
-  AddRental(training_job, pod);
-  AddCheckpointEnvironment(training_job, pod);
-  AddCheckpointHook(training_job, pod);
+  AddRental(job, pod);
+  AddCheckpointEnvironment(job.checkpoint, pod);
+  AddCheckpointHook(job.checkpoint, pod);
   AddNetworkEnvironment(pod);
-  return pod;
+  return api::EncodePodManifest(pod);
 }
 
-json BuildRolePod(const json& training_job, const std::vector<api::JobRole>& roles,
-                  const WorkerShape& shape, int member) {
-  const api::RoleMember place = api::RoleMemberOf(roles, shape.workers, member);
-  const api::JobRole& role = roles[static_cast<std::size_t>(place.role)];
-  json pod = BuildMember(training_job, *role.pod_template, shape,
-                         RolePodName(Text(training_job, "/metadata/name"), role, place.index));
-  json& labels = pod["metadata"]["labels"];
-  labels[api::kRoleLabel] = role.name;
-  labels[api::kRoleIndexLabel] = StrCat(place.index);
-  for (json& container : pod["spec"]["containers"]) {
-    AddRendezvous(container, training_job, shape);
-    AddEnv(container, "YARDMASTER_ROLE", role.name);
-    AddEnv(container, "YARDMASTER_ROLE_INDEX", StrCat(place.index));
+json BuildRolePod(const api::TrainingJob& job, const WorkerShape& shape, int member) {
+  const api::RoleMember place = api::RoleMemberOf(job.roles, shape.workers, member);
+  const api::JobRole& role = job.roles[static_cast<std::size_t>(place.role)];
+  PodManifest pod = MemberOf(job, role.pod_template, shape,
+                             RolePodName(job.metadata.name, role, place.index));
+  pod.labels[api::kRoleLabel] = role.name;
+  pod.labels[api::kRoleIndexLabel] = StrCat(place.index);
+  for (ContainerManifest& container : pod.containers) {
+    AddRendezvous(job, shape, container);
+    container.AddEnv("YARDMASTER_ROLE", role.name);
+    container.AddEnv("YARDMASTER_ROLE_INDEX", StrCat(place.index));
   }
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
-  AddCheckpointEnvironment(training_job, pod);
-  return pod;
+  AddCheckpointEnvironment(job.checkpoint, pod);
+  return api::EncodePodManifest(pod);
 }
 
-json BuildService(const json& training_job) {
-  const std::string job = Text(training_job, "/metadata/name");
+json BuildService(const api::TrainingJob& job) {
+  const std::string& name = job.metadata.name;
   return {{"apiVersion", "v1"},
           {"kind", "Service"},
           {"metadata",
-           {{"name", job},
-            {"namespace", Text(training_job, "/metadata/namespace")},
-            {"labels", {{api::kJobLabel, job}}},
-            {"ownerReferences", json::array({ControllerReference(training_job)})}}},
+           {{"name", name},
+            {"namespace", job.metadata.namespace_name},
+            {"labels", {{api::kJobLabel, name}}},
+            {"ownerReferences", json::array({ControllerReference(job)})}}},
           {"spec",
            {{"clusterIP", "None"},
             {"publishNotReadyAddresses", true},
-            {"selector", {{api::kJobLabel, job}}},
-            {"ports", json::array({{{"name", "master"}, {"port", MasterPort(training_job)}}})}}}};
+            {"selector", {{api::kJobLabel, name}}},
+            {"ports", json::array({{{"name", "master"}, {"port", MasterPort(job)}}})}}}};
 }
 
 }  // namespace yardmaster::op

@@ -1,4 +1,5 @@
-// A TrainingJob's pods and Service, as the operator creates them. Pure: object in, objects out.
+// A TrainingJob's pods and Service, as the operator creates them. They are made of the typed job (api/pod_manifest.h), so that
+// no template can make it fail.
 //
 // Worker `rank` is the pod "<job>-<rank>" behind the gate yardmaster.dev/placement, with the job as
 // its controller, a stable host name in the headless Service "<job>", the GPUs it asks for, and the
@@ -30,7 +31,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "nlohmann/json_fwd.hpp"
 
@@ -52,22 +52,18 @@ struct WorkerShape {
 };
 
 // Where rank 0 listens: status.rendezvousPort, or kMasterPort where there is none.
-int MasterPort(const nlohmann::json& training_job);
-bool UsesHostNetwork(const nlohmann::json& pod_template);
+int MasterPort(const api::TrainingJob& job);
 
 std::string PodName(const std::string& job, int rank);
 // Of any member (job_role.h).
 std::string MemberName(const api::TrainingJob& job, int member);
 
-// `training_job` as the API server returns it (apiVersion, kind, metadata.uid, spec.template).
-nlohmann::json BuildPod(const nlohmann::json& training_job, const WorkerShape& shape, int rank);
-// REQUIRES: `member` belongs to one of `roles`.
-nlohmann::json BuildRolePod(const nlohmann::json& training_job,
-                            const std::vector<api::JobRole>& roles, const WorkerShape& shape,
-                            int member);
-nlohmann::json BuildService(const nlohmann::json& training_job);
+nlohmann::json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank);
+// REQUIRES: `member` belongs to one of the job's roles.
+nlohmann::json BuildRolePod(const api::TrainingJob& job, const WorkerShape& shape, int member);
+nlohmann::json BuildService(const api::TrainingJob& job);
 
-// An owner reference (controller, blockOwnerDeletion) to `owner`.
-nlohmann::json ControllerReference(const nlohmann::json& owner);
+// An owner reference (controller, blockOwnerDeletion) to the job.
+nlohmann::json ControllerReference(const api::TrainingJob& job);
 
 }  // namespace yardmaster::op

@@ -8,6 +8,7 @@
 #include "pkg/api/connection_report.h"
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
+#include "pkg/operator/testing/pod_edits.h"
 
 namespace yardmaster::op {
 namespace {
@@ -17,9 +18,13 @@ using nlohmann::json;
 json Job() {
   return json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob",
     "metadata": {"name": "a", "namespace": "team", "uid": "u1"},
-    "spec": {"template": {"metadata": {"labels": {"app": "x"}},
+    "spec": {"workers": 4, "template": {"metadata": {"labels": {"app": "x"}},
       "spec": {"containers": [{"name": "trainer", "image": "i",
                                "env": [{"name": "MASTER_PORT", "value": "1"}]}]}}}})");
+}
+
+json BuildPod(const json& job, const WorkerShape& shape, int rank) {
+  return op::BuildPod(JobOf(job), shape, rank);
 }
 
 std::string Env(const json& container, const std::string& name) {
@@ -98,7 +103,7 @@ TEST(PodBuilderTest, ACommandThatAsksForACheckpointIsTheHookOfAWorkersFirstConta
   EXPECT_EQ(containers[0]["lifecycle"]["preStop"]["exec"]["command"], command);
   EXPECT_FALSE(containers.back().contains("lifecycle"));
   EXPECT_EQ(pod["spec"]["terminationGracePeriodSeconds"], 300) << "the time that the hook has";
-  job["spec"]["checkpoint"]["request"] = "Signal";
+  job["spec"]["checkpoint"] = {{"request", "Signal"}};
   EXPECT_FALSE(BuildPod(job, {4, 8}, 0)["spec"]["containers"][0].contains("lifecycle"));
 }
 
@@ -141,7 +146,7 @@ TEST(PodBuilderTest, ATemplateGivesItsPodsNoAnnotationThatOnlyYardmasterWrites) 
 
 TEST(PodBuilderTest, ATemplateThatAsksForGpusItselfIsLeftAlone) {
   json job = Job();
-  job["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"][api::kGpuResource] = 4;
+  job["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"][api::kGpuResource] = 8;
   const json pod = BuildPod(job, {4, 8}, 0);
   EXPECT_FALSE(pod["spec"]["containers"][0]["resources"].contains("limits"));
 }
@@ -169,7 +174,7 @@ TEST(PodBuilderTest, PodsHaveTheJobsPriorityClassAndNoneOfOurAnnotations) {
 
 TEST(PodBuilderTest, TheGracePeriodIsTheCheckpointsUnlessTheTemplateHasItsOwn) {
   json job = Job();
-  EXPECT_FALSE(BuildPod(job, {4, 8}, 0)["spec"].contains("terminationGracePeriodSeconds"));
+  EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["terminationGracePeriodSeconds"], 120);
   job["spec"]["checkpoint"]["graceSeconds"] = 300;
   EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["terminationGracePeriodSeconds"], 300);
   job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 7;
@@ -184,7 +189,7 @@ TEST(PodBuilderTest, PodsOfTheHostNetworkResolveTheirMasterAtTheJobsOwnPort) {
   const json pod = BuildPod(job, {4, 8}, 0);
   EXPECT_EQ(pod["spec"]["dnsPolicy"], "ClusterFirstWithHostNet");
   EXPECT_EQ(Env(pod["spec"]["containers"][0], "MASTER_PORT"), "20123");
-  EXPECT_EQ(BuildService(job)["spec"]["ports"][0]["port"], 20'123);
+  EXPECT_EQ(BuildService(JobOf(job))["spec"]["ports"][0]["port"], 20'123);
   job["spec"]["template"]["spec"]["dnsPolicy"] = "None";
   EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["dnsPolicy"], "None") << "the template's own is kept";
 }
@@ -195,7 +200,7 @@ TEST(PodBuilderTest, APodCarriesItsAttempt) {
 }
 
 TEST(PodBuilderTest, TheServiceIsHeadlessAndSelectsTheJobsPods) {
-  const json service = BuildService(Job());
+  const json service = BuildService(JobOf(Job()));
   EXPECT_EQ(service["spec"]["clusterIP"], "None");
   EXPECT_EQ(service["spec"]["selector"][api::kJobLabel], "a");
 }

@@ -15,16 +15,17 @@
 // Thread safety: pure function.
 #pragma once
 
-#include "nlohmann/json_fwd.hpp"
+#include "pkg/api/pod_manifest.h"
+#include "pkg/api/training_job.h"
 
 namespace yardmaster::op {
 
 inline constexpr char kCheckpointFolder[] = "/etc/yardmaster/checkpoint";
 
-// Adds them to all containers and init containers of `pod`, as `training_job` says.
-void AddCheckpointEnvironment(const nlohmann::json& training_job, nlohmann::json& pod);
+// Adds them to all containers and init containers of `pod`, as `policy` says.
+void AddCheckpointEnvironment(const api::CheckpointPolicy& policy, api::PodManifest& pod);
 
 // Of a worker. A hook that the template has itself stays.
-void AddCheckpointHook(const nlohmann::json& training_job, nlohmann::json& pod);
+void AddCheckpointHook(const api::CheckpointPolicy& policy, api::PodManifest& pod);
 
 }  // namespace yardmaster::op

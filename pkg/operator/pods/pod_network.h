@@ -12,7 +12,7 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include "nlohmann/json_fwd.hpp"
+#include "pkg/api/pod_manifest.h"
 
 namespace yardmaster::op {
 
@@ -21,6 +21,6 @@ inline constexpr char kNetworkFolder[] = "/etc/yardmaster/network";
 
 // Adds them to all containers and init containers of `pod`. A pod that has a volume of that name
 // already is left alone.
-void AddNetworkEnvironment(nlohmann::json& pod);
+void AddNetworkEnvironment(api::PodManifest& pod);
 
 }  // namespace yardmaster::op

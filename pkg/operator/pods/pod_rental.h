@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "nlohmann/json_fwd.hpp"
+#include "pkg/api/pod_manifest.h"
+#include "pkg/api/training_job.h"
 
 namespace yardmaster::op {
 
@@ -16,7 +17,7 @@ inline constexpr char kConsumeAnnotation[] = "autoscaling.x-k8s.io/consume-provi
 
 std::string RequestName(const std::string& job, std::int64_t generation, int request);
 
-// `training_job` and `pod` as BuildPod has them. Without a rental the pod stays as it is.
-void AddRental(const nlohmann::json& training_job, nlohmann::json& pod);
+// Without a rental the pod stays as it is.
+void AddRental(const api::TrainingJob& job, api::PodManifest& pod);
 
 }  // namespace yardmaster::op

@@ -5,6 +5,7 @@
 
 #include "pkg/api/capacity_status.h"
 #include "pkg/api/node_constraints.h"
+#include "pkg/operator/testing/pod_edits.h"
 
 namespace yardmaster::op {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 // A job that rents the hosts of pools "a" and "b".
-json RentingJob(api::RentalPhase phase) {
+api::TrainingJob RentingJob(api::RentalPhase phase) {
   api::CapacityStatus status;
   status.phase = phase;
   status.generation = 4;
@@ -25,12 +26,19 @@ json RentingJob(api::RentalPhase phase) {
     hosts.node_labels = {{"pool", pool}};
     status.hosts.push_back(hosts);
   }
-  return {{"metadata", {{"name", "job"}, {"uid", "u"}}},
-          {"status", {{"capacity", api::EncodeCapacityStatus(status)}}}};
+  api::TrainingJob job;
+  job.metadata.name = "job";
+  job.metadata.uid = "u";
+  job.status.capacity = status;
+  return job;
+}
+
+void AddRental(const api::TrainingJob& job, json& pod) {
+  pod = EditPod(pod, [&](api::PodManifest& edited) { op::AddRental(job, edited); });
 }
 
 json PodWith(const json& terms) {
-  json pod = {{"spec", json::object()}};
+  json pod = {{"spec", {{"containers", json::array({{{"name", "c"}}})}}}};
   if (!terms.is_null()) {
     pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
         {"nodeSelectorTerms", terms}};
@@ -75,12 +83,10 @@ TEST(CapacityPodsTest, APodOutsideARentalStaysAsItIs) {
     AddRental(RentingJob(phase), pod);
     EXPECT_EQ(pod, before);
   }
-  json no_hosts = RentingJob(api::RentalPhase::kProvisioned);
-  no_hosts["status"]["capacity"]["hosts"] = json::array();
+  api::TrainingJob no_hosts = RentingJob(api::RentalPhase::kProvisioned);
+  no_hosts.status.capacity.hosts.clear();
   json pod = PodWith(json());
   AddRental(no_hosts, pod);
-  EXPECT_EQ(pod, PodWith(json()));
-  AddRental(json::object(), pod);
   EXPECT_EQ(pod, PodWith(json()));
 }
 

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-#include "nlohmann/json_fwd.hpp"
+#include "pkg/api/pod_manifest.h"
 
 namespace yardmaster::op {
 
@@ -24,6 +24,6 @@ inline constexpr char kRestartFolder[] = "/etc/yardmaster/restart";
 
 // Sets restartPolicy where the template does not: OnFailure for a pod that restarts in place, else
 // Never. `wanted`: the job's policy.
-void AddRestart(bool wanted, std::int64_t attempt, nlohmann::json& pod);
+void AddRestart(bool wanted, std::int64_t attempt, api::PodManifest& pod);
 
 }  // namespace yardmaster::op

@@ -10,6 +10,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/testing/pod_edits.h"
 
 namespace yardmaster::op {
 namespace {
@@ -22,10 +23,14 @@ json PodWith(const json& container, const json& spec = json::object()) {
   pod["spec"].merge_patch(spec);
   return pod;
 }
+void AddRestart(bool wanted, std::int64_t attempt, json& pod) {
+  pod = EditPod(pod, [&](api::PodManifest& edited) { op::AddRestart(wanted, attempt, edited); });
+}
 const json kContainer = {{"name", "c"}, {"image", "i"}};
 
 bool Restarts(const json& pod) {
-  return pod["metadata"]["annotations"].contains(api::kRestartGenerationAnnotation);
+  return pod.value("/metadata/annotations"_json_pointer, json::object())
+      .contains(api::kRestartGenerationAnnotation);
 }
 
 TEST(PodRestartTest, ThePodRestartsOnFailureAndItsProbeLooksAtTheGeneration) {

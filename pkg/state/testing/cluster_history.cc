@@ -211,7 +211,6 @@ api::TrainingJob ClusterHistory::Job() {
   job.job = Spec();
   job.constraints = Constraints();
   job.requests = Requests();
-  job.pod_template = std::make_shared<const nlohmann::json>(nlohmann::json::object());
   if (OneIn(8)) job.metadata.deleted_ms = 7;
   if (OneIn(8)) {
     job.status.conditions = {{"Failed", api::ConditionStatus::kTrue, "", "", 0, 0}};
