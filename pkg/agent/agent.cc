@@ -1,5 +1,6 @@
 #include "pkg/agent/agent.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <optional>
@@ -23,9 +24,11 @@
 #include "pkg/agent/profiles/report_relay.h"
 #include "pkg/base/mutex.h"
 #include "pkg/base/random.h"
+#include "pkg/base/run_once.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/informer.h"
 #include "pkg/kube/object.h"
+#include "pkg/metrics/loop.h"
 
 namespace yardmaster::agent {
 
@@ -47,6 +50,8 @@ class Agent::Impl {
   Impl(AgentOptions options, AgentDeps deps)
       : options_(std::move(options)),
         deps_(std::move(deps)),
+        report_loop_("reports", deps_.registry, deps_.log),
+        observer_loop_("observer", deps_.registry, deps_.log),
         sink_(options_.plan_dir, options_.nodes.empty() ? "" : options_.nodes.front(),
               Folders(options_)),
         loop_(deps_.timing.clock, sink_, [this](const PodNotice& notice) { Tell(notice); }),
@@ -178,8 +183,12 @@ class Agent::Impl {
             [this](const std::vector<LocalNicPort>& host) { return Nics(host); }});
     observer_view_ = observer_.get();
     observer_thread_ = std::jthread([this](const std::stop_token& stop) {
-      while (deps_.timing.sleeper.Sleep(observer_->Step(deps_.timing.clock.SteadyMs()), stop)) {
-      }
+      RunResult result;
+      do {
+        result = observer_loop_.RunOnce([this] {
+          return RunResult{.again_ms = observer_->Step(deps_.timing.clock.SteadyMs())};
+        });
+      } while (deps_.timing.sleeper.Sleep(*result.again_ms, stop));
     });
   }
 
@@ -192,7 +201,7 @@ class Agent::Impl {
           return HostNicPorts(options_.sysfs_root, table,
                               fabric ? fabric->rails * fabric->nic_ports : -1);
         },
-        deps_.timing, deps_.registry);
+        deps_.timing, deps_.registry, deps_.log);
   }
 
   std::vector<std::string> PodUids() const {
@@ -277,29 +286,39 @@ class Agent::Impl {
     return profiles_.Take(report);
   }
 
-  // Everything that is written to the API server, but for events.
   void Poll(const std::stop_token& stop) {
-    std::int64_t quiet_until_ms = 0;
-    while (deps_.timing.sleeper.Sleep(options_.link_poll_ms, stop)) {
-      const std::int64_t now = deps_.timing.clock.SteadyMs();
-      for (const std::string& node : feed_.TakeRemovedNodes()) {
-        link_reporter_->Forget(node);
-        relay_.Forget(node);
-      }
-      const std::vector<std::string> nodes = feed_.nodes();
-      const std::vector<absl::Status> unreported = ReportLinks(now, nodes);
-      const std::vector<absl::Status> unrelayed = RelayReports(now, nodes);
-      if ((unreported.empty() && unrelayed.empty()) || now < quiet_until_ms) continue;
-      quiet_until_ms = now + kLinkErrorEveryMs;
-      if (!unreported.empty()) {
-        deps_.log.Warn("link states not reported",
-                       {{"error", MessageOf(unreported.front())}, {"nodes", unreported.size()}});
-      }
-      if (!unrelayed.empty()) {
-        deps_.log.Warn("reports not relayed",
-                       {{"error", MessageOf(unrelayed.front())}, {"count", unrelayed.size()}});
-      }
+    std::int64_t wait_ms = options_.link_poll_ms;
+    while (deps_.timing.sleeper.Sleep(wait_ms, stop)) {
+      const RunResult result = report_loop_.RunOnce([this] { return ReportOnce(); });
+      wait_ms = std::max(options_.link_poll_ms, result.again_ms.value_or(0));
     }
+  }
+
+  // Everything that is written to the API server, but for events. What cannot be read or written is logged now and
+  // then, since it comes again with every look.
+  RunResult ReportOnce() {
+    const std::int64_t now = deps_.timing.clock.SteadyMs();
+    for (const std::string& node : feed_.TakeRemovedNodes()) {
+      link_reporter_->Forget(node);
+      relay_.Forget(node);
+    }
+    const std::vector<std::string> nodes = feed_.nodes();
+    RunResult result;
+    std::vector<absl::Status> unreported;
+    std::vector<absl::Status> unrelayed;
+    result.Fail("links", Contain([&] { unreported = ReportLinks(now, nodes); }));
+    result.Fail("reports", Contain([&] { unrelayed = RelayReports(now, nodes); }));
+    if ((unreported.empty() && unrelayed.empty()) || now < quiet_until_ms_) return result;
+    quiet_until_ms_ = now + kLinkErrorEveryMs;
+    if (!unreported.empty()) {
+      deps_.log.Warn("link states not reported",
+                     {{"error", MessageOf(unreported.front())}, {"nodes", unreported.size()}});
+    }
+    if (!unrelayed.empty()) {
+      deps_.log.Warn("reports not relayed",
+                     {{"error", MessageOf(unrelayed.front())}, {"count", unrelayed.size()}});
+    }
+    return result;
   }
 
   // What could not be read or written.
@@ -351,6 +370,9 @@ class Agent::Impl {
 
   const AgentOptions options_;
   const AgentDeps deps_;
+  metrics::Loop report_loop_;
+  metrics::Loop observer_loop_;
+  std::int64_t quiet_until_ms_ = 0;  // the reporting thread's
   FileSink sink_;
   PlanLoop loop_;
   PodFeed feed_;

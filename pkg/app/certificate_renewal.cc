@@ -51,8 +51,8 @@ void CertificateRenewal::Tell(const op::CertificateNotice& notice) {
       events_, runtime_.log());
 }
 
-bool CertificateRenewal::Round(op::CertificateKeeper& keeper) {
-  op::CertificateKeeper::Report report = keeper.Round(runtime_.clock().WallMs());
+RunResult CertificateRenewal::RunOnce(op::CertificateKeeper& keeper) {
+  op::CertificateKeeper::Report report = keeper.RunOnce(runtime_.clock().WallMs());
   std::map<std::string, std::string> failures;
   for (const op::CertificateNotice& notice : report.notices) {
     Tell(notice);
@@ -61,7 +61,7 @@ bool CertificateRenewal::Round(op::CertificateKeeper& keeper) {
   told_ = std::move(failures);
   const MutexLock lock(mutex_);
   ends_ms_ = std::move(report.ends_ms);
-  return told_.empty();
+  return report;
 }
 
 void CertificateRenewal::Run(const std::stop_token& stop) {
@@ -76,7 +76,8 @@ void CertificateRenewal::Run(const std::stop_token& stop) {
       ends_ms_.clear();  // another process looks at them
       continue;
     }
-    wait_ms = Round(keeper) ? options_.check_ms : std::min(options_.check_ms, kRenewalPauseMs);
+    const RunResult result = loop_.RunOnce([&] { return RunOnce(keeper); });
+    wait_ms = result.ok() ? options_.check_ms : std::min(options_.check_ms, kRenewalPauseMs);
   }
 }
 

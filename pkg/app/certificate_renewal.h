@@ -18,6 +18,7 @@
 #include "pkg/app/runtime.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/events.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/operator/certificate_keeper.h"
 
 namespace yardmaster::app {
@@ -32,7 +33,11 @@ class CertificateRenewal {
  public:
   CertificateRenewal(const CertificateOptions& options, const Leadership& leadership,
                      kube::EventRecorder& events, Runtime& runtime)
-      : options_(options), leadership_(leadership), events_(events), runtime_(runtime) {}
+      : options_(options),
+        leadership_(leadership),
+        events_(events),
+        runtime_(runtime),
+        loop_("certificates", runtime.registry(), runtime.log()) {}
 
   // Does nothing without certificates. Errors: flags that do not fit together, no client.
   absl::Status Start(KubeAccess& access);
@@ -40,7 +45,7 @@ class CertificateRenewal {
 
  private:
   void Run(const std::stop_token& stop);
-  bool Round(op::CertificateKeeper& keeper);  // whether nothing failed
+  RunResult RunOnce(op::CertificateKeeper& keeper);
   void Tell(const op::CertificateNotice& notice);
   void AddMetrics();
 
@@ -48,6 +53,7 @@ class CertificateRenewal {
   const Leadership& leadership_;
   kube::EventRecorder& events_;
   Runtime& runtime_;
+  metrics::Loop loop_;
   std::unique_ptr<kube::Client> client_;
   std::map<std::string, std::string> told_;  // the thread's: the failure by Secret
   Mutex mutex_;

@@ -15,6 +15,7 @@
 #include "pkg/app/run_process.h"
 #include "pkg/app/runtime.h"
 #include "pkg/app/staleness.h"
+#include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/cluster_planner.h"
@@ -22,6 +23,7 @@
 #include "pkg/extender/webhook/binder.h"
 #include "pkg/extender/webhook/webhook.h"
 #include "pkg/kube/events.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::app {
@@ -82,6 +84,7 @@ class Extender {
   };
 
   void Tell(const extender::ObjectNotice& notice);
+  RunResult RunOnce(RoundSchedule& schedule);
   void PlanLoop(std::stop_token stop);
   bool WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token stop);
   void LogPass(const extender::PassReport& report);
@@ -100,6 +103,8 @@ class Extender {
   extender::ClusterPlanner planner_;
   WebhookServer server_{options_.webhook, webhook_, binder_, runtime_};
   std::set<std::string> told_;  // problems that the log has, planner thread only
+  int failed_passes_ = 0;       // in a row whose writes failed, planner thread only
+  metrics::Loop loop_{"passes", runtime_.registry(), runtime_.log()};
   std::jthread planner_thread_;
 };
 
@@ -158,26 +163,34 @@ bool Extender::WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token 
   return false;
 }
 
+// One pass, and when the next one is due.
+RunResult Extender::RunOnce(RoundSchedule& schedule) {
+  const std::int64_t began_ms = runtime_.clock().SteadyMs();
+  const extender::PassReport report = planner_.Pass();
+  const std::int64_t ended_ms = runtime_.clock().SteadyMs();
+  schedule.End(ended_ms, report.waited_ms);
+  failed_passes_ = report.errors.empty() ? 0 : failed_passes_ + 1;
+  if (failed_passes_ > 0 || report.more_to_do) {
+    schedule.Again(ended_ms + RetryMs(options_, failed_passes_));
+  }
+  schedule.Again(ended_ms + std::min(options_.max_pass_ms, report.wake_in_ms));
+  if (report.releases_left) {
+    schedule.Again(ended_ms);
+    schedule.Hurry();
+  }
+  extender::ReportPass(report, static_cast<double>(ended_ms - began_ms) / 1000.0,
+                       runtime_.registry());
+  LogPass(report);
+  return {.done = 1};
+}
+
 void Extender::PlanLoop(std::stop_token stop) {
   RoundSchedule schedule(PassTimes(options_));
   Seen seen;
-  int failures = 0;  // passes in a row
   while (WaitForPass(schedule, seen, stop)) {
-    const std::int64_t began_ms = runtime_.clock().SteadyMs();
-    schedule.Begin(began_ms);
-    const extender::PassReport report = planner_.Pass();
-    const std::int64_t ended_ms = runtime_.clock().SteadyMs();
-    schedule.End(ended_ms, report.waited_ms);
-    failures = report.errors.empty() ? 0 : failures + 1;
-    if (failures > 0 || report.more_to_do) schedule.Again(ended_ms + RetryMs(options_, failures));
-    schedule.Again(ended_ms + std::min(options_.max_pass_ms, report.wake_in_ms));
-    if (report.releases_left) {
-      schedule.Again(ended_ms);
-      schedule.Hurry();
-    }
-    extender::ReportPass(report, static_cast<double>(ended_ms - began_ms) / 1000.0,
-                         runtime_.registry());
-    LogPass(report);
+    schedule.Begin(runtime_.clock().SteadyMs());
+    const RunResult result = loop_.RunOnce([&] { return RunOnce(schedule); });
+    schedule.Take(result, runtime_.clock().SteadyMs());
   }
 }
 

@@ -1,34 +1,34 @@
 #include "pkg/app/host_loop.h"
 
 #include <algorithm>
-#include <string>
 
 #include "pkg/app/round_schedule.h"
-#include "pkg/base/status.h"
 
 namespace yardmaster::app {
 
 namespace {
 
 constexpr std::int64_t kHostsFollowMs = 1'000;
-constexpr std::int64_t kHostsPauseMs = 1'000;  // after an error
 constexpr std::int64_t kHostsResyncMs = 60'000;
 constexpr std::int64_t kSweepEveryMs = 60'000;
 
 }  // namespace
 
-void HostLoop::Sweep(std::int64_t now_ms) {
+void HostLoop::Sweep(std::int64_t now_ms, RunResult& result) {
   if (now_ms < next_sweep_ms_) return;
   next_sweep_ms_ = now_ms + kSweepEveryMs;
-  const absl::Status swept = capacity_.Sweep();
-  if (!swept.ok()) runtime_.log().Warn("sweep", {{"error", MessageOf(swept)}});
+  result.Fail("rentals", Contain([this] { return capacity_.Sweep(); }));
+}
+
+RunResult HostLoop::RunOnce(std::int64_t now_ms) {
+  op::HostMarker::Report report = marker_.RunOnce(runtime_.clock().WallMs());
+  quarantined_.Set(report.quarantined);
+  fenced_.Set(report.fenced);
+  Sweep(now_ms, report);
+  return report;
 }
 
 void HostLoop::Run(const std::stop_token& stop) {
-  const metrics::Gauge quarantined = runtime_.registry().GetGauge(
-      "yardmaster_operator_quarantined_hosts", "hosts that are quarantined for worker failures");
-  const metrics::Gauge fenced = runtime_.registry().GetGauge(
-      "yardmaster_operator_fenced_hosts", "lost hosts with the operator's out-of-service taint");
   RoundSchedule schedule(
       {.quiet_ms = kHostsFollowMs, .max_delay_ms = kHostsFollowMs, .resync_ms = kHostsResyncMs});
   std::uint64_t seen = 0;
@@ -41,17 +41,11 @@ void HostLoop::Run(const std::stop_token& stop) {
     seen = now_seen;
     if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
     schedule.Begin(now_ms);
-    if (!leadership_.IsLeader()) {
+    if (leadership_.IsLeader()) {
+      schedule.Take(loop_.RunOnce([&] { return RunOnce(now_ms); }), now_ms);
+    } else {
       schedule.Again(now_ms + kFollowerRetryMs);
-      continue;
     }
-    Sweep(now_ms);
-    const op::HostMarker::Report report = marker_.Round(runtime_.clock().WallMs());
-    quarantined.Set(report.quarantined);
-    fenced.Set(report.fenced);
-    if (!report.errors.empty()) schedule.Again(now_ms + kHostsPauseMs);
-    if (report.again_ms >= 0) schedule.Again(now_ms + report.again_ms);
-    for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
   }
 }
 

@@ -10,6 +10,8 @@
 
 #include "pkg/app/leadership.h"
 #include "pkg/app/runtime.h"
+#include "pkg/base/run_once.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/operator/capacity/capacity_controller.h"
 #include "pkg/operator/hosts/host_marker.h"
 #include "pkg/state/cluster_state.h"
@@ -24,19 +26,30 @@ class HostLoop {
         capacity_(capacity),
         cache_(cache),
         leadership_(leadership),
-        runtime_(runtime) {}
+        runtime_(runtime),
+        loop_("hosts", runtime.registry(), runtime.log()),
+        quarantined_(
+            runtime.registry().GetGauge("yardmaster_operator_quarantined_hosts",
+                                        "hosts that are quarantined for worker failures")),
+        fenced_(runtime.registry().GetGauge("yardmaster_operator_fenced_hosts",
+                                            "lost hosts with the operator's out-of-service taint")) {
+  }
 
   // Returns when `stop` is requested.
   void Run(const std::stop_token& stop);
 
  private:
-  void Sweep(std::int64_t now_ms);
+  RunResult RunOnce(std::int64_t now_ms);
+  void Sweep(std::int64_t now_ms, RunResult& result);
 
   op::HostMarker& marker_;
   op::CapacityController& capacity_;
   const state::ClusterCache& cache_;
   const Leadership& leadership_;
   Runtime& runtime_;
+  metrics::Loop loop_;
+  const metrics::Gauge quarantined_;
+  const metrics::Gauge fenced_;
   std::int64_t next_sweep_ms_ = 0;
 };
 

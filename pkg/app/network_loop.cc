@@ -9,7 +9,6 @@ namespace yardmaster::app {
 
 namespace {
 
-constexpr std::int64_t kNetworkPauseMs = 1'000;  // after an error
 // Reports over the agents' streams do not wake the thread that waits for the cache: it looks this often.
 constexpr std::int64_t kLiveLinksPollMs = 50;
 // Levels and ports are looked at this often even when nothing changed (path plans grow old).
@@ -32,6 +31,7 @@ NetworkLoop::NetworkLoop(const NetworkDelays& delays, op::NetworkController& net
       leadership_(leadership),
       page_(page),
       runtime_(runtime),
+      loop_("network", runtime.registry(), runtime.log()),
       schedule_({.quiet_ms = delays.min_ms,
                  .max_delay_ms = delays.max_ms,
                  .resync_ms = kNetworkResyncMs}) {}
@@ -69,14 +69,12 @@ void NetworkLoop::Await(const std::stop_token& stop) {
   if (seen_.waiting != before.waiting) schedule_.Again(now_ms + kWaitingPodsMs);
 }
 
-void NetworkLoop::WriteDeferred() {
-  if (!network_.HasDeferred()) return;
-  if (!leadership_.IsLeader()) return network_.Forget();
+RunResult NetworkLoop::WriteDeferred() {
+  RunResult result;
   const op::WriteResult written = network_.WriteDeferred();
   op::ReportWrites(written, runtime_.registry());
-  if (written.errors.empty()) return;
-  schedule_.Again(runtime_.clock().SteadyMs() + kNetworkPauseMs);
-  for (const std::string& error : written.errors) runtime_.log().Warn("write", {{"error", error}});
+  for (const std::string& error : written.errors) result.Fail("", absl::UnavailableError(error));
+  return result;
 }
 
 void NetworkLoop::WriteLater() {
@@ -84,16 +82,16 @@ void NetworkLoop::WriteLater() {
   write_at_ms_ = runtime_.clock().SteadyMs() + pause_ms;
 }
 
-void NetworkLoop::Round(std::int64_t now_ms) {
+RunResult NetworkLoop::RunOnce(std::int64_t now_ms) {
   const op::RoundReport report = network_.Round();
   const std::int64_t end_ms = runtime_.clock().SteadyMs();
   schedule_.End(end_ms, report.waited_ms);
-  WriteLater();
-  if (!report.errors.empty()) schedule_.Again(end_ms + kNetworkPauseMs);
-  if (report.again_in_ms >= 0) schedule_.Again(end_ms + report.again_in_ms);
   op::ReportRound(report, static_cast<double>(end_ms - now_ms) / 1000.0, runtime_.registry());
-  for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
   LogProblems(report.problems);
+  RunResult result;
+  for (const std::string& error : report.errors) result.Fail("", absl::UnavailableError(error));
+  if (report.again_in_ms >= 0) result.Again(report.again_in_ms);
+  return result;
 }
 
 void NetworkLoop::Run(const std::stop_token& stop) {
@@ -101,20 +99,23 @@ void NetworkLoop::Run(const std::stop_token& stop) {
     Await(stop);
     if (stop.stop_requested()) return;
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
-    if (schedule_.WaitMs(now_ms) > 0) {
-      if (now_ms < write_at_ms_) continue;
-      WriteDeferred();
-      WriteLater();
+    const bool due = schedule_.WaitMs(now_ms) == 0;
+    if (!due && (now_ms < write_at_ms_ || !network_.HasDeferred())) continue;
+    if (due) schedule_.Begin(now_ms);
+    if (!leadership_.IsLeader()) {
+      network_.Forget();
+      page_.SetPicture(nullptr);
+      schedule_.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
       continue;
     }
-    schedule_.Begin(now_ms);
-    if (leadership_.IsLeader()) {
-      Round(now_ms);
-      continue;
+    const RunResult result =
+        loop_.RunOnce([&] { return due ? RunOnce(now_ms) : WriteDeferred(); });
+    if (std::any_of(result.failures.begin(), result.failures.end(),
+                    [](const RunFailure& failure) { return IsDefect(failure.error); })) {
+      network_.Forget();  // a round may have broken off anywhere
     }
-    network_.Forget();
-    page_.SetPicture(nullptr);
-    schedule_.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
+    schedule_.Take(result, runtime_.clock().SteadyMs());
+    WriteLater();
   }
 }
 

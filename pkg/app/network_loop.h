@@ -21,6 +21,8 @@
 #include "pkg/app/report_intake.h"
 #include "pkg/app/round_schedule.h"
 #include "pkg/app/runtime.h"
+#include "pkg/base/run_once.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/network/plan_waiters.h"
 #include "pkg/state/cluster_state.h"
@@ -52,9 +54,9 @@ class NetworkLoop {
 
   std::int64_t WaitMs() const;
   void Await(const std::stop_token& stop);
-  void WriteDeferred();
+  RunResult RunOnce(std::int64_t now_ms);
+  RunResult WriteDeferred();
   void WriteLater();
-  void Round(std::int64_t now_ms);
   void LogProblems(const std::vector<std::string>& problems);
 
   op::NetworkController& network_;
@@ -64,6 +66,7 @@ class NetworkLoop {
   const Leadership& leadership_;
   PagePublisher& page_;
   Runtime& runtime_;
+  metrics::Loop loop_;
   RoundSchedule schedule_;
   Seen seen_;
   std::int64_t write_at_ms_ = 0;  // of deferred writes

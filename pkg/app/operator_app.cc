@@ -14,10 +14,12 @@
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
 #include "pkg/app/run_process.h"
+#include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/work_queue.h"
 #include "pkg/kube/events.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/operator/capacity/capacity_controller.h"
 #include "pkg/operator/capacity/capacity_metrics.h"
 #include "pkg/operator/hosts/host_marker.h"
@@ -44,6 +46,7 @@ class Operator {
         leadership_(options.leader, runtime),
         events_(*events_client_, {"yardmaster.dev/operator", runtime.identity()}, runtime.timing()),
         queue_(runtime.clock()),
+        job_loop_("jobs", runtime.registry(), runtime.log()),
         hosts_(options.host_loss),
         marker_(*client_, cache_, options.hosts, [this](const op::HostNotice& n) { TellHost(n); }),
         jobs_(
@@ -86,7 +89,9 @@ class Operator {
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
   void TellHost(const op::HostNotice& notice);
-  absl::Status Reconcile(const std::string& key, op::JobTurn turn);
+  void TellFailure(const RunFailure& failure);
+  // One turn of one job.
+  RunResult RunOnce(const std::string& key, op::JobTurn turn);
   void JobLoop();
 
   const OperatorOptions& options_;
@@ -97,6 +102,7 @@ class Operator {
   kube::EventRecorder events_;
   state::ClusterCache cache_;
   WorkQueue queue_;
+  metrics::Loop job_loop_;
   op::HostHealth hosts_;
   op::JobsByHost jobs_by_host_;
   op::HostMarker marker_;
@@ -202,19 +208,36 @@ void Operator::TellHost(const op::HostNotice& notice) {
            events_, runtime_.log());
 }
 
-// What is rented is decided first: it says whether the job may have pods.
-absl::Status Operator::Reconcile(const std::string& key, op::JobTurn turn) {
-  const auto capacity = capacity_.Reconcile(key);
-  const auto job = jobs_.Run(key, turn);
-  YM_RETURN_IF_ERROR(job.status());
-  // Pods are made even where hosts cannot be rented.
-  if (job->pods_left > 0) queue_.AddBackground(key, op::BackgroundDueMs(job->pods_left));
-  YM_RETURN_IF_ERROR(capacity.status());
+// What is rented is decided first: it says whether the job may have pods. They are made even where hosts cannot be
+// rented.
+RunResult Operator::RunOnce(const std::string& key, op::JobTurn turn) {
+  RunResult result;
+  std::size_t pods_left = 0;
+  result.Fail(key, Contain([&]() -> absl::Status {
+                YM_ASSIGN_OR_RETURN(const auto again_ms, capacity_.Reconcile(key));
+                if (again_ms) result.Again(*again_ms);
+                return absl::OkStatus();
+              }));
+  result.Fail(key, Contain([&]() -> absl::Status {
+                YM_ASSIGN_OR_RETURN(const op::TurnResult done, jobs_.RunOnce(key, turn));
+                pods_left = done.pods_left;
+                if (done.look_again_ms) result.Again(*done.look_again_ms);
+                return absl::OkStatus();
+              }));
+  if (pods_left > 0) queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
   // A job whose pods are refused is tried less and less often.
-  if (job->pods_left == 0) queue_.Forget(key);
-  if (*capacity) queue_.AddAfter(key, **capacity);
-  if (job->look_again_ms) queue_.AddAfter(key, *job->look_again_ms);
-  return absl::OkStatus();
+  if (result.ok() && pods_left == 0) queue_.Forget(key);
+  result.done = 1;
+  return result;
+}
+
+// A defect of this program is an event of the job that it was met with.
+void Operator::TellFailure(const RunFailure& failure) {
+  const auto job = cache_.FindJob(failure.object);
+  if (job == nullptr || !IsDefect(failure.error)) return;
+  Tell({job->metadata.namespace_name, job->metadata.name, job->metadata.uid, true,
+        "ReconcileFailed",
+        StrCat(MessageOf(failure.error), "; the job is left as it is and tried again")});
 }
 
 void Operator::JobLoop() {
@@ -226,11 +249,13 @@ void Operator::JobLoop() {
       queue_.Done(*key);
       continue;
     }
-    const absl::Status done =
-        Reconcile(*key, background ? op::JobTurn::kBackground : op::JobTurn::kPrompt);
-    if (!done.ok()) {
-      runtime_.log().Warn("reconcile", {{"job", *key}, {"error", MessageOf(done)}});
+    const op::JobTurn turn = background ? op::JobTurn::kBackground : op::JobTurn::kPrompt;
+    const RunResult result = job_loop_.RunOnce([&] { return RunOnce(*key, turn); }, *key);
+    for (const RunFailure& failure : result.failures) TellFailure(failure);
+    if (!result.ok()) {
       queue_.AddRateLimited(*key);
+    } else if (result.again_ms) {
+      queue_.AddAfter(*key, *result.again_ms);
     }
     queue_.Done(*key);
   }

@@ -1,5 +1,6 @@
 #include "pkg/app/page_publisher.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -22,7 +23,10 @@ constexpr int kMaxConnections = 64;
 }  // namespace
 
 PagePublisher::PagePublisher(const state::ClusterCache& cache, Runtime& runtime)
-    : cache_(cache), runtime_(runtime), hub_(runtime.clock()) {}
+    : cache_(cache),
+      runtime_(runtime),
+      hub_(runtime.clock()),
+      loop_("page", runtime.registry(), runtime.log()) {}
 
 absl::Status PagePublisher::Start(const std::string& address) {
   YM_ASSIGN_OR_RETURN(http::ServerOptions options, ParseBindAddress(address));
@@ -71,7 +75,7 @@ void PagePublisher::Note(page::TimelineEvent event) {
 void PagePublisher::Run(std::stop_token stop) {
   std::uint64_t seen = 0, published = 0, published_notes = 0;
   bool began = false;
-  std::int64_t last_ms = 0;
+  std::int64_t last_ms = 0, not_before_ms = 0;
   while (!stop.stop_requested()) {
     seen = cache_.WaitForChange(began ? seen : ~0ULL, kTickMs, stop);
     hub_.Tick();
@@ -81,7 +85,8 @@ void PagePublisher::Run(std::stop_token stop) {
       notes = notes_;
     }
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
-    const std::int64_t due_ms = last_ms + (hub_.watched() ? kLiveMs : kHistoryMs);
+    const std::int64_t due_ms =
+        std::max(not_before_ms, last_ms + (hub_.watched() ? kLiveMs : kHistoryMs));
     if (began && ((seen == published && notes == published_notes) || now_ms < due_ms)) {
       // A change that came too soon would be waited for without a pause.
       if (seen != published) std::this_thread::sleep_for(std::chrono::milliseconds(kTickMs / 5));
@@ -91,7 +96,15 @@ void PagePublisher::Run(std::stop_token stop) {
     published_notes = notes;
     last_ms = now_ms;
     began = true;
-    PublishFrame();
+    const RunResult result = loop_.RunOnce([this] {
+      PublishFrame();
+      return RunResult{.done = 1};
+    });
+    if (result.ok()) continue;
+    builder_ = state::SnapshotBuilder();
+    has_previous_ = false;
+    not_before_ms = now_ms + *result.again_ms;
+    published = ~0ULL;
   }
 }
 

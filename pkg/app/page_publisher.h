@@ -15,6 +15,7 @@
 
 #include "pkg/app/runtime.h"
 #include "pkg/base/mutex.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/page/changes.h"
 #include "pkg/page/hub.h"
 #include "pkg/state/cluster_state.h"
@@ -44,6 +45,7 @@ class PagePublisher {
   Runtime& runtime_;
   page::Hub hub_;
   state::SnapshotBuilder builder_;  // the publishing thread's
+  metrics::Loop loop_;
   state::ClusterState previous_;    // the publishing thread's
   bool has_previous_ = false;       // the publishing thread's
   Mutex mutex_;

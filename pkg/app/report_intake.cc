@@ -31,9 +31,13 @@ void ReportIntake::AddMetrics() {
 }
 
 void ReportIntake::FollowLeadership(const std::stop_token& stop) {
+  RunResult result;
   do {
-    server_->SetServing(leadership_.IsLeader());
-  } while (runtime_.timing().sleeper.Sleep(kIntakePollMs, stop));
+    result = loop_.RunOnce([this] {
+      server_->SetServing(leadership_.IsLeader());
+      return RunResult{.again_ms = kIntakePollMs};
+    });
+  } while (runtime_.timing().sleeper.Sleep(*result.again_ms, stop));
 }
 
 absl::Status ReportIntake::Start(KubeAccess& access) {

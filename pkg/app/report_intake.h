@@ -17,6 +17,7 @@
 #include "pkg/app/leadership.h"
 #include "pkg/app/runtime.h"
 #include "pkg/kube/client.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/operator/telemetry/live_links.h"
 #include "pkg/operator/telemetry/node_token.h"
 #include "pkg/rpc/report_server.h"
@@ -28,7 +29,11 @@ class ReportIntake {
   // `account`: "namespace:name" of the agents' ServiceAccount.
   ReportIntake(const rpc::ReportServerOptions& options, const std::string& account,
                const Leadership& leadership, Runtime& runtime)
-      : options_(options), account_(account), leadership_(leadership), runtime_(runtime) {}
+      : options_(options),
+        account_(account),
+        leadership_(leadership),
+        runtime_(runtime),
+        loop_("reports", runtime.registry(), runtime.log()) {}
 
   // Does nothing without an address. Errors: InvalidArgument for the account; what the server cannot start for.
   absl::Status Start(KubeAccess& access);
@@ -45,6 +50,7 @@ class ReportIntake {
   const std::string& account_;
   const Leadership& leadership_;
   Runtime& runtime_;
+  metrics::Loop loop_;
   op::LiveLinks links_;
   std::unique_ptr<kube::Client> review_client_;
   std::unique_ptr<op::NodeToken> node_tokens_;

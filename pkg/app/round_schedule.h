@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "pkg/base/run_once.h"
+
 namespace yardmaster::app {
 
 struct RoundTimes {
@@ -35,6 +37,16 @@ class RoundSchedule {
   // Requests another round at `at_ms`, or at the end of the pause if that is later, with or without
   // changes.
   void Again(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
+  // What a run says of the next one. After a defect of this program no change brings it forward.
+  void Take(const RunResult& result, std::int64_t now_ms) {
+    if (!result.again_ms) return;
+    Again(now_ms + *result.again_ms);
+    for (const RunFailure& failure : result.failures) {
+      if (IsDefect(failure.error)) {
+        not_before_ms_ = std::max(not_before_ms_, now_ms + *result.again_ms);
+      }
+    }
+  }
   // What has changed does not wait for the pause to end.
   void Hurry() { not_before_ms_ = 0; }
   // A change that waits neither for quiet nor for the pause to end.

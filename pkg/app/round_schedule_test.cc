@@ -141,5 +141,22 @@ TEST_F(RoundScheduleTest, APauseAsLongAsTheRoundLeavesHalfOfTheTimeAlone) {
   EXPECT_EQ(schedule.WaitMs(2'400), 500);
 }
 
+TEST_F(RoundScheduleTest, AfterADefectNoChangeBringsTheNextRunForward) {
+  schedule_.Begin(0);
+  RunResult result;
+  result.Fail("team/a", Contain([] { throw 1; }));
+  result.Again(2'000);
+  schedule_.Take(result, 0);
+  schedule_.Changed(0);
+  EXPECT_EQ(schedule_.WaitMs(0), 2'000);
+  RunResult refused;
+  refused.Fail("team/a", absl::UnavailableError("no answer"));
+  refused.Again(500);
+  schedule_.Begin(2'000);
+  schedule_.Take(refused, 2'000);
+  schedule_.Changed(2'000);
+  EXPECT_EQ(schedule_.WaitMs(2'000), 100);
+}
+
 }  // namespace
 }  // namespace yardmaster::app

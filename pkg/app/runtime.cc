@@ -10,6 +10,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/metrics/endpoints.h"
+#include "pkg/metrics/loop.h"
 
 namespace yardmaster::app {
 
@@ -122,8 +123,12 @@ absl::Status Runtime::Serve() {
 }
 
 void Runtime::Sample(const std::stop_token& stop) {
+  metrics::Loop loop("history", registry_, log_);
   do {
-    history_.Add(registry_.Text(), clock_.WallMs());
+    loop.RunOnce([this] {
+      history_.Add(registry_.Text(), clock_.WallMs());
+      return RunResult{.done = 1};
+    });
   } while (sleeper_.Sleep(metrics::kHistoryIntervalMs, stop));
 }
 

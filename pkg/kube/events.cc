@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "pkg/base/run_once.h"
 #include "pkg/kube/api_error.h"
 
 namespace yardmaster::kube {
@@ -57,7 +58,7 @@ void EventRecorder::Run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     WriteNext(stop, written);
     // What fails here comes again; a count that is late by a second or an hour is still a count.
-    if (!stop.stop_requested()) writer_.WriteDue().IgnoreError();
+    if (!stop.stop_requested()) Contain([&] { return writer_.WriteDue(); }).IgnoreError();
   }
   const std::int64_t deadline_ms = timing_.clock.SteadyMs() + kLastWritesMs;
   bool more = true;
@@ -65,7 +66,7 @@ void EventRecorder::Run(std::stop_token stop) {
     more = WriteNext(stop, written);
   }
   DropQueue();
-  if (!IsTransient(written)) writer_.WriteOpen(deadline_ms);
+  if (!IsTransient(written)) Contain([&] { writer_.WriteOpen(deadline_ms); }).IgnoreError();
 }
 
 bool EventRecorder::WriteNext(std::stop_token stop, absl::Status& written) {
@@ -94,7 +95,7 @@ void EventRecorder::DropQueue() {
 absl::Status EventRecorder::Write(const Queued& queued, std::stop_token stop) {
   absl::Status status;
   for (int tries = 1; tries <= kMaxEventTries; ++tries) {
-    status = writer_.Take(queued.event, queued.wall_ms);
+    status = Contain([&] { return writer_.Take(queued.event, queued.wall_ms); });
     if (status.ok()) backoff_.Reset();
     if (!WorthAnotherTry(status)) break;
     const std::int64_t delay_ms = std::max(backoff_.NextMs(), RetryAfterMs(status));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
@@ -74,14 +75,17 @@ InformerStats Informer::stats() const {
 
 void Informer::Run(std::stop_token stop) {
   while (!stop.stop_requested()) {
-    const absl::Status listed = ReadList(stop);
+    const absl::Status listed = Contain([&] { return ReadList(stop); });
     if (stop.stop_requested()) return;
     if (!listed.ok()) {
       Fail(listed);
       timing_.sleeper.Sleep(std::max(backoff_.NextMs(), RetryAfterMs(listed)), stop);
       continue;
     }
-    WatchUntilListIsNeeded(stop);
+    const absl::Status watched = Contain([&] { WatchUntilListIsNeeded(stop); });
+    if (watched.ok() || stop.stop_requested()) continue;
+    Fail(watched);
+    timing_.sleeper.Sleep(backoff_.NextMs(), stop);
   }
 }
 
@@ -106,7 +110,8 @@ absl::Status Informer::ReadPages(std::stop_token stop) {
   for (;;) {
     YM_ASSIGN_OR_RETURN(const PageEnd page,
                         client_.ReadPage(target_, options, [&](JsonView object) {
-                          if (!stop.stop_requested()) sink_.Listed(object);
+                          if (stop.stop_requested()) return;
+                          Deliver(object, [&] { sink_.Listed(object); });
                         }));
     if (stop.stop_requested()) return absl::CancelledError("stopped");
     Contact("");
@@ -131,9 +136,9 @@ absl::Status Informer::StreamList(std::stop_token stop) {
     }
     // Behind its snapshot the server sends what has changed since, before it says that the list has ended.
     if (event.type == WatchEventType::kDeleted) {
-      sink_.Remove(event.object);
+      Deliver(event.object, [&] { sink_.Remove(event.object); });
     } else if (event.type != WatchEventType::kBookmark) {
-      sink_.Listed(event.object);
+      Deliver(event.object, [&] { sink_.Listed(event.object); });
     }
     Contact("");
   });
@@ -216,13 +221,18 @@ void Informer::TakeEvent(const WatchEvent& event) {
   }
   const std::string version = ResourceVersionOf(event.object);
   if (event.type == WatchEventType::kDeleted) {
-    sink_.Remove(event.object);
+    Deliver(event.object, [&] { sink_.Remove(event.object); });
   } else if (event.type == WatchEventType::kBookmark) {
     sink_.Advance(version);
   } else {
-    sink_.Put(event.object);
+    Deliver(event.object, [&] { sink_.Put(event.object); });
   }
   Contact(version);
+}
+
+void Informer::Deliver(JsonView object, absl::FunctionRef<void()> call) {
+  const absl::Status status = Contain(call);
+  if (!status.ok()) Fail(Annotate(status, StrCat(target_.resource.kind, " ", KeyOf(object))));
 }
 
 void Informer::Contact(const std::string& version) {

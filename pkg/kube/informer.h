@@ -10,6 +10,7 @@
 //   4. Errors never end it. It tries again with backoff (0.8 s to 30 s, jitter), or after the delay
 //      that the server asks for; an event begins the backoff anew. Lists that follow each other because the server
 //      forgets versions within seconds back off in the same way; half a minute after a list the next one is read at once.
+//   5. What the sink throws for one object is a failure that names the object, and ends nothing.
 //
 // Lists are streamed (WatchList) where `stream_lists` is set and the server can. A server that
 // refuses is asked for pages from then on; after a streamed list that failed, the next list is read
@@ -24,6 +25,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 
 #include "pkg/base/mutex.h"
@@ -94,6 +96,8 @@ class Informer {
                      const std::function<void(const WatchEvent&)>& on_event);
   void EndList(const std::string& version, bool streamed);
   void TakeEvent(const WatchEvent& event);
+  // Calls the sink for one object.
+  void Deliver(JsonView object, absl::FunctionRef<void()> call);
   void Contact(const std::string& version);
   void Fail(const absl::Status& status);
   int WatchSeconds();

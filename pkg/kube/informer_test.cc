@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -103,6 +104,25 @@ TEST_F(InformerTest, ItListsInPagesThenFollows) {
   DeletePod("p2");
   MakePod("p9");
   EXPECT_THAT(journal_.Take(3), ElementsAre("p1=7", "-p2", "p9=0"));
+}
+
+TEST_F(InformerTest, WhatTheSinkThrowsForOneObjectIsAFailureThatNamesItAndEndsNothing) {
+  MakePod("bad");
+  MakePod("good");
+  CallbackSink sink([this](JsonView pod) {
+    if (NameOf(pod) == "bad") throw std::runtime_error("type must be string");
+    journal_.Write(NameOf(pod));
+  }, nullptr);
+  Informer informer(client_, Pods(), {}, sink, Handlers(), timing());
+  informer.Start();
+  EXPECT_THAT(journal_.Take(1), ElementsAre("good"));
+  EXPECT_THAT(failures_.Take(1), ElementsAre(testing::AllOf(HasSubstr("Pod default/bad"),
+                                                            HasSubstr("type must be string"))));
+  SetX("bad", 7);
+  EXPECT_THAT(failures_.Take(1), ElementsAre(HasSubstr("Pod default/bad")));
+  MakePod("next");
+  EXPECT_THAT(journal_.Take(1), ElementsAre("next"));
+  EXPECT_EQ(informer.stats().lists, 1) << "nothing was read again";
 }
 
 TEST_F(InformerTest, ABrokenWatchResumesWithoutListingAgain) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pkg/base/run_once.h"
+
 namespace yardmaster::kube {
 
 LeaderElector::LeaderElector(Client& client, LeaseOptions options, LeaderCallbacks callbacks,
@@ -35,7 +37,7 @@ void LeaderElector::Run(std::stop_token stop) {
       MutexLock lock(wake_mutex_);
       wake_ = std::stop_source();  // what changes from here on, this tick may have missed
     }
-    const absl::Status status = lock_.Tick();
+    const absl::Status status = Contain([&] { return lock_.Tick(); });
     if (!status.ok() && callbacks_.failed) callbacks_.failed(status);
     ReportChanges();
     SleepUntilNextTick(stop);
@@ -44,7 +46,7 @@ void LeaderElector::Run(std::stop_token stop) {
   if (reported_token_ == 0) return;
   reported_token_ = 0;
   if (callbacks_.stopped) callbacks_.stopped();
-  const absl::Status released = lock_.Release();
+  const absl::Status released = Contain([&] { return lock_.Release(); });
   if (!released.ok() && callbacks_.failed) callbacks_.failed(released);
 }
 
@@ -68,10 +70,11 @@ void LeaderElector::WatchLease(std::stop_token stop) {
   while (!stop.stop_requested()) {
     WatchOptions watch;
     watch.field_selector = "metadata.name=" + options_.name;
-    const absl::Status ended =
-        client_.Watch({Leases(), options_.ns}, watch, stop, [this](const WatchEvent& event) {
-          if (event.type != WatchEventType::kBookmark && !IsLeader()) Wake();
-        });
+    const absl::Status ended = Contain([&] {
+      return client_.Watch({Leases(), options_.ns}, watch, stop, [this](const WatchEvent& event) {
+        if (event.type != WatchEventType::kBookmark && !IsLeader()) Wake();
+      });
+    });
     if (!ended.ok() && !stop.stop_requested() && callbacks_.failed) callbacks_.failed(ended);
     timing_.sleeper.Sleep(options_.retry_period_ms, stop);
   }

@@ -85,6 +85,7 @@ absl::Status CertificateKeeper::Keep(const std::string& secret, const Held& auth
                       Renewed(authority.pair, held.certificate, now_ms, secrets_.life_ms));
   YM_ASSIGN_OR_RETURN(const tls::Certificate made, tls::ParseCertificate(pair.certificate_pem));
   YM_RETURN_IF_ERROR(Write(secret, held.version, pair));
+  ++report.done;
   report.ends_ms[secret] = made.not_after_ms;
   report.notices.push_back({false, secret, uid, kRenewed,
                             StrCat("valid until ", FormatTime(made.not_after_ms),
@@ -92,11 +93,12 @@ absl::Status CertificateKeeper::Keep(const std::string& secret, const Held& auth
   return absl::OkStatus();
 }
 
-CertificateKeeper::Report CertificateKeeper::Round(std::int64_t now_ms) {
+CertificateKeeper::Report CertificateKeeper::RunOnce(std::int64_t now_ms) {
   Report report;
   std::string uid;
   const auto tell = [&](const std::string& secret, const absl::Status& status) {
     if (status.ok()) return;
+    report.Fail(secret, status);
     report.notices.push_back({true, secret, uid, kNotRenewed, MessageOf(status)});
   };
   auto authority = Read(secrets_.authority, uid);
@@ -108,7 +110,7 @@ CertificateKeeper::Report CertificateKeeper::Round(std::int64_t now_ms) {
   report.ends_ms[secrets_.authority] = authority->certificate.not_after_ms;
   for (const std::string& secret : secrets_.certificates) {
     uid.clear();
-    tell(secret, Keep(secret, *authority, now_ms, uid, report));
+    tell(secret, Contain([&] { return Keep(secret, *authority, now_ms, uid, report); }));
   }
   return report;
 }

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/base/run_once.h"
 #include "pkg/kube/client.h"
 #include "pkg/tls/authority.h"
 #include "pkg/tls/certificate.h"
@@ -44,9 +45,10 @@ struct CertificateNotice {
 
 class CertificateKeeper {
  public:
-  struct Report {
-    std::vector<CertificateNotice> notices = {};       // each renewal and each failure
-    std::map<std::string, std::int64_t> ends_ms = {};  // by Secret: when its certificate ends
+  // Failures are those of Secrets.
+  struct Report : RunResult {
+    std::vector<CertificateNotice> notices;       // each renewal and each failure
+    std::map<std::string, std::int64_t> ends_ms;  // by Secret: when its certificate ends
   };
 
   CertificateKeeper(kube::Client& client, CertificateSecrets secrets)
@@ -54,7 +56,7 @@ class CertificateKeeper {
 
   // Looks at every Secret once. One that fails does not keep the others waiting; without a usable authority no other
   // is looked at. Reads 1 + certificates, writes what is due.
-  Report Round(std::int64_t now_ms);
+  Report RunOnce(std::int64_t now_ms);
 
  private:
   struct Held {

@@ -60,7 +60,7 @@ class CertificateKeeperTest : public testing::Test {
   }
   CertificateKeeper::Report Round() {
     CertificateKeeper keeper(client_, {"ym", "ca", {"front", "client"}, kLifeMs});
-    return keeper.Round(clock_.WallMs());
+    return keeper.RunOnce(clock_.WallMs());
   }
   static std::vector<std::string> Told(const CertificateKeeper::Report& report) {
     std::vector<std::string> out;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "pkg/base/mutex.h"
+#include "pkg/base/run_once.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/token_bucket.h"
 #include "pkg/rpc/conversion.h"
@@ -106,7 +107,10 @@ class ReportServer::Impl::Stream final : public grpc::ServerBidiReactor<NodeRepo
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
-    if (grpc::Status status = server_.Take(*this, report_); !status.ok()) return Finish(status);
+    grpc::Status status;
+    const absl::Status contained = Contain([&] { status = server_.Take(*this, report_); });
+    if (!contained.ok()) status = {grpc::StatusCode::INTERNAL, MessageOf(contained)};
+    if (!status.ok()) return Finish(status);
     receipt_.set_sequence(report_.sequence());
     StartWrite(&receipt_);
   }
@@ -205,7 +209,9 @@ void ReportServer::Impl::AuthenticateWaiting(const std::stop_token& stop) {
       stream = waiting_.front();
       waiting_.pop_front();
     }
-    const grpc::Status status = Admit(*stream);
+    grpc::Status status;
+    const absl::Status contained = Contain([&] { status = Admit(*stream); });
+    if (!contained.ok()) status = {grpc::StatusCode::INTERNAL, MessageOf(contained)};
     if (status.ok()) {
       stream->Read();
     } else {
@@ -283,7 +289,7 @@ void ReportServer::Impl::End(Stream& stream) {
   streams_.erase(&stream);
   if (stream.told && !stream.superseded) {
     by_node_.erase(stream.node);
-    sink_.ended(stream.node);
+    Contain([&] { sink_.ended(stream.node); }).IgnoreError();
   }
   unpinned_.wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stream.pins == 0; });
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
@@ -150,7 +151,9 @@ class ClusterCache::TypedCache final : public KindCache {
 
   // Without the lock: decoding is most of the work.
   Ptr DecodeOrReport(JsonView object) {
-    absl::StatusOr<T> decoded = decode_(object);
+    absl::StatusOr<T> decoded = absl::UnknownError("");
+    const absl::Status contained = Contain([&] { decoded = decode_(object); });
+    if (!contained.ok()) decoded = contained;
     if (decoded.ok()) return std::make_shared<const T>(*std::move(decoded));
     const std::string who = ProblemKey(object);
     MutexLock lock(cache_.mutex_);

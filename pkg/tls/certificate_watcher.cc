@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pkg/base/mutex.h"
+#include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/tls/certificate.h"
 
@@ -55,7 +56,7 @@ absl::Status CertificateWatcher::Look() {
 }
 
 absl::Status CertificateWatcher::Poll() {
-  absl::Status status = Look();
+  absl::Status status = Contain([&] { return Look(); });
   if (!status.ok() && status != reported_) callbacks_.report(status);
   reported_ = status;
   return status;

@@ -99,10 +99,10 @@ void JobProcess::MarkHosts() {
   const bool due = marks_due_ms_ && *marks_due_ms_ <= clock_.SteadyMs();
   if (cache_.version() == marked_at_ && !due) return;
   marked_at_ = cache_.version();
-  const op::HostMarker::Report report = marker_.Round(clock_.WallMs());
+  const op::HostMarker::Report report = marker_.RunOnce(clock_.WallMs());
   marks_due_ms_.reset();
-  if (report.again_ms >= 0) marks_due_ms_ = clock_.SteadyMs() + report.again_ms;
-  if (!report.errors.empty()) marks_due_ms_ = clock_.SteadyMs() + kErrorPauseMs;
+  if (report.again_ms) marks_due_ms_ = clock_.SteadyMs() + *report.again_ms;
+  if (!report.ok()) marks_due_ms_ = clock_.SteadyMs() + kErrorPauseMs;
 }
 
 void JobProcess::Work() {

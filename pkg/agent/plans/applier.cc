@@ -5,6 +5,7 @@
 
 #include "pkg/agent/plans/plan_file.h"
 #include "pkg/base/backoff.h"
+#include "pkg/base/run_once.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
@@ -66,21 +67,22 @@ void Applier::Apply(const std::string& uid, Entry& entry, Now now,
                     std::vector<PodNotice>& notices) {
   const PlanFileId id{entry.node, uid};
   if (!entry.wanted.has_value()) {
-    Record(entry, sink_.Remove(id), now);
+    Record(entry, Contain([&] { return sink_.Remove(id); }), now);
     return;
   }
+  Record(entry, Contain([&] { return Write(id, entry, now); }), now);
+  Tell(entry, notices);
+}
+
+absl::Status Applier::Write(const PlanFileId& id, Entry& entry, Now now) {
   entry.plan = Evaluate(*entry.wanted, fabric_, now.wall_ms);
   std::string text = EncodePlanFile(*entry.wanted, entry.plan);
-  if (text == entry.on_disk) {
-    Record(entry, absl::OkStatus(), now);
-  } else {
-    const absl::Status status = sink_.Write(id, text);
-    Record(entry, status, now);
-    // After a failure the file may say the old or the new text.
-    entry.on_disk = status.ok() ? std::move(text) : "";
-    if (status.ok()) ++writes_;
-  }
-  Tell(entry, notices);
+  if (text == entry.on_disk) return absl::OkStatus();
+  entry.on_disk.clear();  // after a failure the file may say the old or the new text
+  YM_RETURN_IF_ERROR(sink_.Write(id, text));
+  entry.on_disk = std::move(text);
+  ++writes_;
+  return absl::OkStatus();
 }
 
 void Applier::Record(Entry& entry, const absl::Status& status, Now now) {

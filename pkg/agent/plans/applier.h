@@ -11,7 +11,8 @@
 //   2. A pod that is gone has no file, or a removal with a retry time.
 //   3. A file is written only when its text changes; failures back off from 1 s to 60 s and never
 //      keep other files waiting.
-//   4. A problem (stale, invalid, cannot write) is reported once when it begins, when its message changes and
+//   4. What throws for one pod is a failure of its file.
+//   5. A problem (stale, invalid, cannot write) is reported once when it begins, when its message changes and
 //      when it ends.
 //
 // Thread safety: none; one thread owns it. The sink must outlive it.
@@ -81,6 +82,7 @@ class Applier {
   };
 
   void Apply(const std::string& uid, Entry& entry, Now now, std::vector<PodNotice>& notices);
+  absl::Status Write(const PlanFileId& id, Entry& entry, Now now);
   void Tell(Entry& entry, std::vector<PodNotice>& notices) const;
   void Record(Entry& entry, const absl::Status& status, Now now);
 

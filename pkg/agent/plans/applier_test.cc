@@ -1,5 +1,7 @@
 #include "pkg/agent/plans/applier.h"
 
+#include <stdexcept>
+
 #include "gmock/gmock.h"
 
 #include "pkg/agent/plans/plan_file.h"
@@ -225,6 +227,38 @@ TEST_F(ApplierTest, FilesAlwaysEndUpAsThePodsWantThem) {
     ASSERT_EQ(sink.files(), expected) << "seed " << seed;
     for (const auto& pod : applier.Status()) EXPECT_NE(pod.state, PlanState::kSyncing);
   }
+}
+
+// A sink that throws for one pod.
+class ThrowingSink final : public PlanSink {
+ public:
+  absl::Status Write(const PlanFileId& id, const std::string&) override {
+    if (id.pod_uid == "bad") throw std::runtime_error("type must be string");
+    ++written;
+    return absl::OkStatus();
+  }
+  absl::Status Remove(const PlanFileId&) override { throw std::runtime_error("no such file"); }
+  absl::StatusOr<std::vector<PlanFileId>> List() override { return std::vector<PlanFileId>(); }
+  std::string PathOf(const PlanFileId&) const override { return ""; }
+
+  int written = 0;
+};
+
+TEST_F(ApplierTest, WhatThrowsForOnePodIsAFailureOfItsFileAndTheOthersAreWritten) {
+  ThrowingSink sink;
+  Applier applier(sink);
+  applier.SetFabric(ExampleFabric());
+  for (const char* uid : {"bad", "good"}) applier.Put(Pod(uid));
+  const std::vector<PodNotice> notices = applier.Step(now());
+  EXPECT_EQ(sink.written, 1);
+  EXPECT_EQ(applier.failures(), 1);
+  ASSERT_THAT(notices, SizeIs(1));
+  EXPECT_EQ(notices[0].kind, NoticeKind::kWriteFailed);
+  EXPECT_THAT(notices[0].message, HasSubstr("type must be string"));
+  EXPECT_EQ(applier.DueInMs(now()), 1'000) << "it is tried again";
+  applier.Remove("bad");
+  applier.Step(now());
+  EXPECT_EQ(applier.failures(), 2);
 }
 
 }  // namespace

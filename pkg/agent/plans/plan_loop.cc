@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "pkg/base/run_once.h"
+
 namespace yardmaster::agent {
 
 namespace {
@@ -83,7 +85,8 @@ std::optional<PlanLoop::Inbox> PlanLoop::Wait(std::optional<std::int64_t> due_in
 void PlanLoop::Run() {
   std::optional<std::int64_t> due;
   while (std::optional<Inbox> inbox = Wait(due)) {
-    Handle(*std::move(inbox));
+    const absl::Status handled = Contain([&] { Handle(*std::move(inbox)); });
+    defects_ += handled.ok() ? 0 : 1;
     due = begun_         ? applier_.DueInMs(now())
           : begin_asked_ ? std::optional(kAdoptRetryMs)
                          : std::nullopt;
@@ -108,7 +111,7 @@ void PlanLoop::Handle(Inbox inbox) {
   auto report = std::make_shared<PlanReport>();
   report->pods = applier_.Status();
   report->writes = applier_.writes();
-  report->failures = applier_.failures();
+  report->failures = applier_.failures() + defects_;
   report->begun = begun_;
   report->stepped_at_ms = clock_.SteadyMs();
   {

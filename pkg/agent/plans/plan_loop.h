@@ -69,6 +69,7 @@ class PlanLoop {
   Applier applier_;           // the thread's alone
   bool begin_asked_ = false;  // the thread's alone
   bool begun_ = false;        // the thread's alone
+  std::int64_t defects_ = 0;  // the thread's alone: runs that threw
 
   mutable Mutex mutex_;
   CondVar wake_;

@@ -92,21 +92,32 @@ absl::Status HostPrograms::MakeNeighbours(const std::string& node, const std::st
 
 absl::Status HostPrograms::Start(const std::string& node, const std::string& sysfs_root,
                                  std::function<std::vector<LocalNicPort>()> ports,
-                                 const kube::Timing& timing, metrics::Registry& registry) {
+                                 const kube::Timing& timing, metrics::Registry& registry,
+                                 const metrics::Logger& log) {
   YM_RETURN_IF_ERROR(MakeGpus());
   YM_RETURN_IF_ERROR(MakeNeighbours(node, sysfs_root, std::move(ports)));
   if (gpus_ == nullptr && neighbours_ == nullptr) return absl::OkStatus();
   if (gpus_ != nullptr) AddGpuMetrics(registry, *gpus_);
   if (neighbours_ != nullptr) AddNeighbourMetrics(registry, *neighbours_);
   const std::int64_t step_ms = std::min(kMaxStepMs, options_.gpu_interval_ms);
+  loop_ = std::make_unique<metrics::Loop>("programs", registry, log);
   thread_ = std::jthread([this, step_ms, &clock = timing.clock,
                           &sleeper = timing.sleeper](const std::stop_token& stop) {
+    RunResult result;
     do {
-      if (gpus_ != nullptr) gpus_->Step(clock.SteadyMs());
-      if (neighbours_ != nullptr) neighbours_->Step(clock.SteadyMs());
-    } while (sleeper.Sleep(step_ms, stop));
+      result = loop_->RunOnce([&] { return RunOnce(clock.SteadyMs()); });
+    } while (sleeper.Sleep(std::max(step_ms, result.again_ms.value_or(0)), stop));
   });
   return absl::OkStatus();
+}
+
+RunResult HostPrograms::RunOnce(std::int64_t now_ms) {
+  RunResult result;
+  if (gpus_ != nullptr) result.Fail("gpus", Contain([&] { gpus_->Step(now_ms); }));
+  if (neighbours_ != nullptr) {
+    result.Fail("neighbours", Contain([&] { neighbours_->Step(now_ms); }));
+  }
+  return result;
 }
 
 void HostPrograms::Stop() {

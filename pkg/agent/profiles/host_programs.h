@@ -1,7 +1,7 @@
 // What the agent asks of other programs of its host, in a thread of its own, because they may be slow: FLOP of GPUs
 // from a dcgm-exporter (gpu_observer.h), neighbours from an LLDP daemon (neighbour_observer.h).
 //
-// Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what `timing`, `registry` and
+// Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what `timing`, `registry`, `log` and
 // `ports` refer to outlives it.
 #pragma once
 
@@ -15,7 +15,9 @@
 #include "pkg/agent/plans/pod_input.h"
 #include "pkg/agent/ports/neighbour_observer.h"
 #include "pkg/agent/profiles/gpu_observer.h"
+#include "pkg/base/run_once.h"
 #include "pkg/kube/timing.h"
+#include "pkg/metrics/loop.h"
 #include "pkg/metrics/registry.h"
 
 namespace yardmaster::agent {
@@ -41,7 +43,7 @@ class HostPrograms {
   // Adds metrics too. Errors: InvalidArgument that names the flag.
   absl::Status Start(const std::string& node, const std::string& sysfs_root,
                      std::function<std::vector<LocalNicPort>()> ports, const kube::Timing& timing,
-                     metrics::Registry& registry);
+                     metrics::Registry& registry, const metrics::Logger& log);
   void Stop();
 
   // Adds FLOP to what was measured of a pod, where its report has none.
@@ -51,6 +53,7 @@ class HostPrograms {
   std::vector<absl::Status> problems() const;
 
  private:
+  RunResult RunOnce(std::int64_t now_ms);
   absl::Status MakeGpus();
   absl::Status MakeNeighbours(const std::string& node, const std::string& sysfs_root,
                               std::function<std::vector<LocalNicPort>()> ports);
@@ -58,6 +61,7 @@ class HostPrograms {
   const HostProgramOptions options_;
   std::unique_ptr<GpuObserver> gpus_;              // not changed after Start
   std::unique_ptr<NeighbourObserver> neighbours_;  // the same
+  std::unique_ptr<metrics::Loop> loop_;            // the same
   std::jthread thread_;
 };
 

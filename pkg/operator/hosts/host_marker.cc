@@ -7,7 +7,6 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/host_record.h"
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
@@ -132,7 +131,34 @@ std::map<std::string, std::string> HostMarker::FaultyHosts(
   return out;
 }
 
-HostMarker::Report HostMarker::Round(std::int64_t now_ms) {
+absl::Status HostMarker::Mark(const api::Node& node, const api::HostRecord& record,
+                              const std::string& fault, bool in_deletion, std::int64_t now_ms,
+                              Report& report) {
+  const NodeMarks before = MarksOf(node);
+  NodeMarks wanted;
+  std::string why;
+  if (record.until_ms > now_ms) {
+    wanted.quarantined = kWorkerFailures;
+    why = StrCat("until ", FormatTime(record.until_ms), ": ", FailuresText(record));
+    report.Again(record.until_ms - now_ms);
+  } else if (!fault.empty()) {
+    wanted.quarantined = kNodeFault;
+    why = StrCat("while it has ", fault);
+  }
+  if (!record.empty()) wanted.record = api::EncodeHostRecord(record);
+  wanted.out_of_service = before.out_of_service && (!node.ready.value_or(false) || in_deletion);
+  report.quarantined += wanted.quarantined.empty() ? 0 : 1;
+  report.fenced += wanted.out_of_service ? 1 : 0;
+  if (node.metadata.deleted_ms) return absl::OkStatus();
+  const auto patch = PatchOf(node, wanted);
+  if (!patch) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(Write(node, *patch));
+  ++report.done;
+  Announce(node, before, wanted, why);
+  return absl::OkStatus();
+}
+
+HostMarker::Report HostMarker::RunOnce(std::int64_t now_ms) {
   Report report;
   const state::ClusterState cluster = cache_.Take();
   const auto histories = Histories(cluster);
@@ -140,36 +166,13 @@ HostMarker::Report HostMarker::Round(std::int64_t now_ms) {
   const std::set<std::string> in_deletion = HostsInDeletion(cluster);
   const std::map<std::string, std::string> faulty = FaultyHosts(cluster);
   for (const auto& node : cluster.nodes) {
-    const api::HostRecord& record = records.at(node->metadata.name);
-    const NodeMarks before = MarksOf(*node);
-    NodeMarks wanted;
-    const auto fault = faulty.find(node->metadata.name);
-    std::string why;
-    if (record.until_ms > now_ms) {
-      wanted.quarantined = kWorkerFailures;
-      why = StrCat("until ", FormatTime(record.until_ms), ": ", FailuresText(record));
-    } else if (fault != faulty.end()) {
-      wanted.quarantined = kNodeFault;
-      why = StrCat("while it has ", fault->second);
-    }
-    if (!record.empty()) wanted.record = api::EncodeHostRecord(record);
-    wanted.out_of_service = before.out_of_service && !(node->ready.value_or(false) &&
-                                                       in_deletion.count(node->metadata.name) == 0);
-    report.quarantined += wanted.quarantined.empty() ? 0 : 1;
-    report.fenced += wanted.out_of_service ? 1 : 0;
-    if (record.until_ms > now_ms) {
-      const std::int64_t left_ms = record.until_ms - now_ms;
-      report.again_ms = report.again_ms < 0 ? left_ms : std::min(report.again_ms, left_ms);
-    }
-    if (node->metadata.deleted_ms) continue;
-    const auto patch = PatchOf(*node, wanted);
-    if (!patch) continue;
-    const absl::Status written = Write(*node, *patch);
-    if (!written.ok()) {
-      report.errors.push_back(MessageOf(written));
-    } else {
-      Announce(*node, before, wanted, why);
-    }
+    const std::string& name = node->metadata.name;
+    const auto fault = faulty.find(name);
+    report.Fail(name, Contain([&] {
+                  return Mark(*node, records.at(name),
+                              fault == faulty.end() ? "" : fault->second,
+                              in_deletion.count(name) != 0, now_ms, report);
+                }));
   }
   return report;
 }

@@ -10,7 +10,7 @@
 // shorter grace.
 //
 // Level triggered: a round reads the cache alone. Thread safety: Fence and IsFenced from any thread,
-// Round from one. Lifetimes: client and cache outlive it.
+// RunOnce from one. Lifetimes: client and cache outlive it.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@
 
 #include "absl/status/status.h"
 
+#include "pkg/api/host_record.h"
+#include "pkg/base/run_once.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/hosts/host_quarantine.h"
 #include "pkg/operator/hosts/node_faults.h"
@@ -47,11 +49,10 @@ class HostMarker {
     double fault_share = 0.2;
     int fault_hosts = 3;
   };
-  struct Report {
+  // Run again when the next quarantine for failures ends. Failures are those of hosts.
+  struct Report : RunResult {
     int quarantined = 0;  // hosts
     int fenced = 0;       // by the operator
-    std::vector<std::string> errors;
-    std::int64_t again_ms = -1;  // until the next quarantine for failures ends; -1: none is set
   };
   using Notify = std::function<void(const HostNotice&)>;
 
@@ -67,11 +68,14 @@ class HostMarker {
   absl::Status Fence(const std::string& host);
 
   // `now_ms`: wall time.
-  Report Round(std::int64_t now_ms);
+  Report RunOnce(std::int64_t now_ms);
 
  private:
   // Hosts that jobs leave for a fault, and the fault; empty where reports are not trusted.
   std::map<std::string, std::string> FaultyHosts(const state::ClusterState& cluster) const;
+  // `record`: what is known of the host's failures; `fault`: for which it is left, empty: none.
+  absl::Status Mark(const api::Node& node, const api::HostRecord& record, const std::string& fault,
+                    bool in_deletion, std::int64_t now_ms, Report& report);
   absl::Status Write(const api::Node& node, const nlohmann::json& patch);
   void Announce(const api::Node& node, const NodeMarks& before, const NodeMarks& after,
                 const std::string& why);

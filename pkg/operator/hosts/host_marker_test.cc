@@ -2,6 +2,8 @@
 // on which workers failed.
 #include "pkg/operator/hosts/host_marker.h"
 
+#include <stdexcept>
+
 #include "pkg/api/host_record.h"
 #include "pkg/operator/testing/job_fixture.h"
 
@@ -28,7 +30,7 @@ class HostMarkerTest : public JobFixture {
   }
   HostMarker::Report Round() {
     Sync();
-    return marker_->Round(clock_.WallMs());
+    return marker_->RunOnce(clock_.WallMs());
   }
   void Use(FencePolicy policy) {
     marker_options_.fence = policy;
@@ -224,6 +226,21 @@ TEST_F(HostMarkerTest, TaintsOfOthersStayAsTheyAre) {
   EXPECT_EQ(TaintsOf("n0").size(), 2u);
   EXPECT_EQ(TaintValue("n0", "a"), "1");
   EXPECT_EQ(TaintValue("n0", "b"), "2");
+}
+
+TEST_F(HostMarkerTest, AHostThatCannotBeHandledKeepsNoOtherFromItsMark) {
+  for (const char* name : {"n0", "n1", "n2", "n3"}) {
+    SetNode(name, true);
+    if (std::string(name) < "n2") AddTaint(name, api::kQuarantinedKey, kNodeFault);
+  }
+  marker_ = std::make_unique<HostMarker>(client_, *cache_, marker_options_,
+                                         [](const HostNotice& notice) {
+                                           if (notice.host == "n0") throw std::runtime_error("x");
+                                         });
+  const HostMarker::Report report = Round();
+  ASSERT_EQ(report.failures.size(), 1u);
+  EXPECT_EQ(report.failures[0].object, "n0");
+  EXPECT_EQ(TaintValue("n1", api::kQuarantinedKey), "(none)") << "it has no fault any more";
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ NetworkController::NetworkController(kube::Client& client, state::ClusterCache& 
       writer_(client, cache, options.writes) {}
 
 void NetworkController::Forget() {
+  builder_ = state::SnapshotBuilder();
   knows_previous_ = false;
   previous_.clear();
   memory_.Clear();
