@@ -18,6 +18,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/work_queue.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/kube/events.h"
 #include "pkg/metrics/loop.h"
 #include "pkg/operator/capacity/capacity_controller.h"
@@ -26,6 +27,7 @@
 #include "pkg/operator/hosts/node_observer.h"
 #include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/jobs/jobs_by_host.h"
+#include "pkg/operator/jobs/refusal_pacer.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/network/plan_waiters.h"
 #include "pkg/page/load_metrics.h"
@@ -46,6 +48,7 @@ class Operator {
         leadership_(options.leader, runtime),
         events_(*events_client_, {"yardmaster.dev/operator", runtime.identity()}, runtime.timing()),
         queue_(runtime.clock()),
+        refusals_(runtime.clock()),
         job_loop_("jobs", runtime.registry(), runtime.log()),
         hosts_(options.host_loss),
         marker_(*client_, cache_, options.hosts, [this](const op::HostNotice& n) { TellHost(n); }),
@@ -84,12 +87,14 @@ class Operator {
     return options;
   }
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
-  void NotePod(const std::string& key);
+  bool NotePod(const std::string& key);
   void NoteGang(const std::string& key);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
   void TellHost(const op::HostNotice& notice);
   void TellFailure(const RunFailure& failure);
+  bool IsStalled(const std::string& key) const;
+  void TryRefused(const std::string& namespace_name);
   // One turn of one job.
   RunResult RunOnce(const std::string& key, op::JobTurn turn);
   void JobLoop();
@@ -102,6 +107,7 @@ class Operator {
   kube::EventRecorder events_;
   state::ClusterCache cache_;
   WorkQueue queue_;
+  op::RefusalPacer refusals_;
   metrics::Loop job_loop_;
   op::HostHealth hosts_;
   op::JobsByHost jobs_by_host_;
@@ -129,11 +135,13 @@ op::PlanHandler Operator::PlanObserver() {
   };
 }
 
-void Operator::NotePod(const std::string& key) {
+// Whether the pod counts for a quota.
+bool Operator::NotePod(const std::string& key) {
   const auto pod = cache_.FindPod(key);
   jobs_by_host_.Update(key, pod.get());
-  if (pod == nullptr) return;
+  if (pod == nullptr) return false;
   waiters_.NotePod(*pod, [this](const std::string& gang) { return cache_.FindGang(gang); });
+  return !pod->finished();
 }
 
 void Operator::NoteGang(const std::string& key) {
@@ -147,7 +155,7 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
     case state::Kind::kTrainingJob:
       return queue_.Add(kube::MakeKey(ns, metadata.name));
     case state::Kind::kPod:
-      NotePod(kube::MakeKey(ns, metadata.name));
+      if (!NotePod(kube::MakeKey(ns, metadata.name))) TryRefused(ns);
       if (const auto job = api::Find(metadata.labels, api::kJobLabel)) {
         queue_.Add(kube::MakeKey(ns, *job));
       }
@@ -212,23 +220,48 @@ void Operator::TellHost(const op::HostNotice& notice) {
 // rented.
 RunResult Operator::RunOnce(const std::string& key, op::JobTurn turn) {
   RunResult result;
-  std::size_t pods_left = 0;
+  result.done = 1;
   result.Fail(key, Contain([&]() -> absl::Status {
                 YM_ASSIGN_OR_RETURN(const auto again_ms, capacity_.Reconcile(key));
                 if (again_ms) result.Again(*again_ms);
                 return absl::OkStatus();
               }));
-  result.Fail(key, Contain([&]() -> absl::Status {
-                YM_ASSIGN_OR_RETURN(const op::TurnResult done, jobs_.RunOnce(key, turn));
-                pods_left = done.pods_left;
-                if (done.look_again_ms) result.Again(*done.look_again_ms);
-                return absl::OkStatus();
-              }));
-  if (pods_left > 0) queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
-  // A job whose pods are refused is tried less and less often.
-  if (result.ok() && pods_left == 0) queue_.Forget(key);
-  result.done = 1;
+  const auto job = cache_.FindJob(key);
+  const std::int64_t generation = job == nullptr ? 0 : job->metadata.generation;
+  const std::int64_t refused_wait_ms = refusals_.WaitMs(key, generation);
+  if (refused_wait_ms > 0) turn = op::JobTurn::kLook;
+  std::size_t pods_left = 0;
+  const absl::Status made = Contain([&]() -> absl::Status {
+    YM_ASSIGN_OR_RETURN(const op::TurnResult done, jobs_.RunOnce(key, turn));
+    pods_left = done.pods_left;
+    if (done.look_again_ms) result.Again(*done.look_again_ms);
+    return absl::OkStatus();
+  });
+  const bool refused = kube::IsDenied(made) && IsStalled(key);
+  if (refused) {
+    result.Again(refusals_.Refused(key, generation));
+  } else if (!made.ok()) {
+    result.Fail(key, made);
+  } else if (pods_left > 0 && refused_wait_ms > 0) {
+    result.Again(refused_wait_ms);
+  } else if (pods_left > 0) {
+    queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
+  } else if (refusals_.Forget(key)) {
+    TryRefused(key.substr(0, key.find('/')));
+  }
+  if (result.ok()) queue_.Forget(key);
   return result;
+}
+
+// The job's condition says what refuses its pods.
+bool Operator::IsStalled(const std::string& key) const {
+  const auto job = cache_.FindJob(key);
+  return job != nullptr && api::IsTrue(job->status.conditions, "Stalled");
+}
+
+// Room may have come.
+void Operator::TryRefused(const std::string& namespace_name) {
+  for (const std::string& key : refusals_.TakeNext(namespace_name)) queue_.Add(key);
 }
 
 // A defect of this program is an event of the job that it was met with.

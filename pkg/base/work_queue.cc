@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <vector>
 
 namespace yardmaster {
 
@@ -12,15 +11,49 @@ constexpr std::int64_t kLastRetryMs = 30'000;
 constexpr int kMaxDoublings = 10;
 // Ready keys between two pieces of background work that are due, for queues with few consumers.
 constexpr int kReadyBetween = 3;
+
+// Sets the due time of `key`, if it is earlier than the one it has. Whether it did.
+bool DueEarlier(const std::string& key, std::int64_t due,
+                std::set<std::pair<std::int64_t, std::string>>& keys,
+                std::map<std::string, std::int64_t>& times) {
+  const auto [it, inserted] = times.emplace(key, due);
+  if (!inserted) {
+    if (it->second <= due) return false;
+    keys.erase({it->second, key});
+    it->second = due;
+  }
+  keys.emplace(due, key);
+  return true;
+}
 }  // namespace
+
+template <typename Keys>
+Keys& WorkQueue::Groups<Keys>::At(std::string_view group) {
+  const auto [it, is_new] = keys.try_emplace(std::string(group));
+  if (is_new) turns.emplace_back(group);
+  return it->second;
+}
+
+template <typename Keys>
+void WorkQueue::Groups<Keys>::EndTurn(const std::string& group) {
+  std::erase(turns, group);
+  const auto it = keys.find(group);
+  if (it->second.empty()) {
+    keys.erase(it);
+  } else {
+    turns.push_back(group);
+  }
+}
+
+void WorkQueue::PushReadyLocked(const std::string& key) {
+  ready_.At(GroupOf(key)).push_back(key);
+  wake_.notify_one();
+}
 
 void WorkQueue::AddLocked(const std::string& key) {
   if (shut_down_ || !dirty_.insert(key).second) return;
-  delayed_.erase(key);
-  if (processing_.count(key) == 0) {
-    ready_.push_back(key);
-    wake_.notify_one();
-  }
+  if (const auto delayed = delayed_due_.extract(key)) delayed_.erase({delayed.mapped(), key});
+  if (processing_.count(key) == 0) PushReadyLocked(key);
 }
 
 void WorkQueue::Add(const std::string& key) {
@@ -32,9 +65,7 @@ void WorkQueue::AddAfter(const std::string& key, std::int64_t delay_ms) {
   MutexLock lock(mutex_);
   if (delay_ms <= 0) return AddLocked(key);
   if (shut_down_) return;
-  const std::int64_t due = clock_.SteadyMs() + delay_ms;
-  auto [it, inserted] = delayed_.emplace(key, due);
-  if (!inserted) it->second = std::min(it->second, due);
+  DueEarlier(key, clock_.SteadyMs() + delay_ms, delayed_, delayed_due_);
   wake_.notify_one();
 }
 
@@ -55,12 +86,10 @@ void WorkQueue::Forget(const std::string& key) {
 
 void WorkQueue::PromoteDelayedLocked() {
   const std::int64_t now = clock_.SteadyMs();
-  std::vector<std::string> due;
-  for (const auto& [key, at] : delayed_) {
-    if (at <= now) due.push_back(key);
-  }
-  for (const std::string& key : due) {
-    delayed_.erase(key);
+  while (!delayed_.empty() && delayed_.begin()->first <= now) {
+    const std::string key = delayed_.begin()->second;
+    delayed_.erase(delayed_.begin());
+    delayed_due_.erase(key);
     AddLocked(key);
   }
 }
@@ -69,31 +98,46 @@ void WorkQueue::AddBackground(const std::string& key, std::int64_t due_in_ms) {
   MutexLock lock(mutex_);
   if (shut_down_) return;
   const std::int64_t due = clock_.SteadyMs() + due_in_ms;
-  const auto [it, inserted] = background_due_.emplace(key, due);
-  if (!inserted) {
-    if (it->second <= due) return;
-    background_.erase({it->second, key});
-    it->second = due;
-  }
-  background_.emplace(due, key);
-  wake_.notify_one();
+  if (DueEarlier(key, due, background_.At(GroupOf(key)), background_due_)) wake_.notify_one();
+}
+
+std::string WorkQueue::TakeReadyLocked() {
+  const std::string group = ready_.turns.front();
+  std::deque<std::string>& keys = ready_.keys.find(group)->second;
+  std::string key = std::move(keys.front());
+  keys.pop_front();
+  ready_.EndTurn(group);
+  return key;
+}
+
+void WorkQueue::EraseReadyLocked(const std::string& key) {
+  const auto group = ready_.keys.find(GroupOf(key));
+  if (group == ready_.keys.end() || std::erase(group->second, key) == 0) return;
+  if (!group->second.empty()) return;
+  std::erase(ready_.turns, group->first);
+  ready_.keys.erase(group);
 }
 
 std::optional<std::string> WorkQueue::TakeBackgroundLocked() {
-  for (auto at = background_.begin(); at != background_.end(); ++at) {
-    const auto& [due, key] = *at;
-    const bool waits =
-        !ready_.empty() &&
-        (!in_background_.empty() || since_background_ < kReadyBetween || due > clock_.SteadyMs());
-    if (waits) return std::nullopt;
-    if (processing_.count(key) != 0) continue;
-    std::string taken = key;
-    // Ready as well: it comes back after Done, so that no second consumer has it meanwhile.
-    if (dirty_.count(taken) != 0) std::erase(ready_, taken);
-    background_.erase(at);
-    background_due_.erase(taken);
-    since_background_ = 0;
-    return taken;
+  const bool keys_are_ready = !ready_.turns.empty();
+  if (keys_are_ready && (!in_background_.empty() || since_background_ < kReadyBetween)) {
+    return std::nullopt;
+  }
+  const std::int64_t now = clock_.SteadyMs();
+  for (const std::string& group : background_.turns) {
+    DueKeys& keys = background_.keys.find(group)->second;
+    for (auto at = keys.begin(); at != keys.end(); ++at) {
+      if (keys_are_ready && at->first > now) break;
+      if (processing_.count(at->second) != 0) continue;
+      std::string taken = at->second;
+      keys.erase(at);
+      background_due_.erase(taken);
+      background_.EndTurn(std::string(group));
+      // Ready as well: it comes back after Done, so that no second consumer has it meanwhile.
+      if (dirty_.count(taken) != 0) EraseReadyLocked(taken);
+      since_background_ = 0;
+      return taken;
+    }
   }
   return std::nullopt;
 }
@@ -108,11 +152,10 @@ std::optional<std::string> WorkQueue::Get(bool* background) {
       in_background_.insert(*key);
       return key;
     }
-    if (!ready_.empty()) {
+    if (!ready_.turns.empty()) {
       if (background != nullptr) *background = false;
       ++since_background_;
-      std::string key = std::move(ready_.front());
-      ready_.pop_front();
+      std::string key = TakeReadyLocked();
       dirty_.erase(key);
       processing_.insert(key);
       return key;
@@ -122,10 +165,8 @@ std::optional<std::string> WorkQueue::Get(bool* background) {
       wake_.wait(lock);
       continue;
     }
-    std::int64_t next = delayed_.begin()->second;
-    for (const auto& [key, at] : delayed_) next = std::min(next, at);
-    wake_.wait_for(lock,
-                   std::chrono::milliseconds(std::max<std::int64_t>(1, next - clock_.SteadyMs())));
+    const std::int64_t wait_ms = delayed_.begin()->first - clock_.SteadyMs();
+    wake_.wait_for(lock, std::chrono::milliseconds(std::max<std::int64_t>(1, wait_ms)));
   }
 }
 
@@ -134,8 +175,7 @@ void WorkQueue::Done(const std::string& key) {
   processing_.erase(key);
   in_background_.erase(key);
   if (dirty_.count(key) != 0) {
-    ready_.push_back(key);
-    wake_.notify_one();
+    PushReadyLocked(key);
   } else if (background_due_.count(key) != 0) {
     wake_.notify_one();
   }
@@ -145,14 +185,17 @@ void WorkQueue::ShutDown() {
   MutexLock lock(mutex_);
   shut_down_ = true;
   delayed_.clear();
-  background_.clear();
+  delayed_due_.clear();
+  background_ = {};
   background_due_.clear();
   wake_.notify_all();
 }
 
 std::size_t WorkQueue::Depth() const {
   MutexLock lock(mutex_);
-  return ready_.size() + background_.size();
+  std::size_t depth = background_due_.size();
+  for (const auto& [group, keys] : ready_.keys) depth += keys.size();
+  return depth;
 }
 
 }  // namespace yardmaster

@@ -1,4 +1,6 @@
-// A keyed work queue with the semantics of client-go's: many producers, many consumers.
+// A keyed work queue with the semantics of client-go's, shared fairly by groups of keys: many producers, many consumers.
+//
+// The group of a key is what stands before its first '/', of "namespace/name" the namespace; keys without one are a group.
 //
 // Promises:
 //   1. A key added while it waits is there once (de-duplicated).
@@ -7,11 +9,14 @@
 //   3. AddAfter never delivers earlier than its delay; the earliest of several wins.
 //   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and background
 //      work are dropped.
-//   5. Background work of a key is delivered when no key is ready, earliest due time first, even before it
-//      is due. While keys are always ready, at most one consumer at a time has background work, only work
-//      that is due is delivered, and at least three ready keys are delivered between two pieces of it. It is
-//      apart from what Add asks for: a key may wait for both, and never has two consumers.
-// Invariant: a key in `ready_` is in `dirty_` and not in `processing_`.
+//   5. Groups take turns: between two ready keys of one group, each other group that has ready keys gets one. Keys of one
+//      group are delivered in the order in which they became ready.
+//   6. Background work is delivered when no key is ready, even before it is due. Groups take turns at it, too, and within
+//      one the earliest due time goes first. While keys are always ready, at most one consumer at a time has background
+//      work, only work that is due is delivered, and at least three ready keys are delivered between two pieces of it. It
+//      is apart from what Add asks for: a key may wait for both, and never has two consumers.
+// Complexity: Get is O(groups + log keys), and passes over background work of keys that have a consumer.
+// Invariant: a ready key is in `dirty_` and not in `processing_`.
 // Thread safety: all methods from any thread.
 #pragma once
 
@@ -21,6 +26,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "pkg/base/clock.h"
@@ -49,23 +55,44 @@ class WorkQueue {
   std::size_t Depth() const;
 
  private:
+  // Steady due time and key.
+  using DueKeys = std::set<std::pair<std::int64_t, std::string>>;
+  // Keys by group, and the groups in the order of their turns; a group without keys is in neither.
+  template <typename Keys>
+  struct Groups {
+    std::map<std::string, Keys, std::less<>> keys;
+    std::deque<std::string> turns;
+
+    Keys& At(std::string_view group);
+    // The group has had its turn, and may have no keys left.
+    void EndTurn(const std::string& group);
+  };
+
+  static std::string_view GroupOf(std::string_view key) {
+    const std::size_t slash = key.find('/');
+    return slash == key.npos ? std::string_view() : key.substr(0, slash);
+  }
+
   void AddLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PushReadyLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PromoteDelayedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string TakeReadyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EraseReadyLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next background work of a key that has no consumer, if its turn has come.
   std::optional<std::string> TakeBackgroundLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_;
   CondVar wake_;
-  std::deque<std::string> ready_ ABSL_GUARDED_BY(mutex_);
+  Groups<std::deque<std::string>> ready_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> dirty_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> processing_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> in_background_ ABSL_GUARDED_BY(mutex_);  // of processing_: background work
-  std::map<std::string, std::int64_t> delayed_ ABSL_GUARDED_BY(mutex_);  // key -> steady due time
+  DueKeys delayed_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::int64_t> delayed_due_ ABSL_GUARDED_BY(mutex_);  // the times of delayed_
   std::map<std::string, int> failures_ ABSL_GUARDED_BY(mutex_);
-  // Background work: steady due time and key, and the time by key.
-  std::set<std::pair<std::int64_t, std::string>> background_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::int64_t> background_due_ ABSL_GUARDED_BY(mutex_);
+  Groups<DueKeys> background_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::int64_t> background_due_ ABSL_GUARDED_BY(mutex_);  // its times
   int since_background_ ABSL_GUARDED_BY(mutex_) = 0;  // deliveries of ready keys
   bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;
 };

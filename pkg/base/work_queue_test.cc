@@ -129,6 +129,50 @@ TEST(WorkQueueTest, AKeyThatIsReadyAndHasBackgroundWorkHasOneConsumer) {
   EXPECT_FALSE(background);
 }
 
+TEST(WorkQueueTest, NamespacesTakeTurnsAtReadyKeys) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  for (int i = 0; i < 2'000; ++i) queue.Add("flood/" + std::to_string(i));
+  EXPECT_EQ(queue.Get(), "flood/0");
+  for (const char* key : {"team/a", "team/b", "other/a"}) queue.Add(key);
+  std::vector<std::string> order;
+  for (int i = 0; i < 6; ++i) order.push_back(*queue.Get());
+  EXPECT_EQ(order, (std::vector<std::string>{"flood/1", "team/a", "other/a", "flood/2", "team/b",
+                                             "flood/3"}));
+}
+
+TEST(WorkQueueTest, NamespacesTakeTurnsAtBackgroundWork) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  for (int i = 0; i < 2'000; ++i) queue.AddBackground("flood/" + std::to_string(i), i);
+  queue.AddBackground("team/large", 5'000);
+  queue.AddBackground("team/small", 4'000);
+  std::vector<std::string> order;
+  for (int i = 0; i < 4; ++i) {
+    order.push_back(*queue.Get());
+    queue.Done(order.back());
+  }
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"flood/0", "team/small", "flood/1", "team/large"}));
+}
+
+TEST(WorkQueueTest, DueBackgroundWorkOfANamespaceIsNotHeldUpByReadyKeysOfAnother) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  for (int i = 0; i < 2'000; ++i) {
+    queue.Add("flood/ready-" + std::to_string(i));
+    queue.AddBackground("flood/" + std::to_string(i), 0);
+  }
+  queue.AddBackground("team/a", 0);
+  bool found = false;
+  for (int i = 0; i < 8 && !found; ++i) {
+    const std::string key = *queue.Get();
+    found = key == "team/a";
+    queue.Done(key);
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST(WorkQueueTest, AConsumerThatWaitsGetsBackgroundWork) {
   RealClock clock;
   WorkQueue queue(clock);

@@ -32,7 +32,7 @@ constexpr std::int64_t kTurnMs = 100;
 CreateLimit LimitOf(JobTurn turn, const api::TrainingJob& job) {
   if (turn == JobTurn::kWhole) return {};
   const bool has_run = job.status.recovery.running_attempt >= 0;
-  if (turn == JobTurn::kPrompt && !has_run) return {0, 0};
+  if (turn == JobTurn::kLook || (turn == JobTurn::kPrompt && !has_run)) return {0, 0};
   return {kTurnPods, kTurnMs};
 }
 

@@ -55,6 +55,7 @@ enum class JobTurn {
   kWhole,       // all
   kPrompt,      // of a job that has run in full before, up to the limit of a turn; else none
   kBackground,  // up to the limit of a turn
+  kLook         // none: they were refused a short time ago (refusal_pacer.h)
 };
 struct TurnResult {
   // Look again after this time although nothing has changed.

@@ -92,9 +92,10 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const std::vector<int>& ranks,
                                                  const CreateLimit& limit, Obstacle& obstacle) {
   Creation creation = Begin(job);
-  // Pods that are there were made after it.
-  const bool replaces = ranks.size() < static_cast<std::size_t>(job.job.workers);
-  if (!replaces) YM_RETURN_IF_ERROR(EnsureService(job, creation, obstacle));
+  // Pods that are there were made after it; and one that is refused again shall cost one request.
+  const bool pods_first = ranks.size() < static_cast<std::size_t>(job.job.workers) ||
+                          api::IsTrue(job.status.conditions, "Stalled");
+  if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, obstacle));
   if (obstacle.exists()) return ranks.size();
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};

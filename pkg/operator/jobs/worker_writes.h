@@ -60,7 +60,7 @@ class WorkerWrites {
         threads_(threads) {}
 
   // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists already is not an
-  // error. The Service comes first where all ranks are to be made; otherwise the pods come first. Batches grow
+  // error. The Service comes first where all ranks are to be made and none was refused; otherwise the pods come first. Batches grow
   // from one pod, so that a job that is refused costs one request a try, as long as they take less than half of
   // the time of `limit`.
   // A refusal by quota or admission is an error and sets `obstacle`; a Service of another owner sets
