@@ -17,6 +17,9 @@ constexpr std::int64_t kShortWatchMs = 1000;
 constexpr int kMaxFruitlessWatches = 5;
 // The longest delay between two tries. Lists that are at least this far apart need no other.
 constexpr std::int64_t kListsApartMs = 30'000;
+// A streamed list has this long. Servers and proxies that do not know what was asked of them send the
+// objects and never say that the list has ended; processes wait for their first lists for two minutes.
+constexpr int kStreamedListSeconds = 20;
 
 }  // namespace
 
@@ -126,7 +129,9 @@ absl::Status Informer::ReadPages(std::stop_token stop) {
 absl::Status Informer::StreamList(std::stop_token stop) {
   WatchOptions options;
   options.send_initial_events = true;
+  options.timeout_seconds = kStreamedListSeconds;
   sink_.BeginList();
+  const std::int64_t started_ms = timing_.clock.SteadyMs();
   bool listing = true;
   const absl::Status status = Watch(std::move(options), stop, [&](const WatchEvent& event) {
     if (!listing) return TakeEvent(event);
@@ -146,6 +151,8 @@ absl::Status Informer::StreamList(std::stop_token stop) {
     if (!status.ok() && !stop.stop_requested()) Fail(status);
     return absl::OkStatus();
   }
+  const std::int64_t lasted_ms = timing_.clock.SteadyMs() - started_ms;
+  if (lasted_ms >= kStreamedListSeconds * std::int64_t{1000}) can_stream_ = false;
   return status.ok() ? absl::UnavailableError("the streamed list ended before its last object")
                      : status;
 }
@@ -154,7 +161,6 @@ absl::Status Informer::Watch(WatchOptions options, std::stop_token stop,
                              const std::function<void(const WatchEvent&)>& on_event) {
   options.label_selector = options_.label_selector;
   options.field_selector = options_.field_selector;
-  options.timeout_seconds = WatchSeconds();
   {
     MutexLock lock(mutex_);
     ++stats_.watches;
@@ -167,6 +173,7 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
   while (!stop.stop_requested()) {
     WatchOptions options;
     options.resource_version = version_;
+    options.timeout_seconds = WatchSeconds();
     const std::int64_t events_before = stats().events;
     const std::int64_t started_ms = timing_.clock.SteadyMs();
     const absl::Status status =

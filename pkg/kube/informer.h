@@ -13,9 +13,10 @@
 //   5. What the sink throws for one object is a failure that names the object, and ends nothing.
 //
 // Lists are streamed (WatchList) where `stream_lists` is set and the server can. A server that
-// refuses is asked for pages from then on; after a streamed list that failed, the next list is read
-// in pages.
-// Watches ask the server to end them after 5 to 10 minutes, at random.
+// refuses, or has not ended the list after 20 s, is asked for pages from then on; after a streamed list
+// that failed otherwise, the next list is read in pages. A streamed list goes on as a watch until those
+// 20 s are over.
+// Other watches ask the server to end them after 5 to 10 minutes, at random.
 // Thread safety: all methods from any thread, but Start and Stop not from the sink or a handler.
 #pragma once
 

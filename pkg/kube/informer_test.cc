@@ -294,6 +294,67 @@ TEST_F(InformerTest, AStreamedListThatBreaksOffIsFollowedByPages) {
   EXPECT_THAT(failures_.Take(1), ElementsAre("cut by a proxy"));
 }
 
+// Takes a streamed list, and never says that it has ended: as a server that ignores what it was asked
+// for, or a proxy that holds the end back.
+class EndlessListClient final : public Client {
+ public:
+  EndlessListClient(Client& client, FakeClock& clock) : client_(client), clock_(clock) {}
+  absl::StatusOr<json> Get(const Target& target) override { return client_.Get(target); }
+  absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
+                                   const OnObject& on_object) override {
+    return client_.ReadPage(target, options, on_object);
+  }
+  absl::StatusOr<json> Create(const Target& target, const json& object,
+                              const WriteOptions& options) override {
+    return client_.Create(target, object, options);
+  }
+  absl::StatusOr<json> Replace(const Target& target, const json& object,
+                               const WriteOptions& options) override {
+    return client_.Replace(target, object, options);
+  }
+  absl::StatusOr<json> Patch(const Target& target, const PatchBody& patch,
+                             const WriteOptions& options) override {
+    return client_.Patch(target, patch, options);
+  }
+  absl::Status Delete(const Target& target, const DeleteOptions& options) override {
+    return client_.Delete(target, options);
+  }
+  absl::Status Watch(const Target& target, const WatchOptions& options, std::stop_token stop,
+                     const std::function<void(const WatchEvent&)>& on_event) override {
+    if (!options.send_initial_events) return client_.Watch(target, options, stop, on_event);
+    ++streams;
+    auto listed = client_.ReadPage(target, {}, [&](JsonView object) {
+      on_event({WatchEventType::kAdded, object});
+    });
+    // Until the server ends it as asked, or the transport does a little later.
+    clock_.Advance((options.timeout_seconds + 15) * std::int64_t{1000});
+    return listed.ok() ? absl::DeadlineExceededError("no end in time") : listed.status();
+  }
+
+  int streams = 0;
+
+ private:
+  Client& client_;
+  FakeClock& clock_;
+};
+
+TEST_F(InformerTest, AStreamedListThatNeverEndsIsFollowedByPagesBeforeAProcessGivesUp) {
+  MakePod("a");
+  EndlessListClient endless(client_, clock_);
+  Informer informer(endless, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());
+  const std::int64_t began_ms = clock_.SteadyMs();
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  EXPECT_LT(clock_.SteadyMs() - began_ms, 60'000) << "a process waits for 120 s";
+  EXPECT_EQ(informer.stats().streamed_lists, 0);
+  client_.WaitForWatches(Pods(), 1);
+  // Nor is it asked again.
+  client_.FailNext(Verb::kWatch, "pods", absl::OutOfRangeError("too old"));
+  client_.EndWatches(Pods(), absl::UnavailableError("cut"));
+  ASSERT_TRUE(CountsLists(informer, 2));
+  EXPECT_EQ(endless.streams, 1);
+}
+
 TEST_F(InformerTest, AfterALongStreamedListTheNextListIsReadAtOnce) {
   client_.AllowStreamedLists();
   Informer informer(client_, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());
