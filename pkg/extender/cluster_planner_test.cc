@@ -364,5 +364,27 @@ TEST_F(ClusterPlannerTest, PodsThatCameWithoutTheGateAreToldTheirSlotAndLetOntoP
   EXPECT_EQ(PassOfANewProcess().released_pods, 0) << "once";
 }
 
+TEST_F(ClusterPlannerTest, APlacedGangThatLooksForAnotherHostIsNotCountedAsWaiting) {
+  AddJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  // Its host is lost, and no other is there: not even a backup host.
+  const std::string lost = Slots("a")[0]["host"];
+  for (const json& node : client_.All(kube::Nodes())) {
+    const std::string name = node["metadata"]["name"];
+    const bool backup = node["metadata"]["labels"].contains(api::kBackupKey);
+    if (name == lost || backup) AddNode(name[1] - '0', name[3] - '0', /*ready=*/false);
+  }
+  DeletePod("a-0");
+  AddPod("a", 0);
+  const PassReport report = process.Pass();
+  EXPECT_EQ(Condition("a", "Planned")["status"], "False");
+  EXPECT_EQ(report.degraded, 1);
+  EXPECT_EQ(report.waiting, 0);
+  AddJob("b", 6);
+  EXPECT_EQ(process.Pass().waiting, 1);
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

@@ -109,7 +109,6 @@ void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
 void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan,
                                   WorkShare* share) {
   const api::Gang gang = pass.GangOf(job);
-  ++pass.report.waiting;
   const api::GangStatus status = NotPlaced(gang, plan, clock_.WallMs());
   pass.notes[pass.snapshot->jobs[job.index()].job.key].waiting = placement::Sentence(plan);
   if (!IsNews(gang, status) || (share != nullptr && share->IsOver(pass.report))) return;
@@ -280,6 +279,7 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
   WorkShare reasons(clock_, share_ms);
   for (const plan::JobPlan* job : WaitingJobs(plan, *pass.snapshot, told_ms_)) {
     pass.handling = pass.snapshot->jobs[job->job.index()].job.key;
+    ++pass.report.waiting;
     TellNotPlaced(pass, job->job, job->gang, &reasons);
   }
   bool deciding = true;
