@@ -26,6 +26,11 @@ constexpr std::int64_t kMaxTimeoutSeconds = 366 * 86'400;
 // Of a gang whose writes or evictions are refused no more than these are tried in one pass.
 constexpr int kMaxFailures = 3;
 
+// A gang that has run in full for so long since its placement is marked so.
+constexpr std::int64_t kSettledMs = 60'000;
+// kube-scheduler may not have looked at a released pod that is younger.
+constexpr std::int64_t kYoungMs = 30'000;
+
 // When the last of its pods was made: no wait is counted before the set was there.
 std::int64_t WaitsSince(const GatheredGang& gathered) {
   std::int64_t since_ms = 0;
@@ -38,11 +43,28 @@ std::int64_t WaitsSince(const GatheredGang& gathered) {
 // Every rank that has a host is bound; pods that the gang grows by may still wait.
 bool RunsInFull(const GatheredGang* gathered, int workers) {
   if (gathered == nullptr) return false;
+  // Every pass asks this of every gang that was placed a short time ago.
+  if (gathered->unbound == 0 && gathered->whole >= workers) return true;
+  if (static_cast<int>(gathered->members.size()) - gathered->unbound < workers) return false;
   const auto bound = std::count_if(
       gathered->members.begin(), gathered->members.end(), [&](const GangMember& member) {
         return member.rank && *member.rank < workers && !member.pod->node_name.empty();
       });
   return bound == workers;
+}
+
+// No pod of it is on a node, or was on one as far as pods still tell, and each that is released has been
+// looked at.
+bool NoneWasBound(const GatheredGang* gathered, std::int64_t now_ms) {
+  if (gathered == nullptr || gathered->members.empty() || AnyBound(*gathered)) return false;
+  if (gathered->finished > 0) return false;
+  const auto on_node = [](const GangMember& member) { return !member.pod->node_name.empty(); };
+  const auto is_young = [now_ms](const GangMember& member) {
+    return !member.pod->gated() && now_ms - member.pod->metadata.created_ms < kYoungMs;
+  };
+  return std::none_of(gathered->leaving.begin(), gathered->leaving.end(), on_node) &&
+         std::none_of(gathered->strays.begin(), gathered->strays.end(), on_node) &&
+         std::none_of(gathered->members.begin(), gathered->members.end(), is_young);
 }
 
 }  // namespace
@@ -67,9 +89,7 @@ void GateStep::ReleaseIdle(PassState& pass, const std::vector<PodPtr>& idle) {
     const NamespacedName key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
     if (pass.backing_off.count(key) != 0) continue;
     if (slice.IsOver(pass.report)) return;
-    if (!Release(pass, *pod, "it asks for no GPU")) {
-      pass.failed.emplace(key, WriteFailure::kDenied);
-    }
+    NoteFailure(pass, key, Release(pass, *pod, "it asks for no GPU"));
   }
 }
 
@@ -156,10 +176,13 @@ void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::in
     if (!member.pod->gated()) continue;
     all = failures < kMaxFailures && !slice.IsOver(pass.report);
     if (!all) break;
-    const bool written = fail ? Fail(pass, *member.pod, why) : Release(pass, *member.pod, why);
-    ++(written ? done : failures);
+    const absl::Status written =
+        fail ? Fail(pass, *member.pod, why) : Release(pass, *member.pod, why);
+    done += written.ok() ? 1 : 0;
+    // A pod that is gone stands in the way of no other.
+    failures += written.ok() || kube::IsGone(written) ? 0 : 1;
+    NoteFailure(pass, key, written);
   }
-  if (failures > 0) pass.failed.emplace(key, WriteFailure::kDenied);
   // Not planned in this pass: it would be placed in part.
   pass.gathered.erase(key);
   if (done == 0 || !all) return;
@@ -186,17 +209,35 @@ void GateStep::CheckReady(PassState& pass) {
 void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const Slice& slice) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const GatheredGang* gathered = pass.GatheredOf(key);
-  const std::int64_t limit_ms = LimitsOf(pass, gathered).ready_timeout_ms;
-  if (limit_ms == 0) return;
-  if (RunsInFull(gathered, gang->placed_workers())) return MarkRunning(pass, key);
-  const std::int64_t waited_ms = clock_.WallMs() - gang->status.committed_ms;
-  if (waited_ms < limit_ms) return pass.WakeIn(limit_ms - waited_ms);
+  const std::int64_t now_ms = clock_.WallMs();
+  const std::int64_t waited_ms = now_ms - gang->status.committed_ms;
+  const std::int64_t ready_ms = LimitsOf(pass, gathered).ready_timeout_ms;
+  if (RunsInFull(gathered, gang->placed_workers())) {
+    // Without a limit of its own that is written when a gang has shown that it stays.
+    if (ready_ms > 0 || waited_ms >= kSettledMs) return MarkRunning(pass, key, slice);
+    return pass.WakeIn(kSettledMs - waited_ms);
+  }
+  const std::int64_t unbound_ms = options_.unbound_timeout_ms;
+  std::string why;
+  if (ready_ms > 0 && waited_ms >= ready_ms) {
+    why = StrCat("the gang did not run in full within ", ready_ms / 1000, " s of its placement");
+  } else if (unbound_ms > 0 && waited_ms >= unbound_ms && NoneWasBound(gathered, now_ms)) {
+    why = StrCat("no pod of the gang was bound within ", unbound_ms / 1000, " s of its placement");
+  }
+  if (why.empty()) {
+    for (const std::int64_t limit_ms : {ready_ms, unbound_ms, waited_ms + kYoungMs}) {
+      if (limit_ms > waited_ms) pass.WakeIn(limit_ms - waited_ms);
+    }
+    return;
+  }
   pass.stopping.insert(key);  // no pod of it is released any more
   const std::vector<PodPtr> pods = Evictable(gathered);
   if (!pods.empty()) return Evict(pass, key, pods, slice);
-  if (gathered != nullptr && !NoneCanRun(*gathered)) return;
-  const std::string why =
-      StrCat("the gang did not run in full within ", limit_ms / 1000, " s of its placement");
+  if (gathered == nullptr || NoneCanRun(*gathered)) GiveBack(pass, key, why);
+}
+
+void GateStep::GiveBack(PassState& pass, const NamespacedName& key, const std::string& why) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   api::GangStatus status = GivenBack(*gang, "NotReadyInTime", why, clock_.WallMs());
   // Set anew, so that its transition says when the gang went to the back of the queue.
   std::erase_if(status.conditions, [](const api::Condition& condition) {
@@ -211,7 +252,8 @@ void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const S
            why + "; its hosts are free, and it queues behind the others"});
 }
 
-void GateStep::MarkRunning(PassState& pass, const NamespacedName& key) {
+void GateStep::MarkRunning(PassState& pass, const NamespacedName& key, const Slice& slice) {
+  if (slice.IsOver(pass.report)) return;
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   api::GangStatus status = gang->status;
   SetCondition(status, *gang, api::kRunningCondition, true, "AllBound", "every pod is bound",
@@ -219,19 +261,17 @@ void GateStep::MarkRunning(PassState& pass, const NamespacedName& key) {
   ledger_.Write(pass, *gang, status);
 }
 
-bool GateStep::Keep(PassState& pass, const absl::StatusOr<json>& written) {
+absl::Status GateStep::Keep(PassState& pass, const absl::StatusOr<json>& written) {
   if (written.ok()) {
     cache_.Assume(state::Kind::kPod, *written);
-    return true;
-  }
-  if (!absl::IsNotFound(written.status())) {
+  } else if (!kube::IsGone(written.status())) {
     pass.report.errors.push_back(MessageOf(written.status()));
   }
-  return false;
+  return written.status();
 }
 
-bool GateStep::Release(PassState& pass, const api::Pod& pod, const std::string& why) {
-  if (!ledger_.may_write()) return false;
+absl::Status GateStep::Release(PassState& pass, const api::Pod& pod, const std::string& why) {
+  if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
   const kube::Target target{kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, ""};
   return Keep(pass, [&]() -> absl::StatusOr<json> {
     YM_ASSIGN_OR_RETURN(const json object, client_.Get(target));
@@ -243,8 +283,8 @@ bool GateStep::Release(PassState& pass, const api::Pod& pod, const std::string& 
   }());
 }
 
-bool GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why) {
-  if (!ledger_.may_write()) return false;
+absl::Status GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why) {
+  if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
   const kube::Target target{kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, "status"};
   const json patch = {
       {"metadata", {{"uid", pod.metadata.uid}}},

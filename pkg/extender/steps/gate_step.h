@@ -5,15 +5,18 @@
 //   for longer than its limit              default scheduler, or failed with the reason
 //   a placed gang that does not run in     after `ready_timeout_ms` its pods are evicted, its hosts
 //   full within its limit                  are given back, and it queues behind the others
+//   a placed gang of which no pod could    after `unbound_timeout_ms` the same
+//   be bound within its limit
 //
-// Both limits are the process's options; a gang's first pod may give others by annotation
-// (docs/annotations.md). The second can only be made shorter, because it holds hosts.
+// The limits are the process's options; a gang's first pod may give others by annotation
+// (docs/annotations.md). The second can only be made shorter, because it holds hosts, and the third is
+// not the gang's.
 //
 // A pod released without a place carries the annotation yardmaster.dev/released, which says why; it
 // is an ordinary pod from then on. Each of the three releases, fails or evicts for `slice_ms` of a pass and
 // goes on where it stopped in the next one, which should follow without a pause: no number of such pods
-// holds up the other gangs. Once a gang has run in full (condition Running) its second limit
-// no longer applies: its controller handles later failures of its pods. Thread safety: one thread.
+// holds up the other gangs. Once a gang has run in full (condition Running) its limits as a placed one
+// no longer apply: its controller handles later failures of its pods. Thread safety: one thread.
 // Lifetimes: everything passed in outlives it.
 #pragma once
 
@@ -34,6 +37,7 @@ class GateStep : PassStep {
     GateTimeoutAction gate_action = GateTimeoutAction::kRelease;
     std::int64_t ready_timeout_ms = 0;  // 0: never
     std::int64_t slice_ms = 250;
+    std::int64_t unbound_timeout_ms = 600'000;  // 0: never
   };
 
   GateStep(const StepTools& tools, Options options) : PassStep(tools), options_(options) {}
@@ -62,13 +66,14 @@ class GateStep : PassStep {
                   GateTimeoutAction action, const Slice& slice);
   void CheckReady(PassState& pass);
   void CheckReadyOne(PassState& pass, const NamespacedName& key, const Slice& slice);
-  void MarkRunning(PassState& pass, const NamespacedName& key);
-  // False: it is not released; `pass.report` says why.
-  bool Release(PassState& pass, const api::Pod& pod, const std::string& why);
-  bool Fail(PassState& pass, const api::Pod& pod, const std::string& why);
+  void MarkRunning(PassState& pass, const NamespacedName& key, const Slice& slice);
+  void GiveBack(PassState& pass, const NamespacedName& key, const std::string& why);
+  // Not OK: it is not released; `pass.report` says why.
+  absl::Status Release(PassState& pass, const api::Pod& pod, const std::string& why);
+  absl::Status Fail(PassState& pass, const api::Pod& pod, const std::string& why);
   void Evict(PassState& pass, const NamespacedName& gang, const std::vector<PodPtr>& pods,
              const Slice& slice);
-  bool Keep(PassState& pass, const absl::StatusOr<nlohmann::json>& written);
+  absl::Status Keep(PassState& pass, const absl::StatusOr<nlohmann::json>& written);
 
   const Options options_;
   NamespacedName next_;  // the gang that a slice ended before

@@ -229,6 +229,115 @@ TEST_F(GateStepTest, AGangThatHasRunInFullKeepsItsHostsWhileAPodIsRetried) {
   EXPECT_EQ(HostsOf("job-a"), hosts);
 }
 
+TEST_F(GateStepTest, AGangOfWhichNoPodCanBeBoundGivesItsHostsBackByDefault) {
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  AddBatchJob("b", 6);
+  clock_.Advance(599'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 6u);
+  clock_.Advance(1'000);
+  EXPECT_EQ(process.Pass().evicted_pods, 6);
+  for (int index = 0; index < 6; ++index) AddJobPod("a", index, "tp=8,dp=6");
+  process.Pass();
+  EXPECT_NE(NoticesAbout("NotReadyInTime").find("no pod of the gang was bound within 600 s"),
+            std::string::npos);
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  EXPECT_EQ(HostsOf("job-b").size(), 6u);
+}
+
+TEST_F(GateStepTest, APodThatRunsOrThatKubeSchedulerHasNotSeenYetKeepsThem) {
+  AddBatchJob("a", 2);
+  AddBatchJob("b", 2);
+  Process process(*this, true);
+  process.Pass();
+  json pod = Pod("a-0-1");
+  pod["spec"]["nodeName"] = PinnedTo(pod);
+  client_.Seed(kube::Pods(), pod);
+  clock_.Advance(600'000);
+  pod = Pod("b-1-4");
+  pod["metadata"]["creationTimestamp"] = FormatTime(clock_.WallMs());
+  client_.Seed(kube::Pods(), pod);
+  const PassReport report = process.Pass();
+  EXPECT_EQ(report.evicted_pods, 0);
+  EXPECT_LE(report.wake_in_ms, 30'000);
+  clock_.Advance(30'000);
+  EXPECT_EQ(process.Pass().evicted_pods, 2) << "those of b";
+}
+
+TEST_F(GateStepTest, AGangThatHasRunInFullIsNotBoundByTheLimitWhenItRestarts) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  process.Pass();
+  EXPECT_FALSE(IsTrue("job-a", "Running")) << "written once the gang has shown that it stays";
+  clock_.Advance(60'000);
+  process.Pass();
+  EXPECT_TRUE(IsTrue("job-a", "Running"));
+  const auto hosts = HostsOf("job-a");
+  clock_.Advance(3'600'000);
+  DeletePodsOf("a");
+  for (int index = 0; index < 2; ++index) AddJobPod("a", index, "tp=8,dp=2");
+  EXPECT_EQ(process.Pass().released_pods, 2);
+  EXPECT_EQ(HostsOf("job-a"), hosts);
+}
+
+TEST_F(GateStepTest, AGangWhosePodsAreNeverReleasedGivesItsHostsBackToo) {
+  AddBatchJob("a", 2);
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    return call.verb == kube::Verb::kPatch ? absl::PermissionDeniedError("a policy") : absl::OkStatus();
+  });
+  Process process(*this, true);
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-a").size(), 2u);
+  clock_.Advance(600'000);
+  EXPECT_EQ(process.Pass().given_back, 1);
+}
+
+TEST_F(GateStepTest, APodThatIsGoneDoesNotPutItsGangOff) {
+  Limits(60'000, GateTimeoutAction::kRelease, 0);
+  for (const auto action : {GateTimeoutAction::kRelease, GateTimeoutAction::kFail}) {
+    Limits(60'000, action, 0);
+    const std::string name = action == GateTimeoutAction::kFail ? "f" : "r";
+    AddBatchJob(name, 7);
+    Process process(*this, true);
+    process.Pass();
+    clock_.Advance(60'000);
+    // The first is gone when its turn comes.
+    client_.SetHook([this, name, done = false](const kube::Call& call) mutable -> absl::Status {
+      const bool first = call.target.name.rfind(name + "-0-", 0) == 0;
+      if (!first || call.target.subresource == "eviction" || std::exchange(done, true)) {
+        return absl::OkStatus();
+      }
+      return absl::NotFoundError("pods not found");
+    });
+    const PassReport report = process.Pass();
+    EXPECT_TRUE(report.errors.empty()) << Join(report.errors, "\n");
+    EXPECT_EQ(report.gate_timeouts, 1);
+    client_.SetHook({});
+    const std::string again = AddJobPod(name, 0, "tp=8,dp=7");
+    EXPECT_EQ(process.Pass().gate_timeouts, 1) << "its gang is not on a back-off";
+    DeletePodsOf(name);
+  }
+}
+
+TEST_F(GateStepTest, APodWithoutGpusThatIsGoneDoesNotPutOffOneOfItsName) {
+  AddBatchJob("a", 1);
+  json launcher = Pod("a-0-1");
+  launcher["metadata"]["name"] = "launcher";
+  launcher["spec"]["containers"] = json::array({{{"name", "c"}}});
+  client_.Seed(kube::Pods(), launcher);
+  Process process(*this, true);
+  client_.FailNext(kube::Verb::kGet, "pods", absl::NotFoundError("pods not found"));
+  process.Pass();
+  EXPECT_TRUE(Gated(Pod("launcher")));
+  process.Pass();
+  EXPECT_FALSE(Gated(Pod("launcher")));
+}
+
 TEST_F(GateStepTest, APodWithoutGpusDoesNotWait) {
   AddBatchJob("a", 2);
   json launcher = Pod("a-0-1");
