@@ -35,6 +35,8 @@ inline constexpr char kRunningCondition[] = "Running";
 inline constexpr char kResizedCondition[] = "Resized";
 // It queues behind the others since this condition's transition.
 inline constexpr char kRequeuedCondition[] = "Requeued";
+// A placed gang has no pod. True until one of its pods is on a node, or its hosts are given back.
+inline constexpr char kPodsGoneCondition[] = "PodsGone";
 inline constexpr char kPreemptingCondition[] = "Preempting";  // on the gang that gets room
 inline constexpr char kPreemptedCondition[] = "Preempted";    // on a gang that makes room
 

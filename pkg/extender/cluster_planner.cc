@@ -31,6 +31,7 @@ ClusterPlanner::ClusterPlanner(kube::Client& client, state::ClusterCache& cache,
       preemption_(tools_, budgets_, options.eviction_threads),
       decider_(tools_, preemption_, budgets_, options.preemption),
       owners_(tools_),
+      cleanup_(tools_),
       adoption_(tools_),
       gates_(tools_, options.gates),
       placement_(tools_, preemption_, decider_, quarantine_, options.plan, options.write_slice_ms),
@@ -130,6 +131,7 @@ void ClusterPlanner::RunPass(PassState& pass) {
   quarantine_.Begin(pass);
   if (leader) {
     owners_.Run(pass);
+    cleanup_.Run(pass);
     CreateGangs(pass);
     resize_.FollowOwners(pass);
     MarkReleased(pass);

@@ -9,7 +9,7 @@
 // or reported something. A new process that lacks the latter repeats some of it and loses nothing.
 //
 // Order inside a pass, and why:
-//   1. hosts of ended and suspended gangs go back (owner_step.h); gangs are made for complete sets of
+//   1. hosts of gangs without pods go back (owner_step.h, gang_cleanup.h); gangs are made for complete sets of
 //      pods (a Gang without assignments holds nothing), and a Gang without hosts follows its pods when
 //      they change; placed gangs take the size that their owner wants (resize_step.h); plans that exist
 //      already are taken over (adoption_step.h); what waited for longer than its limit is released
@@ -51,6 +51,7 @@
 #include "pkg/extender/ledger/quarantine.h"
 #include "pkg/extender/steps/adoption_step.h"
 #include "pkg/extender/steps/budget_reader.h"
+#include "pkg/extender/steps/gang_cleanup.h"
 #include "pkg/extender/steps/gate_step.h"
 #include "pkg/extender/steps/owner_step.h"
 #include "pkg/extender/steps/placement_step.h"
@@ -136,6 +137,7 @@ class ClusterPlanner {
   PreemptionStep preemption_;
   PreemptionDecider decider_;
   OwnerStep owners_;
+  GangCleanup cleanup_;
   AdoptionStep adoption_;
   GateStep gates_;
   PlacementStep placement_;

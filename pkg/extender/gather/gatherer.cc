@@ -10,6 +10,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/owner_state.h"
 
 namespace yardmaster::extender {
 
@@ -49,6 +50,12 @@ std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
     problem = StrCat("its labels name ", (*membership)->owner.kind, " ", (*membership)->owner.name,
                      " and it has no controller; remove the copied labels, or let the ",
                      (*membership)->owner.kind, " make the pod");
+    return std::nullopt;
+  }
+  if (const auto& owner = (*membership)->owner; !ResourceOfOwner(owner)) {
+    problem = StrCat("its controller is ", owner.kind, " ", owner.name, " of ", owner.api_version,
+                     ", and pods of that kind are in no gang, because nothing says when it has ",
+                     "ended; let a kind that docs/crds.md names make the pod");
     return std::nullopt;
   }
   return *std::move(membership);

@@ -132,7 +132,8 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   }
   for (const char* type :
        {api::kDegradedCondition, api::kNetworkPlannedCondition, api::kPreemptingCondition,
-        api::kHostRefusedCondition, api::kRunningCondition, api::kConnectionsSteeredCondition,
+        api::kHostRefusedCondition, api::kRunningCondition, api::kPodsGoneCondition,
+        api::kConnectionsSteeredCondition,
         state::kFinishedCondition}) {
     EndIfThere(status, gang, type, reason, "it holds no host", now_ms);
   }

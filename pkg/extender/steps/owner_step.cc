@@ -10,6 +10,7 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/pods_gone.h"
 #include "pkg/extender/ledger/gang_status.h"
 
 namespace yardmaster::extender {
@@ -47,7 +48,9 @@ void OwnerStep::Run(PassState& pass) {
     if (pass.quarantined.count(key) != 0 || !gang->status.committed()) continue;
     const GatheredGang* gathered = pass.GatheredOf(key);
     const bool again = gathered != nullptr && !gathered->members.empty();
-    if (IsFinished(gang->status) ? again : !HasPods(gathered)) keys.push_back(key);
+    const bool back = again && AnyBound(*gathered) &&
+                      api::IsTrue(gang->status.conditions, api::kPodsGoneCondition);
+    if (IsFinished(gang->status) ? again : back || !HasPods(gathered)) keys.push_back(key);
   }
   for (const NamespacedName& key : keys) {
     pass.handling = key;
@@ -67,6 +70,7 @@ void OwnerStep::RunOne(PassState& pass, const NamespacedName& key) {
     return;
   }
   const GatheredGang* gathered = pass.GatheredOf(key);
+  if (HasPods(gathered)) return NotePodsBack(pass, key);
   if (gathered != nullptr && gathered->succeeded >= gang->placed_workers()) {
     if (ledger_.Write(
             pass, *gang,
@@ -76,7 +80,7 @@ void OwnerStep::RunOne(PassState& pass, const NamespacedName& key) {
     }
     return;
   }
-  if (!ask_times_.IsDue(pass, key)) return;
+  if (EndsWithoutPods(pass, key) || !ask_times_.IsDue(pass, key)) return;
   if (WereReleased(pass, *gang)) {
     const std::string why = "its pods were released without a place; the hosts are free";
     if (!ledger_.Write(pass, *gang, GivenBack(*gang, "ReleasedWithoutPlace", why, now_ms))) return;
@@ -85,7 +89,7 @@ void OwnerStep::RunOne(PassState& pass, const NamespacedName& key) {
     return;
   }
   const std::optional<OwnerState> owner = Ask(pass, *gang);
-  if (!owner || owner->phase == OwnerPhase::kActive) return;
+  if (!owner || owner->phase == OwnerPhase::kActive) return NotePodsGone(pass, key);
   const std::string text = owner->why + "; the hosts are free";
   const bool suspended = owner->phase == OwnerPhase::kSuspended;
   const char* reason = suspended                               ? "Suspended"
@@ -100,6 +104,49 @@ void OwnerStep::RunOne(PassState& pass, const NamespacedName& key) {
   notify_({gang->owner, gang->metadata.namespace_name, false, "HostsGivenBack", text});
 }
 
+void OwnerStep::NotePodsGone(PassState& pass, const NamespacedName& key) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+  const std::int64_t now_ms = clock_.WallMs();
+  if (PodsGoneSinceMs(gang->status, now_ms)) return;
+  api::GangStatus status = gang->status;
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == api::kPodsGoneCondition;
+  });
+  const std::int64_t keeps_ms = KeepsHostsForMs(status, now_ms);
+  SetCondition(status, *gang, api::kPodsGoneCondition, true, "NoPods",
+               StrCat("the gang has no pod; its hosts are free unless one comes within ",
+                      keeps_ms / 1000, " s"),
+               now_ms);
+  if (ledger_.Write(pass, *gang, status)) pass.WakeIn(keeps_ms);
+}
+
+void OwnerStep::NotePodsBack(PassState& pass, const NamespacedName& key) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+  api::GangStatus status = gang->status;
+  SetCondition(status, *gang, api::kPodsGoneCondition, false, "PodOnNode",
+               "a pod of the gang is on a node", clock_.WallMs());
+  ledger_.Write(pass, *gang, status);
+}
+
+bool OwnerStep::EndsWithoutPods(PassState& pass, const NamespacedName& key) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+  const std::int64_t now_ms = clock_.WallMs();
+  const auto since_ms = PodsGoneSinceMs(gang->status, now_ms);
+  if (!since_ms) return false;
+  const std::int64_t left_ms = *since_ms + KeepsHostsForMs(gang->status, *since_ms) - now_ms;
+  if (left_ms > 0) {
+    pass.WakeIn(left_ms);
+    return false;
+  }
+  const std::string why =
+      StrCat("no pod of the gang has been there for ", (now_ms - *since_ms) / 1000,
+             " s; the hosts are free, and it is placed again when its pods come");
+  if (!ledger_.Write(pass, *gang, GivenBack(*gang, "NoPods", why, now_ms))) return true;
+  ++pass.report.given_back;
+  notify_({gang->owner, key.namespace_name, true, "HostsGivenBack", why});
+  return true;
+}
+
 std::optional<OwnerState> OwnerStep::Ask(PassState& pass, const api::Gang& gang) {
   const auto resource = ResourceOfOwner(gang.owner);
   if (!resource) return std::nullopt;
@@ -109,7 +156,7 @@ std::optional<OwnerState> OwnerStep::Ask(PassState& pass, const api::Gang& gang)
   pass.report.problems.push_back(
       StrCat("Gang ", gang.metadata.namespace_name, "/", gang.metadata.name,
              ": it has no pods, and whether its owner has ended is not known: ",
-             MessageOf(object.status()), "; its hosts stay promised"));
+             MessageOf(object.status()), "; its hosts stay promised for a while"));
   return std::nullopt;
 }
 
