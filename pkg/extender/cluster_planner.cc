@@ -251,7 +251,12 @@ bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
   DeclaredSizes declared{GroupSize(pass, key, pods), std::nullopt};
   auto made = MakeGang(pods, job, declared);
   if (job == nullptr && (!made.ok() || *made == std::nullopt) && pods.held_by_others == 0) {
-    declared.of_owner = unplaced_size_.Of(pass, key, /*contradict=*/!made.ok());
+    const OwnerSays says = unplaced_size_.Of(pass, key, /*contradict=*/!made.ok());
+    if (gatherer_.NoteEnded(*gathered, says.ended)) {
+      pass.WakeIn(0);  // it is gathered with them then
+      return false;
+    }
+    declared.of_owner = says.size;
     declared.was_scaled = pass.gangs.count(key) != 0;
     if (declared.of_owner) made = MakeGang(pods, job, declared);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -159,7 +160,9 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
     return FieldError(FieldOf(gathered), StrCat("its pods say that they are ", *size),
                       StrCat("use a size from 1 to ", kMaxWorkers));
   }
-  if (static_cast<int>(gathered.members.size()) < *size) return std::optional<api::JobSpec>();
+  if (static_cast<int>(gathered.members.size() + gathered.ended.size()) < *size) {
+    return std::optional<api::JobSpec>();
+  }
   spec.workers = *size;
   spec.parallelism = parallelism.parallelism;
   if (parallelism.data_given && declared.of_owner && !declared.was_scaled) {
@@ -175,6 +178,25 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
     }
   }
   return std::optional<api::JobSpec>(spec);
+}
+
+// Members are in order of their ranks.
+int WholeRanks(const std::vector<api::RankBase>& bases, const GatheredGang& gang) {
+  std::set<int> ended;
+  for (const Replica& replica : gang.ended) {
+    if (const auto rank = api::RankOf(bases, replica.subgroup, replica.index)) ended.insert(*rank);
+  }
+  int whole = 0;
+  const auto skip_ended = [&] {
+    while (ended.count(whole) != 0) ++whole;
+  };
+  for (const GangMember& member : gang.members) {
+    skip_ended();
+    if (*member.rank != whole) return -1;
+    ++whole;
+  }
+  skip_ended();
+  return whole;
 }
 
 }  // namespace
@@ -205,15 +227,7 @@ void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredG
   std::sort(gang.members.begin(), gang.members.end(), [](const GangMember& a, const GangMember& b) {
     return std::tie(a.rank, a.pod->metadata.name) < std::tie(b.rank, b.pod->metadata.name);
   });
-  gang.whole = 0;
-  for (const GangMember& member : gang.members) {
-    if (*member.rank == gang.whole) {
-      ++gang.whole;
-    } else {
-      gang.whole = -1;
-      return;
-    }
-  }
+  gang.whole = WholeRanks(bases, gang);
 }
 
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers) {
@@ -332,6 +346,8 @@ std::vector<workload::Role> RolesOf(const GatheredGang& ranked) {
     if (roles.size() > kMaxRoles) return {};
   }
   if (roles.size() == 1) roles.clear();
+  // Ranks before the first pod have ended.
+  if (!roles.empty()) roles.front().first_rank = 0;
   return roles;
 }
 
@@ -358,6 +374,9 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
   for (const GangMember& member : gathered.members) {
     memberships.push_back(*member.membership);
     workload::RaiseAmounts(gang.requests, member.pod->requests);
+  }
+  for (const Replica& replica : gathered.ended) {
+    memberships.push_back({{}, "", replica.subgroup, replica.index, std::nullopt});
   }
   gang.rank_bases = api::RankBasesOf(memberships);
   GatheredGang ranked = gathered;

@@ -2,7 +2,7 @@
 // complete. gatherer.h keeps the answer from pass to pass.
 //
 // A gang is complete when each of its ranks has a pod that has not finished and is not being
-// deleted. Of several such pods of one rank the newest counts: job controllers make replacements
+// deleted, or has ended for good (ended_replicas.h). Of several such pods of one rank the newest counts: job controllers make replacements
 // while old pods are still on their way out. The gang's size is known from the TrainingJob, from
 // the owner's labels, from the parallelism annotation, or from a DeclaredSizes; ranks never come from
 // names.
@@ -20,6 +20,7 @@
 #include "pkg/api/pod.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/api/training_job.h"
+#include "pkg/extender/gather/ended_replicas.h"
 #include "pkg/state/object_table.h"
 
 namespace yardmaster::extender {
@@ -44,13 +45,14 @@ struct GatheredGang {
   std::vector<GangMember> strays;
   int finished = 0;   // pods that have finished
   int succeeded = 0;  // ranks with a pod that has succeeded
+  std::vector<Replica> ended;  // for good, and without a member; in order
   // The object with which the Gang comes and goes; no uid: no pod knows it.
   api::OwnerReference root;
   // Of the members: behind our gate, on no node, behind a gate of others.
   int gated = 0;
   int unbound = 0;
   int held_by_others = 0;
-  // Every rank 0 .. whole-1 has exactly one member; -1: not so, or ranks are still open.
+  // Every rank 0 .. whole-1 has exactly one member or has ended; -1: not so, or ranks are still open.
   int whole = -1;
 };
 
@@ -104,7 +106,7 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job,
                                                   const DeclaredSizes& declared = {});
 
-// Every rank 0 .. workers-1 has exactly one member. REQUIRES: AssignRanks.
+// Every rank 0 .. workers-1 has exactly one member or has ended. REQUIRES: AssignRanks.
 inline bool IsComplete(const GatheredGang& gang, int workers) { return gang.whole == workers; }
 
 // No pod of it runs or can start: each waits behind our gate, or is being deleted and was never bound.

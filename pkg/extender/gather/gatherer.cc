@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -92,7 +93,9 @@ void Gatherer::Add(const PodPtr& pod) {
   kept.gang = nullptr;
   if (pod->finished()) {
     ++kept.finished;
-    if (pod->phase == "Succeeded") ++kept.succeeded[{member.subgroup, member.index}];
+    const Replica replica{member.subgroup, member.index};
+    if (pod->phase == "Succeeded") ++kept.succeeded[replica];
+    if (SaysEnded(*pod, member.owner)) ++kept.ended[replica];
     return;
   }
   auto shared = std::make_shared<const api::Membership>(*std::move(membership));
@@ -127,10 +130,12 @@ void Gatherer::RemoveFinished(const api::Pod& pod) {
   Kept& kept = at->second;
   kept.gang = nullptr;
   --kept.finished;
-  if (pod.phase == "Succeeded") {
-    const auto index = kept.succeeded.find({member.subgroup, member.index});
-    if (--index->second == 0) kept.succeeded.erase(index);
-  }
+  const auto forget = [&member](std::map<Replica, int>& pods) {
+    const auto replica = pods.find({member.subgroup, member.index});
+    if (--replica->second == 0) pods.erase(replica);
+  };
+  if (pod.phase == "Succeeded") forget(kept.succeeded);
+  if (SaysEnded(pod, member.owner)) forget(kept.ended);
   if (kept.members.empty() && kept.finished == 0) gangs_.erase(at);
 }
 
@@ -190,7 +195,25 @@ GatheredGang Gatherer::Compose(const Id& id, const Kept& kept) {
     gang.unbound += member.pod->node_name.empty() ? 1 : 0;
     gang.held_by_others += member.pod->gated_by_others() ? 1 : 0;
   }
+  if (!kept.ended.empty() || !kept.ended_by_owner.empty()) gang.ended = EndedOf(gang, kept);
   return gang;
+}
+
+std::vector<Replica> Gatherer::EndedOf(const GatheredGang& gang, const Kept& kept) {
+  std::set<Replica> ended(kept.ended_by_owner.begin(), kept.ended_by_owner.end());
+  for (const auto& [replica, pods] : kept.ended) ended.insert(replica);
+  for (const GangMember& member : gang.members) {
+    ended.erase({member.membership->subgroup, member.membership->index});
+  }
+  return {ended.begin(), ended.end()};
+}
+
+bool Gatherer::NoteEnded(const GatheredGang& pods, std::vector<Replica> ended) {
+  const auto at = gangs_.find({pods.namespace_name, pods.name, pods.owner_uid});
+  if (at == gangs_.end() || at->second.ended_by_owner == ended) return false;
+  at->second.ended_by_owner = std::move(ended);
+  at->second.gang = nullptr;
+  return true;
 }
 
 std::vector<std::shared_ptr<const GatheredGang>> Gatherer::Gangs(const GangOf& gang_of) {

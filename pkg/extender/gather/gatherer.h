@@ -38,6 +38,9 @@ class Gatherer {
   void Add(const PodPtr& pod);
   // By (namespace, name, owner's uid).
   std::vector<std::shared_ptr<const GatheredGang>> Gangs(const GangOf& gang_of);
+  // What the owner of these pods says of replicas that have ended; kept while the gang has pods. True: it
+  // is news.
+  bool NoteEnded(const GatheredGang& pods, std::vector<Replica> ended);
   // By (namespace, name).
   std::vector<PodProblem> Problems() const;
   // Pods behind our gate alone that ask for no GPU and are in no gang, such as a launcher.
@@ -49,7 +52,9 @@ class Gatherer {
   struct Kept {
     Members members;  // unfinished pods
     int finished = 0;
-    std::map<std::pair<std::string, int>, int> succeeded;  // pods by subgroup and index
+    std::map<Replica, int> succeeded;     // pods
+    std::map<Replica, int> ended;         // pods that say so
+    std::vector<Replica> ended_by_owner;  // in order
     // As it was handed out last; null: pods have changed since.
     std::shared_ptr<const GatheredGang> gang;
     std::optional<std::vector<api::RankBase>> bases;  // that its ranks are from
@@ -73,6 +78,7 @@ class Gatherer {
   std::optional<api::Membership> MembershipOf(const api::Pod& pod, std::string& problem) const;
   void Problem(const api::Pod& pod, std::string text);
   static GatheredGang Compose(const Id& id, const Kept& kept);
+  static std::vector<Replica> EndedOf(const GatheredGang& gang, const Kept& kept);
 
   Orphans orphans_;
   state::ObjectTable<api::Pod> pods_;

@@ -40,24 +40,23 @@ std::int64_t WaitsSince(const GatheredGang& gathered) {
   return since_ms;
 }
 
-// Every rank that has a host is bound; pods that the gang grows by may still wait.
-bool RunsInFull(const GatheredGang* gathered, int workers) {
+// Every rank that has a host is bound or has ended; pods that the gang grows by may still wait.
+bool RunsInFull(const GatheredGang* gathered, int placed) {
   if (gathered == nullptr) return false;
   // Every pass asks this of every gang that was placed a short time ago.
-  if (gathered->unbound == 0 && gathered->whole >= workers) return true;
-  if (static_cast<int>(gathered->members.size()) - gathered->unbound < workers) return false;
+  if (gathered->unbound == 0 && gathered->whole >= placed) return true;
+  const int wanted = placed - static_cast<int>(gathered->ended.size());
+  if (static_cast<int>(gathered->members.size()) - gathered->unbound < wanted) return false;
   const auto bound = std::count_if(
       gathered->members.begin(), gathered->members.end(), [&](const GangMember& member) {
-        return member.rank && *member.rank < workers && !member.pod->node_name.empty();
+        return member.rank && *member.rank < placed && !member.pod->node_name.empty();
       });
-  return bound == workers;
+  return bound == wanted;
 }
 
-// No pod of it is on a node, or was on one as far as pods still tell, and each that is released has been
-// looked at.
+// No pod of it is on a node, and kube-scheduler has looked at each that is released.
 bool NoneWasBound(const GatheredGang* gathered, std::int64_t now_ms) {
   if (gathered == nullptr || gathered->members.empty() || AnyBound(*gathered)) return false;
-  if (gathered->finished > 0) return false;
   const auto on_node = [](const GangMember& member) { return !member.pod->node_name.empty(); };
   const auto is_young = [now_ms](const GangMember& member) {
     return !member.pod->gated() && now_ms - member.pod->metadata.created_ms < kYoungMs;

@@ -1,9 +1,11 @@
-// The size of a gang without a place whose pods do not say it any more: their owner was scaled since
-// the template was written, before the gang was placed or after it lost its place.
+// What the owner says of a gang without a place whose pods are not whole as they stand: its size, where
+// it was scaled since the template was written, before the gang was placed or after it lost its place;
+// and the replicas that have ended for good, of which no pods come.
 //
 // The owner is read only when the pods do not make a gang as they stand: at once when they contradict
 // themselves, after three seconds without a change when some seem to be missing, then ever less
-// often. Its size counts only when exactly as many pods are there as it wants in all.
+// often. Its size counts only when exactly as many pods are there, or have ended, as it wants in all. The Jobs
+// of a JobSet are read, too, those of at most 16 subgroups that lack a pod.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
@@ -12,6 +14,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
 
 #include "pkg/base/clock.h"
 #include "pkg/extender/ledger/ask_times.h"
@@ -19,6 +24,11 @@
 #include "pkg/kube/client.h"
 
 namespace yardmaster::extender {
+
+struct OwnerSays {
+  std::optional<int> size;     // nullopt: it is not known
+  std::vector<Replica> ended;  // in order
+};
 
 class UnplacedSize {
  public:
@@ -28,18 +38,22 @@ class UnplacedSize {
   // Around the questions of one pass.
   void Begin();
   void End();
-  // The size of a gang that could not be made from its pods, because they contradict themselves
-  // (`contradict`) or some are missing. nullopt when it is not known.
-  std::optional<int> Of(PassState& pass, const NamespacedName& key, bool contradict);
+  // Of a gang that could not be made from its pods, because they contradict themselves (`contradict`) or
+  // some are missing.
+  OwnerSays Of(PassState& pass, const NamespacedName& key, bool contradict);
 
  private:
   // Since when a set of pods has been as it is.
   struct Seen {
     std::shared_ptr<const GatheredGang> pods;
     std::int64_t since_ms = 0;  // steady
-    std::optional<int> size;    // that the owner said of them
+    OwnerSays says;             // what the owner said of them
     std::uint64_t round = 0;
   };
+
+  OwnerSays Ask(const PassState& pass, const NamespacedName& key, const GatheredGang& pods);
+  std::vector<Replica> EndedOf(const PassState& pass, const NamespacedName& key,
+                               const GatheredGang& pods, const nlohmann::json& owner);
 
   kube::Client& client_;
   const Clock& clock_;
