@@ -44,6 +44,8 @@ extender::ClusterPlanner::Options PlannerOptions(const ExtenderOptions& options,
                                   : extender::GateTimeoutAction::kRelease;
   planner.network_wait_ms = options.network_plan_wait_seconds * 1000;
   planner.gates.ready_timeout_ms = options.ready_timeout_seconds * 1000;
+  planner.gates.max_grace_ms = options.max_eviction_grace_seconds * 1000;
+  planner.preemption.max_grace_ms = options.max_eviction_grace_seconds * 1000;
   planner.gates.unbound_timeout_ms = options.unbound_timeout_seconds * 1000;
   return planner;
 }

@@ -1,8 +1,8 @@
 // Which running gangs to stop so that a waiting one, or a replacement, gets its place.
 //
-// Victims have a lower priority (and the job may preempt), or are preemptible and jumped the queue past the
-// job's reservation (queue.h); no gang of equal priority is stopped otherwise, none that a disruption
-// budget protects, no more of a budget's pods than it allows, and none for a job that would still not
+// Victims have a lower priority (and the job may preempt), or the same and ran for longer than they said,
+// or are preemptible and jumped the queue past the job's reservation (queue.h); no gang of equal priority
+// is stopped otherwise, none that a disruption budget protects, no more of a budget's pods than it allows, and none for a job that would still not
 // fit. The place is one that the planner would choose, with all of the job's limits: gangs that are
 // not on it are spared.
 //

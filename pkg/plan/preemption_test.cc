@@ -67,6 +67,25 @@ TEST(PreemptionTest, NeverStopsEqualProtectedOrUselessVictims) {
   EXPECT_FALSE(PlanPreemption(s, JobId(2)));
 }
 
+TEST(PreemptionTest, AGangOfEqualPriorityIsStoppedOnceItRanForLongerThanItSaid) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
+  s.now_ms = 1'000'000;
+  JobState& runs = AddJob(s, "runs", 4);
+  runs.started_ms = 900'000;
+  Place(s, JobId(0), Hosts(0, 4));
+  AddJob(s, "waits", 4).job.created_ms = 5;
+  EXPECT_FALSE(PlanPreemption(s, JobId(1))) << "it said nothing";
+  s.jobs[0].job.run_seconds = 100;
+  EXPECT_FALSE(PlanPreemption(s, JobId(1)));
+  s.now_ms = 1'000'001;
+  EXPECT_EQ(PlanPreemption(s, JobId(1))->victims, std::vector<JobId>{JobId(0)});
+  s.jobs[1].job.may_preempt = false;
+  EXPECT_FALSE(PlanPreemption(s, JobId(1)));
+  s.jobs[1].job.may_preempt = true;
+  s.jobs[0].job.priority = 1;
+  EXPECT_FALSE(PlanPreemption(s, JobId(1))) << "it would take its place back at once";
+}
+
 TEST(PreemptionTest, LowerPrioritiesGoFirst) {
   Snapshot s = TwoSegments();
   AddJob(s, "a", 2).job.priority = 1;

@@ -48,6 +48,12 @@ std::optional<std::int64_t> ExpectedEndMs(const JobState& state) {
   return *state.started_ms + static_cast<std::int64_t>(*state.job.run_seconds * 1000);
 }
 
+bool RanOver(const Snapshot& snapshot, JobId job) {
+  const JobState& state = snapshot.jobs[job.index()];
+  const std::optional<std::int64_t> end_ms = ExpectedEndMs(state);
+  return state.assignment && end_ms && *end_ms < snapshot.now_ms;
+}
+
 std::vector<JobId> QueueOrder(const Snapshot& snapshot) {
   std::vector<JobId> order;
   for (const JobId job : snapshot.job_ids()) {
@@ -66,8 +72,8 @@ bool WaitedLongEnough(const Snapshot& snapshot, JobId job) {
 bool JumpedTheQueue(const Snapshot& snapshot, JobId job, JobId runs) {
   const JobState& other = snapshot.jobs[runs.index()];
   const workload::Job& wants = snapshot.jobs[job.index()].job;
-  return WaitedLongEnough(snapshot, job) && other.assignment && other.job.preemptible &&
-         other.may_be_preempted && GoesFirst(snapshot, job, runs) && other.started_ms &&
+  return WaitedLongEnough(snapshot, job) && other.assignment &&
+         (other.job.preemptible || RanOver(snapshot, runs)) && other.may_be_preempted && GoesFirst(snapshot, job, runs) && other.started_ms &&
          *other.started_ms >= wants.created_ms + *wants.reserve_after_ms;
 }
 

@@ -89,6 +89,22 @@ TEST(QueueTest, WhoeverWaitedStopsPreemptibleJobsThatJumpedTheQueue) {
   EXPECT_FALSE(PlanPreemption(s, JobId(1)));
 }
 
+TEST(QueueTest, AJobThatDoesNotEndWhenItSaidIsStoppedForThoseThatWait) {
+  Snapshot s = Reserved();
+  JobState& guest = AddJob(s, "guest", 2);
+  guest.job.created_ms = 5;
+  guest.job.run_seconds = 100;
+  guest.started_ms = 950'000;
+  Place(s, JobId(2), {HostId(0), HostId(3)});
+  s.now_ms = 1'050'000;
+  EXPECT_FALSE(RanOver(s, JobId(2)));
+  EXPECT_FALSE(JumpedTheQueue(s, JobId(1), JobId(2)));
+  s.now_ms = 1'050'001;
+  EXPECT_TRUE(RanOver(s, JobId(2)));
+  EXPECT_TRUE(JumpedTheQueue(s, JobId(1), JobId(2)));
+  EXPECT_FALSE(RanOver(s, JobId(1))) << "it waits";
+}
+
 // A cluster over time: jobs arrive, run as long as they say (or for an unknown time), are stopped
 // and queued again.
 class Timeline {

@@ -232,7 +232,9 @@ void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const S
   pass.stopping.insert(key);  // no pod of it is released any more
   const std::vector<PodPtr> pods = Evictable(gathered);
   if (!pods.empty()) return Evict(pass, key, pods, slice);
-  if (gathered == nullptr || NoneCanRun(*gathered)) GiveBack(pass, key, why);
+  if (gathered == nullptr || NoneCanRun(*gathered)) return GiveBack(pass, key, why);
+  Evict(pass, key, WithMoreGrace(gathered, now_ms, options_.max_grace_ms), slice,
+        options_.max_grace_ms);
 }
 
 void GateStep::GiveBack(PassState& pass, const NamespacedName& key, const std::string& why) {
@@ -292,11 +294,11 @@ absl::Status GateStep::Fail(PassState& pass, const api::Pod& pod, const std::str
 }
 
 void GateStep::Evict(PassState& pass, const NamespacedName& gang, const std::vector<PodPtr>& pods,
-                     const Slice& slice) {
+                     const Slice& slice, std::optional<std::int64_t> grace_ms) {
   int failures = 0;
   for (const PodPtr& pod : pods) {
     if (failures == kMaxFailures || !ledger_.may_write() || slice.IsOver(pass.report)) return;
-    const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSamePod);
+    const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSamePod, grace_ms);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;
     } else if (!kube::IsGone(evicted)) {

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class GateStep : PassStep {
     std::int64_t ready_timeout_ms = 0;  // 0: never
     std::int64_t slice_ms = 250;
     std::int64_t unbound_timeout_ms = 600'000;  // 0: never
+    std::int64_t max_grace_ms = 600'000;        // eviction.h
   };
 
   GateStep(const StepTools& tools, Options options) : PassStep(tools), options_(options) {}
@@ -72,7 +74,7 @@ class GateStep : PassStep {
   absl::Status Release(PassState& pass, const api::Pod& pod, const std::string& why);
   absl::Status Fail(PassState& pass, const api::Pod& pod, const std::string& why);
   void Evict(PassState& pass, const NamespacedName& gang, const std::vector<PodPtr>& pods,
-             const Slice& slice);
+             const Slice& slice, std::optional<std::int64_t> grace_ms = std::nullopt);
   absl::Status Keep(PassState& pass, const absl::StatusOr<nlohmann::json>& written);
 
   const Options options_;

@@ -267,6 +267,29 @@ TEST_F(GateStepTest, APodThatRunsOrThatKubeSchedulerHasNotSeenYetKeepsThem) {
   EXPECT_EQ(process.Pass().evicted_pods, 2) << "those of b";
 }
 
+TEST_F(GateStepTest, PodsThatGiveThemselvesAYearDoNotKeepTheHostsForIt) {
+  Limits(0, GateTimeoutAction::kRelease, 60'000);
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  json pod = Pod("a-0-1");
+  pod["spec"]["nodeName"] = PinnedTo(pod);
+  pod["metadata"]["deletionTimestamp"] = "2027-01-01T00:00:00Z";
+  pod["metadata"]["finalizers"] = json::array({"example.com/held"});
+  client_.Seed(kube::Pods(), pod);
+  DeletePod("a-1-2");
+  clock_.Advance(60'000);
+  client_.ClearCalls();
+  process.Pass();
+  int shortened = 0;
+  for (const kube::Call& call : client_.calls()) {
+    if (call.target.subresource != "eviction") continue;
+    ++shortened;
+    EXPECT_EQ(call.body["deleteOptions"]["gracePeriodSeconds"], 600);
+  }
+  EXPECT_EQ(shortened, 1);
+}
+
 TEST_F(GateStepTest, AGangThatHasRunInFullIsNotBoundByTheLimitWhenItRestarts) {
   AddBatchJob("a", 2);
   Process process(*this, true);

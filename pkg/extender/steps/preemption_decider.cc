@@ -7,7 +7,9 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/extender/steps/eviction.h"
 #include "pkg/placement/worker_need.h"
+#include "pkg/plan/queue.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
@@ -64,6 +66,7 @@ plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions optio
     known = memo_.Last();
   }
   plan::Plan plan = *known;
+  WakeAtEnds(pass);
   if (!AnyMayStopOthers(pass, plan) || !Prepare(pass, *pass.snapshot)) return plan;
   options.preemptions = kTriesPerPass;
   plan = plan::MakePlan(*pass.snapshot, options);
@@ -75,6 +78,15 @@ plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions optio
   return plan;
 }
 
+// A job that has run for as long as it said may be stopped from then on.
+void PreemptionDecider::WakeAtEnds(PassState& pass) const {
+  for (const plan::JobState& job : pass.snapshot->jobs) {
+    const auto end_ms = job.assignment ? plan::ExpectedEndMs(job) : std::nullopt;
+    const std::int64_t left_ms = end_ms.value_or(0) - pass.snapshot->now_ms;
+    if (left_ms >= 0) pass.WakeIn(left_ms + 1);
+  }
+}
+
 bool PreemptionDecider::MayDecide(const PassState& pass, plan::JobId job) const {
   const api::Gang& gang = pass.GangOf(job);
   if (!gang.job.may_preempt || gang.status.preemption) return false;
@@ -83,7 +95,8 @@ bool PreemptionDecider::MayDecide(const PassState& pass, plan::JobId job) const 
   if (vain != in_vain_.end() && clock_.SteadyMs() - vain->second < kRetryMs) return false;
   const api::Condition* last =
       api::FindCondition(gang.status.conditions, api::kPreemptingCondition);
-  if (last == nullptr || last->reason != "EvictionRefused") return true;
+  if (last == nullptr) return true;
+  if (last->reason != "EvictionRefused" && last->reason != "VictimsDidNotEnd") return true;
   // Before 0: the clock of the process that wrote it was ahead.
   const std::int64_t since_ms = clock_.WallMs() - last->transition_ms;
   return since_ms < 0 || since_ms >= kPauseMs;
@@ -92,13 +105,15 @@ bool PreemptionDecider::MayDecide(const PassState& pass, plan::JobId job) const 
 bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const {
   if (!options_.enabled) return false;
   const std::vector<plan::JobState>& jobs = pass.snapshot->jobs;
+  const std::int64_t now_ms = pass.snapshot->now_ms;
   return std::any_of(plan.jobs.begin(), plan.jobs.end(), [&](const plan::JobPlan& waits) {
     const plan::JobState& job = jobs[waits.job.index()];
     if (job.assignment || waits.gang.outcome != placement::Outcome::kNotNow) return false;
     return MayDecide(pass, waits.job) &&
-           std::any_of(jobs.begin(), jobs.end(), [&job](const plan::JobState& other) {
+           std::any_of(jobs.begin(), jobs.end(), [&](const plan::JobState& other) {
              return other.assignment &&
-                    (other.job.priority < job.job.priority || other.job.preemptible);
+                    (other.job.priority < job.job.priority || other.job.preemptible ||
+                     plan::ExpectedEndMs(other).value_or(now_ms) < now_ms);
            });
   });
 }
@@ -121,6 +136,9 @@ bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
     job.leaving = job.assignment && pass.stopping.count(key) != 0;
     job.may_stop_others = !job.assignment && MayDecide(pass, id);
     job.budgets.clear();
+    job.grace_seconds = std::min(job.grace_seconds,
+                                 static_cast<int>(options_.max_grace_ms / 1000));
+    if (EndsTooLate(pass.GatheredOf(key), pass.snapshot->now_ms)) job.may_be_preempted = false;
     if (job.assignment && !job.leaving) {
       ReadBudgets(*budgets, Evictable(pass.GatheredOf(key)), job);
     }

@@ -7,7 +7,7 @@
 // is then written in its job's turn, before anything is committed for the jobs behind it.
 //
 // A gang is not asked about again for a second when stopping others did not help it, nor for a minute
-// when an eviction for its sake was refused. Forgetting both, as a new process does,
+// when an eviction for its sake was refused or its victims did not end. Forgetting both, as a new process does,
 // costs a plan and nothing else.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives it.
@@ -31,6 +31,7 @@ class PreemptionDecider : PassStep {
  public:
   struct Options {
     bool enabled = true;
+    std::int64_t max_grace_ms = 600'000;  // eviction.h
   };
 
   PreemptionDecider(const StepTools& tools, PreemptionStep& step, BudgetReader& budgets,
@@ -48,6 +49,7 @@ class PreemptionDecider : PassStep {
   void DecideTakeBack(PassState& pass, plan::JobId job);
 
  private:
+  void WakeAtEnds(PassState& pass) const;
   bool MayDecide(const PassState& pass, plan::JobId job) const;
   bool AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const;
   bool Prepare(PassState& pass, plan::Snapshot& snapshot);

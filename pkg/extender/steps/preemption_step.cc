@@ -92,6 +92,11 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NamespacedName& key) {
     pass.cleared.insert(key);
     return;
   }
+  if (IsTooLate(pass, *winner->status.preemption)) {
+    for (const NamespacedName& victim : holding) pass.stopping.erase(victim);
+    return GiveUp(pass, key, "VictimsDidNotEnd",
+                  StrCat("pods of Gang ", holding.front().text(), " have not ended in time"));
+  }
   for (const NamespacedName& victim : holding) {
     if (!Tell(pass, victim, *winner)) return;
   }
@@ -108,10 +113,19 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NamespacedName& key) {
   bool cleared = true;
   for (const NamespacedName& victim : holding) {
     const GatheredGang* gathered = pass.GatheredOf(victim);
+    Evict(pass, WithMoreGrace(gathered, clock_.WallMs(), max_grace_ms_), max_grace_ms_);
     cleared &= (gathered == nullptr || NoneCanRun(*gathered)) && AllGone(pass, victim) &&
                TakeHosts(pass, victim, *winner);
   }
   if (cleared) pass.cleared.insert(key);
+}
+
+bool PreemptionStep::IsTooLate(PassState& pass, const api::PreemptionStatus& preemption) const {
+  constexpr std::int64_t kSlackMs = 120'000;
+  const std::int64_t left_ms =
+      preemption.started_ms + max_grace_ms_ + kSlackMs - clock_.WallMs();
+  if (left_ms > 0) pass.WakeIn(left_ms);
+  return left_ms <= 0;
 }
 
 bool PreemptionStep::Tell(PassState& pass, const NamespacedName& key, const api::Gang& winner) {
@@ -131,7 +145,8 @@ bool PreemptionStep::Tell(PassState& pass, const NamespacedName& key, const api:
   return true;
 }
 
-std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& pods) {
+std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& pods,
+                                  std::optional<std::int64_t> grace_ms) {
   Mutex mutex;
   std::string refused;
   ParallelFor(pods.size(), eviction_threads_, [&](std::size_t i) {
@@ -139,7 +154,7 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
       MutexLock lock(mutex);
       if (!refused.empty() || !ledger_.may_write()) return;
     }
-    const absl::Status evicted = EvictPod(client_, pods[i]->metadata, EvictWhen::kSamePod);
+    const absl::Status evicted = EvictPod(client_, pods[i]->metadata, EvictWhen::kSamePod, grace_ms);
     MutexLock lock(mutex);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;

@@ -10,8 +10,9 @@
 //      removed, in one write, and it waits in the queue again;
 //   3. W is planned onto the hosts kept for it; its commit removes the decision.
 // A decision is given up when W no longer waits in full, when a victim is in quarantine, when a budget
-// stands in the way, when the API server refuses an eviction, or when W does not fit although all
-// victims have left. Victims that still hold their hosts then keep them, and pods evicted meanwhile are
+// stands in the way, when the API server refuses an eviction, when victims have not ended two minutes after
+// the longest grace that an eviction has (eviction.h), or when W does not fit although all victims have
+// left. Victims that still hold their hosts then keep them, and pods evicted meanwhile are
 // made again there.
 //
 // Never two preemptors for one place: hosts kept for W are refused to every other plan, and
@@ -23,6 +24,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +36,12 @@ namespace yardmaster::extender {
 
 class PreemptionStep : PassStep {
  public:
-  PreemptionStep(const StepTools& tools, BudgetReader& budgets, std::size_t eviction_threads)
-      : PassStep(tools), budgets_(budgets), eviction_threads_(eviction_threads) {}
+  PreemptionStep(const StepTools& tools, BudgetReader& budgets, std::size_t eviction_threads,
+                 std::int64_t max_grace_ms)
+      : PassStep(tools),
+        budgets_(budgets),
+        eviction_threads_(eviction_threads),
+        max_grace_ms_(max_grace_ms) {}
 
   // Before the snapshot: moves every decision on the ledger one step on.
   void CarryOn(PassState& pass);
@@ -42,13 +49,16 @@ class PreemptionStep : PassStep {
   // pass to be planned.
   static void KeepHosts(PassState& pass);
   // Evicts pods, each by its uid. Returns what a disruption budget answered; empty: none refused.
-  std::string Evict(PassState& pass, const std::vector<PodPtr>& pods);
+  std::string Evict(PassState& pass, const std::vector<PodPtr>& pods,
+                    std::optional<std::int64_t> grace_ms = std::nullopt);
   // A decision that is no longer needed, or that cannot be carried out.
   void GiveUp(PassState& pass, const NamespacedName& gang, const std::string& reason,
               const std::string& message);
 
  private:
   void CarryOnOne(PassState& pass, const NamespacedName& key);
+  // True: the victims have had their time.
+  bool IsTooLate(PassState& pass, const api::PreemptionStatus& preemption) const;
   bool Tell(PassState& pass, const NamespacedName& victim, const api::Gang& winner);
   bool AllGone(PassState& pass, const NamespacedName& victim);
   bool TakeHosts(PassState& pass, const NamespacedName& victim, const api::Gang& winner);
@@ -56,6 +66,7 @@ class PreemptionStep : PassStep {
 
   BudgetReader& budgets_;
   const std::size_t eviction_threads_;
+  const std::int64_t max_grace_ms_;
 };
 
 }  // namespace yardmaster::extender
