@@ -201,6 +201,8 @@ void ClusterPlanner::CreateGangs(PassState& pass) {
   group_times_.Begin();
   std::erase_if(group_sizes_,
                 [&](const auto& entry) { return pass.gathered.count(entry.first) == 0; });
+  std::erase_if(never_whole_,
+                [&](const auto& entry) { return pass.gathered.count(entry.first) == 0; });
   WorkShare share(clock_, std::max(write_slice_ms_, placement_.planning_ms()));
   for (const NamespacedName& key : GangsToCompare(pass, jobs)) {
     const auto job = jobs.find(key);
@@ -242,6 +244,21 @@ std::optional<int> ClusterPlanner::GroupSize(PassState& pass, const NamespacedNa
   return size;
 }
 
+// On the owner, where it can be mended, and on a pod, where people look. Once for every wording.
+void ClusterPlanner::ReportNeverWhole(PassState& pass, const NamespacedName& key,
+                                      const std::string& why) {
+  const GatheredGang& pods = *pass.gathered.at(key);
+  const std::string text =
+      StrCat(Count(static_cast<std::int64_t>(pods.members.size()), "pod"), " of gang ", key.name,
+             pods.members.size() == 1 ? " waits" : " wait", " for the others: ", why);
+  pass.report.problems.push_back(StrCat("Gang ", key.text(), ": ", text));
+  if (!ledger_.may_write() || std::exchange(never_whole_[key], text) == text) return;
+  const GangMember& first = pods.members.front();
+  const api::ObjectMeta& pod = first.pod->metadata;
+  notify_({first.membership->owner, key.namespace_name, true, "NeverComplete", text});
+  notify_({{"v1", "Pod", pod.name, pod.uid, false}, key.namespace_name, true, "NeverComplete", text});
+}
+
 // Makes the Gang of a set of pods, or brings one that holds no host up to date with them, unless `share` is over.
 // True: it says what the pods say.
 bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
@@ -257,7 +274,9 @@ bool ClusterPlanner::WriteGang(PassState& pass, const NamespacedName& key,
       return false;
     }
     declared.of_owner = says.size;
-    declared.was_scaled = pass.gangs.count(key) != 0;
+    // Of the stages that have begun, too, `data` follows.
+    declared.was_scaled = says.more_to_come || pass.gangs.count(key) != 0;
+    if (!says.why_not.empty()) ReportNeverWhole(pass, key, says.why_not);
     if (declared.of_owner) made = MakeGang(pods, job, declared);
   }
   if (!made.ok()) {

@@ -115,6 +115,7 @@ class ClusterPlanner {
                  WorkShare& share);
   std::optional<int> GroupSize(PassState& pass, const NamespacedName& key,
                                const GatheredGang& pods);
+  void ReportNeverWhole(PassState& pass, const NamespacedName& key, const std::string& why);
   void LoadSnapshot(PassState& pass);
   state::ClusterState PlanningInput(const PassState& pass) const;
   void BuildSnapshot(PassState& pass);
@@ -153,6 +154,7 @@ class ClusterPlanner {
   // Of the core PodGroups that pods of gangs without hosts name, and when each is read again.
   AskTimes group_times_;
   std::map<NamespacedName, std::optional<int>> group_sizes_;  // by gang
+  std::map<NamespacedName, std::string> never_whole_;         // what was reported of gangs
   std::map<std::string, std::string> reported_;               // problems of pods, by uid
 };
 

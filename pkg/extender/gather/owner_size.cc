@@ -69,6 +69,12 @@ std::optional<Pods> PodsOfMpiJob(JsonView spec) {
   return Pods{{"", *workers + (spec["runLauncherAsWorker"].Bool() == true ? 1 : 0)}};
 }
 
+// Each group of a LeaderWorkerSet is a gang of its own.
+std::optional<Pods> PodsOfGroup(JsonView spec) {
+  const std::optional<int> size = CountIn(spec.At({"leaderWorkerTemplate", "size"}), 1);
+  return size ? std::optional(Pods{{"", *size}}) : std::nullopt;
+}
+
 // spec.pytorchReplicaSpecs.Worker.replicas and its like.
 std::optional<Pods> PodsOfReplicaSpecs(JsonView spec) {
   Pods pods;
@@ -98,6 +104,7 @@ std::optional<Pods> PodsBySubgroup(const api::OwnerReference& owner, const json&
   }
   if (group == "batch.volcano.sh") return PodsOfTasks(spec);
   if (owner.kind == "JobSet") return PodsOfJobSet(spec);
+  if (owner.kind == "LeaderWorkerSet") return PodsOfGroup(spec);
   if (owner.kind == "MPIJob") return PodsOfMpiJob(spec);
   if (group == "kubeflow.org") return PodsOfReplicaSpecs(spec);
   return std::nullopt;

@@ -16,8 +16,8 @@
 
 namespace yardmaster::extender {
 
-// Pods by subgroup, for Jobs, JobSets, MPIJobs, Volcano's jobs and the training operator's jobs.
-// nullopt when the object does not say, or its kind has a fixed size.
+// Pods by subgroup, for Jobs, JobSets, MPIJobs, Volcano's jobs, the training operator's jobs and a group
+// of a LeaderWorkerSet. nullopt when the object does not say.
 std::optional<std::map<std::string, int>> PodsBySubgroup(const api::OwnerReference& owner,
                                                          const nlohmann::json& object);
 

@@ -10,6 +10,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/extender/gather/owner_size.h"
+#include "pkg/extender/gather/owner_stages.h"
 #include "pkg/extender/gather/owner_state.h"
 
 namespace yardmaster::extender {
@@ -79,9 +80,13 @@ OwnerSays UnplacedSize::Ask(const PassState& pass, const NamespacedName& key,
   for (const GangMember& member : pods.members) {
     without_pod.erase({member.membership->subgroup, member.membership->index});
   }
-  if (total == pods.members.size() + pods.strays.size() + without_pod.size()) {
-    says.size = static_cast<int>(total);
-  }
+  const std::size_t there = pods.members.size() + pods.strays.size() + without_pod.size();
+  if (total == there) says.size = static_cast<int>(total);
+  if (total <= there) return says;
+  Stages stages = StagesOf(owner, *object, pods);
+  if (stages.whole) says.size = static_cast<int>(there);
+  says.more_to_come = stages.whole;
+  says.why_not = std::move(stages.why_not);
   return says;
 }
 

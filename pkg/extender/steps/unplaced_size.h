@@ -1,6 +1,7 @@
 // What the owner says of a gang without a place whose pods are not whole as they stand: its size, where
 // it was scaled since the template was written, before the gang was placed or after it lost its place;
-// and the replicas that have ended for good, of which no pods come.
+// the replicas that have ended for good, of which no pods come; and, where it makes its pods in stages
+// (owner_stages.h), the size of those that have begun.
 //
 // The owner is read only when the pods do not make a gang as they stand: at once when they contradict
 // themselves, after three seconds without a change when some seem to be missing, then ever less
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "nlohmann/json_fwd.hpp"
@@ -28,6 +30,8 @@ namespace yardmaster::extender {
 struct OwnerSays {
   std::optional<int> size;     // nullopt: it is not known
   std::vector<Replica> ended;  // in order
+  bool more_to_come = false;   // the size is that of the stages that have begun
+  std::string why_not;         // the missing pods never come (owner_stages.h); empty: as far as known they do
 };
 
 class UnplacedSize {
