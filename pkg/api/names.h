@@ -71,6 +71,8 @@ inline constexpr char kRankLabel[] = "yardmaster.dev/rank";
 // Pod annotations.
 inline constexpr char kMixedGpuModelsAnnotation[] = "yardmaster.dev/mixed-gpu-models";
 inline constexpr char kParallelismAnnotation[] = "yardmaster.dev/parallelism";  // written by people
+// Pods of a gang that no controller made; with the labels job and rank it makes them one.
+inline constexpr char kGangSizeAnnotation[] = "yardmaster.dev/gang-size";  // written by people
 // How long the pod's gang waits behind the gate, what happens then ("Release" or "Fail"), and how
 // soon it runs in full once it is placed; written by people.
 inline constexpr char kGateTimeoutAnnotation[] = "yardmaster.dev/gate-timeout-seconds";

@@ -174,6 +174,29 @@ void SetOwner(const Row& row, const Pod& pod, const OwnerReference* controller, 
   out.root = owner;
 }
 
+// The size that pods without a controller say; nullopt: they say none, and are no gang of their own.
+std::optional<std::string_view> SizeOfPlainPods(const Pod& pod) {
+  if (pod.metadata.controller() != nullptr || !Find(pod.metadata.labels, kJobLabel)) {
+    return std::nullopt;
+  }
+  const auto size = Find(pod.metadata.annotations, kGangSizeAnnotation);
+  if (size || !Find(pod.metadata.labels, "kueue.x-k8s.io/pod-group-name")) return size;
+  return Find(pod.metadata.annotations, "kueue.x-k8s.io/pod-group-total-count");
+}
+
+absl::Status ResolvePlain(const Pod& pod, std::string_view size, Membership& out) {
+  const std::string name(*Find(pod.metadata.labels, kJobLabel));
+  out.owner = {"v1", kPlainPodKind, name, "", false};
+  out.gang_name = GangName("Pods", name);
+  out.size = ParseNumber<int>(size);
+  if (!out.size || *out.size < 1) {
+    return FieldError(JoinPath("metadata.annotations", kGangSizeAnnotation),
+                      StrCat(""", size, "" is not a size"), "write how many pods the gang has");
+  }
+  YM_ASSIGN_OR_RETURN(out.index, ReadIndex(pod, kRankLabel, "number the pods from 0"));
+  return absl::OkStatus();
+}
+
 absl::Status Resolve(const Row& row, const Pod& pod, Membership& out) {
   out.owner = {row.api_version, row.kind, std::string(*Find(pod.metadata.labels, row.name_label)),
                "", false};
@@ -246,6 +269,10 @@ bool IsOfOwner(const Gang& gang, std::string_view owner_uid, std::string_view ro
 
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod) {
   std::optional<Membership> member;
+  if (const auto size = SizeOfPlainPods(pod)) {
+    YM_RETURN_IF_ERROR(ResolvePlain(pod, *size, member.emplace()));
+    return member;
+  }
   for (const Row& row : kTable) {
     if (!Fits(row, pod)) continue;
     YM_RETURN_IF_ERROR(Resolve(row, pod, member.emplace()));

@@ -2,6 +2,10 @@
 // indexed Job, JobSet, TrainJob, the training operator's jobs, MPIJob, LeaderWorkerSet, Volcano.
 // One table of labels; nothing is ever guessed from a pod's name.
 //
+// Pods without a controller say themselves that they are a gang: labels yardmaster.dev/job and
+// yardmaster.dev/rank, and the annotation yardmaster.dev/gang-size (or the total count of a Kueue pod
+// group). Their gang is none of any other owner, whatever name it has.
+//
 // Labels can be copied. A pod whose controller contradicts its labels is an error: another uid where a
 // label carries the controller's, another kind, or another name where the labels give it (a JobSet's
 // pods name the JobSet, not the Job that is their controller: only the kind is compared). For a pod
@@ -27,6 +31,9 @@
 #include "pkg/api/pod.h"
 
 namespace yardmaster::api {
+
+// Kind of the owner of gangs whose pods have no controller: the pods own it together.
+inline constexpr char kPlainPodKind[] = "Pod";
 
 struct Membership {
   // Kind and name from the table. The uid is empty for kinds some of whose pods have another

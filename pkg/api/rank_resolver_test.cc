@@ -115,6 +115,36 @@ TEST(RankResolverTest, EveryKindOfTheTable) {
   }
 }
 
+TEST(RankResolverTest, PodsWithoutAControllerMakeAGangOfTheirOwnBySize) {
+  Pod pod = PodWith({{"yardmaster.dev/job", "a"}, {"yardmaster.dev/rank", "2"}},
+                    {{"yardmaster.dev/gang-size", "4"}});
+  auto member = ResolveMembership(pod);
+  ASSERT_TRUE(member.ok() && *member) << member.status();
+  EXPECT_EQ((*member)->gang_name, "pods-a") << "not that of a TrainingJob of that name";
+  EXPECT_EQ((*member)->owner.kind, kPlainPodKind);
+  EXPECT_EQ((*member)->index, 2);
+  EXPECT_EQ((*member)->size, 4);
+  // With a controller it is that object's.
+  member = ResolveMembership(OwnedBy(pod, "yardmaster.dev/v1alpha1", "TrainingJob", "a"));
+  ASSERT_TRUE(member.ok() && *member) << member.status();
+  EXPECT_EQ((*member)->gang_name, "trainingjob-a");
+  for (const char* wrong : {"", "0", "-1", "four", "99999999999"}) {
+    pod.metadata.annotations["yardmaster.dev/gang-size"] = wrong;
+    EXPECT_FALSE(ResolveMembership(pod).ok()) << wrong;
+  }
+}
+
+TEST(RankResolverTest, TheSizeOfAKueuePodGroupIsThatOfItsGang) {
+  const Pod pod = PodWith({{"yardmaster.dev/job", "a"},
+                           {"yardmaster.dev/rank", "0"},
+                           {"kueue.x-k8s.io/pod-group-name", "a"}},
+                          {{"kueue.x-k8s.io/pod-group-total-count", "3"}});
+  const auto member = ResolveMembership(pod);
+  ASSERT_TRUE(member.ok() && *member) << member.status();
+  EXPECT_EQ((*member)->size, 3);
+  EXPECT_EQ((*member)->gang_name, "pods-a");
+}
+
 TEST(RankResolverTest, TheIndexMayStandInTheAnnotation) {
   Pod pod = OfJob({});
   pod.metadata.annotations["batch.kubernetes.io/job-completion-index"] = "7";

@@ -396,6 +396,10 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
   root.controller = false;
   if (!root.uid.empty()) gang.metadata.owners = {root};
   if (gang.owner.uid.empty() && root.kind == gang.owner.kind) gang.owner.uid = root.uid;
+  // What concerns the gang is said on the pod of rank 0.
+  if (gang.owner.kind == api::kPlainPodKind) {
+    gang.owner.name = ranked.members.front().pod->metadata.name;
+  }
   return std::optional<api::Gang>(std::move(gang));
 }
 

@@ -47,16 +47,21 @@ std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
         "wants a gang, and no label says which; use a kind of job whose pods carry their index";
     return std::nullopt;
   }
-  if (orphans_ == Orphans::kRefuse && pod.metadata.controller() == nullptr) {
-    problem = StrCat("its labels name ", (*membership)->owner.kind, " ", (*membership)->owner.name,
-                     " and it has no controller; remove the copied labels, or let the ",
-                     (*membership)->owner.kind, " make the pod");
+  const api::OwnerReference& owner = (*membership)->owner;
+  const bool has_controller = pod.metadata.controller() != nullptr;
+  const bool is_plain = !has_controller && owner.kind == api::kPlainPodKind;
+  if (orphans_ == Orphans::kRefuse && !has_controller && !is_plain) {
+    problem = StrCat("its labels name ", owner.kind, " ", owner.name,
+                     " and it has no controller; remove the copied labels, let the ", owner.kind,
+                     " make the pod, or say by ", api::kGangSizeAnnotation, ", ", api::kJobLabel,
+                     " and ", api::kRankLabel, " that pods without a controller are a gang");
     return std::nullopt;
   }
-  if (const auto& owner = (*membership)->owner; !ResourceOfOwner(owner)) {
+  if (has_controller && !ResourceOfOwner(owner)) {
     problem = StrCat("its controller is ", owner.kind, " ", owner.name, " of ", owner.api_version,
                      ", and pods of that kind are in no gang, because nothing says when it has ",
-                     "ended; let a kind that docs/crds.md names make the pod");
+                     "ended; let a kind that docs/crds.md names make the pod, or make it ",
+                     "without a controller");
     return std::nullopt;
   }
   return *std::move(membership);

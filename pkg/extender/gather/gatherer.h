@@ -19,8 +19,8 @@
 
 namespace yardmaster::extender {
 
-// Whether pods without a controller may be in a gang: in manifests that people write they have none;
-// in a cluster such a pod carries copied labels.
+// Whether pods without a controller may be in a gang of an owner: in manifests that people write they have
+// none; in a cluster such a pod carries copied labels. Pods that say that they are a gang may always be one.
 enum class Orphans { kAccept, kRefuse };
 
 class Gatherer {
