@@ -71,9 +71,34 @@ void AdoptionStep::Observe(PassState& pass, const NamespacedName& key, const Hos
 
 void AdoptionStep::Consider(PassState& pass, const NamespacedName& key,
                             const std::vector<std::string>& hosts, Source source) {
-  if (try_times_.IsDue(pass, key)) problems_[key] = Adopt(pass, key, hosts, source);
+  if (try_times_.IsDue(pass, key)) {
+    std::string problem = Adopt(pass, key, hosts, source);
+    std::string& told = problems_[key];
+    if (std::exchange(told, problem) != problem && !problem.empty()) {
+      ReportRefused(pass, key, problem, source);
+    }
+  }
   const std::string& problem = problems_[key];
   if (!problem.empty()) pass.report.problems.push_back(problem);
+}
+
+void AdoptionStep::ReportRefused(PassState& pass, const NamespacedName& key, const std::string& why,
+                                 Source source) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+  const char* reason = source == Source::kRunningPods ? "NotAdopted" : "HostsRefused";
+  if (!gang->status.committed()) {
+    api::GangStatus status = gang->status;
+    status.observed_generation = gang->metadata.generation;
+    status.outcome = placement::Outcome::kNotNow;
+    SetCondition(status, *gang, api::kPlannedCondition, false, reason, why, clock_.WallMs());
+    if (status != gang->status) ledger_.Write(pass, *gang, status);
+  }
+  ObjectNotice notice{gang->owner, key.namespace_name, true, reason, why};
+  notify_(notice);
+  // Also where people look first: at a pod that stays pending. One stands for all.
+  const api::ObjectMeta& pod = pass.GatheredOf(key)->members.front().pod->metadata;
+  notice.regarding = {"v1", "Pod", pod.name, pod.uid, false};
+  notify_(notice);
 }
 
 // Held by gangs in quarantine, by writes in doubt, or for gangs for which others are stopped.

@@ -2,7 +2,10 @@
 // those of gangs whose Gang object was deleted under their running pods, and those that another
 // controller made (Kueue's topology assignment). A gang with a pod that names its host is never planned
 // here: it is observed, for priorities and paths, and follows when a new pod names another host. A plan
-// that cannot be taken over is tried again ever less often (ask_times.h). Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// that cannot be taken over is tried again ever less often (ask_times.h), and its job is told why: by an event,
+// and, where the gang has no place, by its condition Planned.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <map>
@@ -33,6 +36,9 @@ class AdoptionStep : PassStep {
   // Why the plan cannot be taken over; empty: it was, or its write has failed.
   std::string Adopt(PassState& pass, const NamespacedName& key,
                     const std::vector<std::string>& hosts, Source source);
+  // Once for every wording.
+  void ReportRefused(PassState& pass, const NamespacedName& key, const std::string& why,
+                     Source source);
   // Of `hosts`, one that is promised although no snapshot shows it; empty: none.
   std::string HostHeldBesides(const PassState& pass, const NamespacedName& key,
                               const std::vector<std::string>& hosts) const;

@@ -195,6 +195,46 @@ TEST_F(ObservedHostsTest, BackupHostsAreNotTaken) {
       << Join(report.problems, "\n");
 }
 
+TEST_F(ObservedHostsTest, AJobWhoseHostsAreRefusedIsTold) {
+  AddJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  AddJobOn("b", Slots("a")[0]["host"]);
+  process.Pass();
+  ASSERT_FALSE(Placed("b"));
+  EXPECT_EQ(Condition("b", "Planned")["status"], "False");
+  EXPECT_EQ(Condition("b", "Planned")["reason"], "HostsRefused");
+  EXPECT_EQ(GangStatus("b")["outcome"], "NotNow");
+  EXPECT_EQ(CountNotices("HostsRefused"), 2) << "on the job and on a pod";
+  for (int i = 0; i < 3; ++i) {
+    clock_.Advance(11'000);
+    process.Pass();
+  }
+  EXPECT_EQ(CountNotices("HostsRefused"), 2) << "once";
+  // The controller chooses another host.
+  Change("b-0", [](json& pod) {
+    pod["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", NodeName(1, 2)}};
+  });
+  process.Pass();
+  EXPECT_EQ(Condition("b", "Planned")["reason"], "Observed");
+}
+
+TEST_F(ObservedHostsTest, APlacedJobWhoseNewHostIsRefusedIsToldAndKeepsItsPlace) {
+  AddJobOn("b", NodeName(1, 0));
+  Process process(*this, true);
+  process.Pass();
+  ASSERT_TRUE(Placed("b"));
+  DeletePod("b-0");
+  AddPod("b", 0);
+  Change("b-0", [](json& pod) {
+    pod["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", NodeName(0, kHostsPerSegment - 1)}};
+  });
+  process.Pass();
+  EXPECT_EQ(CountNotices("HostsRefused"), 2);
+  EXPECT_EQ(Condition("b", "Planned")["status"], "True");
+  EXPECT_EQ(Slots("b")[0]["host"], NodeName(1, 0));
+}
+
 TEST_F(ObservedHostsTest, HostsKeptForAGangThatMakesRoomAreNotTaken) {
   AddJob("low", 6);
   Process process(*this, true);
