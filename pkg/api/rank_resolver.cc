@@ -191,7 +191,10 @@ absl::Status ResolvePlain(const Pod& pod, std::string_view size, Membership& out
   out.size = ParseNumber<int>(size);
   if (!out.size || *out.size < 1) {
     return FieldError(JoinPath("metadata.annotations", kGangSizeAnnotation),
-                      StrCat(""", size, "" is not a size"), "write how many pods the gang has");
+                      StrCat(""
+                             ", size, "
+                             " is not a size"),
+                      "write how many pods the gang has");
   }
   YM_ASSIGN_OR_RETURN(out.index, ReadIndex(pod, kRankLabel, "number the pods from 0"));
   return absl::OkStatus();

@@ -34,7 +34,7 @@ struct ExtenderOptions {
   std::string gate_timeout_action = "Release";  // or "Fail"
   std::int64_t ready_timeout_seconds = 0;       // 0: no limit of a placed gang's start
   std::int64_t max_eviction_grace_seconds = 600;
-  std::int64_t unbound_timeout_seconds = 600;   // 0: no limit for a gang of which no pod is bound
+  std::int64_t unbound_timeout_seconds = 600;  // 0: no limit for a gang of which no pod is bound
   std::int64_t network_plan_wait_seconds = 0;  // 0: placed gangs do not wait for their network plan
   std::int64_t drain_ms = 8'000;               // for requests in flight at SIGTERM
 };

@@ -44,9 +44,10 @@ void AddTimeLimitFlags(CLI::App& app, ExtenderOptions& options) {
                  "seconds in which a placed gang has to run in full; 0: for ever")
       ->check(CLI::Range(0, 31'536'000))
       ->capture_default_str();
-  app.add_option("--max-eviction-grace", options.max_eviction_grace_seconds,
-                 "seconds that a pod has to end after its gang is stopped, at most, whatever its own "
-                 "grace period is")
+  app.add_option(
+         "--max-eviction-grace", options.max_eviction_grace_seconds,
+         "seconds that a pod has to end after its gang is stopped, at most, whatever its own "
+         "grace period is")
       ->check(CLI::Range(1, 31'536'000))
       ->capture_default_str();
   app.add_option("--unbound-timeout", options.unbound_timeout_seconds,

@@ -256,7 +256,8 @@ void ClusterPlanner::ReportNeverWhole(PassState& pass, const NamespacedName& key
   const GangMember& first = pods.members.front();
   const api::ObjectMeta& pod = first.pod->metadata;
   notify_({first.membership->owner, key.namespace_name, true, "NeverComplete", text});
-  notify_({{"v1", "Pod", pod.name, pod.uid, false}, key.namespace_name, true, "NeverComplete", text});
+  notify_(
+      {{"v1", "Pod", pod.name, pod.uid, false}, key.namespace_name, true, "NeverComplete", text});
 }
 
 // Makes the Gang of a set of pods, or brings one that holds no host up to date with them, unless `share` is over.

@@ -147,8 +147,7 @@ class EndedRanksOfKindsTest : public EndedRanksTest {
  protected:
   // Two Jobs of two pods each.
   void AddJobSet() {
-    client_.Seed({"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true},
-                 json::parse(R"({
+    client_.Seed({"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true}, json::parse(R"({
         "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
         "metadata": {"name": "s", "namespace": "team", "uid": "uid-s"},
         "spec": {"replicatedJobs": [{"name": "w", "replicas": 2, "template": {"spec": {
@@ -158,18 +157,19 @@ class EndedRanksOfKindsTest : public EndedRanksTest {
   std::string AddJobSetPod(int job, int index) {
     const std::string name = StrCat("s-", job, "-", index, "-", ++made_);
     const std::string job_name = StrCat("s-w-", job);
-    client_.Seed(kube::Pods(), GatedPod(name, {{api::kGpuResource, "8"}},
-                                        {{"jobset.sigs.k8s.io/jobset-name", "s"},
-                                         {"jobset.sigs.k8s.io/jobset-uid", "uid-s"},
-                                         {"jobset.sigs.k8s.io/job-global-index", StrCat(job)},
-                                         {"batch.kubernetes.io/job-name", job_name},
-                                         {"batch.kubernetes.io/job-completion-index", StrCat(index)}},
-                                        {{"apiVersion", "batch/v1"},
-                                         {"kind", "Job"},
-                                         {"name", job_name},
-                                         {"uid", Uid(job_name)},
-                                         {"controller", true}},
-                                        "tp=8,dp=4"));
+    client_.Seed(kube::Pods(),
+                 GatedPod(name, {{api::kGpuResource, "8"}},
+                          {{"jobset.sigs.k8s.io/jobset-name", "s"},
+                           {"jobset.sigs.k8s.io/jobset-uid", "uid-s"},
+                           {"jobset.sigs.k8s.io/job-global-index", StrCat(job)},
+                           {"batch.kubernetes.io/job-name", job_name},
+                           {"batch.kubernetes.io/job-completion-index", StrCat(index)}},
+                          {{"apiVersion", "batch/v1"},
+                           {"kind", "Job"},
+                           {"name", job_name},
+                           {"uid", Uid(job_name)},
+                           {"controller", true}},
+                          "tp=8,dp=4"));
     return name;
   }
   std::string AddMpiWorker(int index) {

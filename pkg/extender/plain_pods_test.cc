@@ -10,9 +10,9 @@ class PlainPodsTest : public BatchJobFixture {
  protected:
   std::string AddPlainPod(const std::string& job, int rank, const std::string& size) {
     const std::string name = StrCat(job, "-", rank, "-", ++made_);
-    json pod = GatedPod(name, {{api::kGpuResource, "8"}},
-                        {{api::kJobLabel, job}, {api::kRankLabel, StrCat(rank)}}, json::object(),
-                        "tp=8");
+    json pod =
+        GatedPod(name, {{api::kGpuResource, "8"}},
+                 {{api::kJobLabel, job}, {api::kRankLabel, StrCat(rank)}}, json::object(), "tp=8");
     pod["metadata"].erase("ownerReferences");
     if (!size.empty()) pod["metadata"]["annotations"][api::kGangSizeAnnotation] = size;
     client_.Seed(kube::Pods(), pod);

@@ -30,20 +30,19 @@ class StagedOwnersTest : public BatchJobFixture {
   std::string AddJobSetPod(int job, int index) {
     const std::string name = StrCat("d-", job, "-", index, "-", ++made_);
     const std::string job_name = job == 0 ? "d-a-0" : "d-w-0";
-    client_.Seed(
-        kube::Pods(),
-        GatedPod(name, {{api::kGpuResource, "8"}},
-                 {{"jobset.sigs.k8s.io/jobset-name", "d"},
-                  {"jobset.sigs.k8s.io/jobset-uid", "uid-d"},
-                  {"jobset.sigs.k8s.io/job-global-index", StrCat(job)},
-                  {"batch.kubernetes.io/job-name", job_name},
-                  {"batch.kubernetes.io/job-completion-index", StrCat(index)}},
-                 {{"apiVersion", "batch/v1"},
-                  {"kind", "Job"},
-                  {"name", job_name},
-                  {"uid", Uid(job_name)},
-                  {"controller", true}},
-                 "tp=8,dp=4"));
+    client_.Seed(kube::Pods(),
+                 GatedPod(name, {{api::kGpuResource, "8"}},
+                          {{"jobset.sigs.k8s.io/jobset-name", "d"},
+                           {"jobset.sigs.k8s.io/jobset-uid", "uid-d"},
+                           {"jobset.sigs.k8s.io/job-global-index", StrCat(job)},
+                           {"batch.kubernetes.io/job-name", job_name},
+                           {"batch.kubernetes.io/job-completion-index", StrCat(index)}},
+                          {{"apiVersion", "batch/v1"},
+                           {"kind", "Job"},
+                           {"name", job_name},
+                           {"uid", Uid(job_name)},
+                           {"controller", true}},
+                          "tp=8,dp=4"));
     return name;
   }
   void AddGroup(int size, const json& more = json::object()) {
@@ -127,8 +126,8 @@ TEST_F(StagedOwnersTest, AJobSetThatStartsInOrderIsFollowed) {
 }
 
 TEST_F(StagedOwnersTest, WhatCannotBeFollowedIsSaidOnTheOwner) {
-  AddJobSet({{"metadata",
-              {{"annotations", {{"alpha.jobset.sigs.k8s.io/exclusive-topology", "rack"}}}}}});
+  AddJobSet(
+      {{"metadata", {{"annotations", {{"alpha.jobset.sigs.k8s.io/exclusive-topology", "rack"}}}}}});
   const std::string first = AddJobSetPod(0, 0);
   Process process(*this, true);
   Settle(process);

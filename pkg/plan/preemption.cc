@@ -292,10 +292,9 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
   Victims candidates;
   for (const JobId id : snapshot.job_ids()) {
     const JobState& other = snapshot.jobs[id.index()];
-    const bool lower =
-        wants.job.may_preempt &&
-        (other.job.priority < wants.job.priority ||
-         (other.job.priority == wants.job.priority && RanOver(snapshot, id)));
+    const bool lower = wants.job.may_preempt &&
+                       (other.job.priority < wants.job.priority ||
+                        (other.job.priority == wants.job.priority && RanOver(snapshot, id)));
     if (other.assignment && other.may_be_preempted &&
         (lower || JumpedTheQueue(snapshot, job, id))) {
       candidates.push_back(id);

@@ -73,7 +73,8 @@ bool JumpedTheQueue(const Snapshot& snapshot, JobId job, JobId runs) {
   const JobState& other = snapshot.jobs[runs.index()];
   const workload::Job& wants = snapshot.jobs[job.index()].job;
   return WaitedLongEnough(snapshot, job) && other.assignment &&
-         (other.job.preemptible || RanOver(snapshot, runs)) && other.may_be_preempted && GoesFirst(snapshot, job, runs) && other.started_ms &&
+         (other.job.preemptible || RanOver(snapshot, runs)) && other.may_be_preempted &&
+         GoesFirst(snapshot, job, runs) && other.started_ms &&
          *other.started_ms >= wants.created_ms + *wants.reserve_after_ms;
 }
 

@@ -106,11 +106,11 @@ absl::Status CheckProduct(const GatheredGang& gathered, const GpuCount& gpus, in
   const std::string pods =
       gpus.alike ? StrCat(Count(size, "pod"), " * ", Count(gpus.most, "GPU"), " = ", world)
                  : StrCat(Count(size, "pod"), " have ", world, " GPUs together");
-  return FieldError(FieldOf(gathered),
-                    StrCat(api::kParallelismAnnotation, " says tp*cp*dp*pp = ", p.tensor, "*",
-                           p.context, "*", p.data, "*", p.pipeline, " = ", p.world(),
-                           " GPUs, and ", pods),
-                    "make both equal; left out, dp follows from the number of pods");
+  return FieldError(
+      FieldOf(gathered),
+      StrCat(api::kParallelismAnnotation, " says tp*cp*dp*pp = ", p.tensor, "*", p.context, "*",
+             p.data, "*", p.pipeline, " = ", p.world(), " GPUs, and ", pods),
+      "make both equal; left out, dp follows from the number of pods");
 }
 
 // What a set of pods of another controller says about itself.

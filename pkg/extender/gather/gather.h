@@ -43,8 +43,8 @@ struct GatheredGang {
   std::vector<GangMember> leaving;
   // Pods whose rank the gang does not have.
   std::vector<GangMember> strays;
-  int finished = 0;   // pods that have finished
-  int succeeded = 0;  // ranks with a pod that has succeeded
+  int finished = 0;            // pods that have finished
+  int succeeded = 0;           // ranks with a pod that has succeeded
   std::vector<Replica> ended;  // for good, and without a member; in order
   // The object with which the Gang comes and goes; no uid: no pod knows it.
   api::OwnerReference root;

@@ -114,18 +114,18 @@ Stages OfJobSet(JsonView object, const GatheredGang& pods) {
     exclusive |= HasAnnotation(job["template"], kExclusive);
   });
   if (exclusive) {
-    return {false, StrCat("with the annotation ", kExclusive,
-                          " the JobSet makes all pods but the first of each Job only when that one "
-                          "is on a node, and a gang starts whole; remove the annotation, and say by ",
-                          "yardmaster.dev/parallelism what belongs together")};
+    return {false,
+            StrCat("with the annotation ", kExclusive,
+                   " the JobSet makes all pods but the first of each Job only when that one "
+                   "is on a node, and a gang starts whole; remove the annotation, and say by ",
+                   "yardmaster.dev/parallelism what belongs together")};
   }
   return {AreWhole(BatchesOfJobSet(object), pods, /*by_number=*/true), ""};
 }
 
 Stages OfLeaderWorkerSet(JsonView object, const GatheredGang& pods) {
-  const bool leader_first =
-      object.At({"spec", "startupPolicy"}).String() == "LeaderReady" ||
-      HasAnnotation(object, "leaderworkerset.sigs.k8s.io/exclusive-topology");
+  const bool leader_first = object.At({"spec", "startupPolicy"}).String() == "LeaderReady" ||
+                            HasAnnotation(object, "leaderworkerset.sigs.k8s.io/exclusive-topology");
   const bool is_leader = pods.members.size() == 1 && pods.strays.empty() &&
                          pods.members.front().membership->index == 0;
   return {leader_first && is_leader, ""};
@@ -137,10 +137,11 @@ Stages OfMpiJob(JsonView object) {
       spec["runLauncherAsWorker"].Bool() != true) {
     return {};
   }
-  return {false,
-          "with launcherCreationPolicy WaitForWorkersReady the launcher, which is rank 0, is made only "
-          "when the workers run, and a gang starts whole; use launcherCreationPolicy AtStartup, or "
-          "leave runLauncherAsWorker out"};
+  return {
+      false,
+      "with launcherCreationPolicy WaitForWorkersReady the launcher, which is rank 0, is made only "
+      "when the workers run, and a gang starts whole; use launcherCreationPolicy AtStartup, or "
+      "leave runLauncherAsWorker out"};
 }
 
 }  // namespace

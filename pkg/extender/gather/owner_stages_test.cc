@@ -22,8 +22,7 @@ GatheredGang PodsOf(const std::vector<std::pair<std::string, int>>& counts) {
       membership.subgroup = subgroup;
       membership.index = index;
       gang.members.push_back({std::make_shared<const api::Pod>(),
-                              std::make_shared<const api::Membership>(membership),
-                              std::nullopt});
+                              std::make_shared<const api::Membership>(membership), std::nullopt});
     }
   }
   return gang;

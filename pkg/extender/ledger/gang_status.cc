@@ -133,8 +133,7 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   for (const char* type :
        {api::kDegradedCondition, api::kNetworkPlannedCondition, api::kPreemptingCondition,
         api::kHostRefusedCondition, api::kRunningCondition, api::kPodsGoneCondition,
-        api::kConnectionsSteeredCondition,
-        state::kFinishedCondition}) {
+        api::kConnectionsSteeredCondition, state::kFinishedCondition}) {
     EndIfThere(status, gang, type, reason, "it holds no host", now_ms);
   }
   std::erase_if(status.conditions, [](const api::Condition& condition) {

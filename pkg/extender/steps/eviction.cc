@@ -32,11 +32,10 @@ absl::Status EvictPod(kube::Client& client, const api::ObjectMeta& pod, EvictWhe
                       std::optional<std::int64_t> grace_ms) {
   nlohmann::json preconditions = {{"uid", pod.uid}};
   if (when == EvictWhen::kSameVersion) preconditions["resourceVersion"] = pod.resource_version;
-  nlohmann::json eviction = {
-      {"apiVersion", "policy/v1"},
-      {"kind", "Eviction"},
-      {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_name}}},
-      {"deleteOptions", {{"preconditions", std::move(preconditions)}}}};
+  nlohmann::json eviction = {{"apiVersion", "policy/v1"},
+                             {"kind", "Eviction"},
+                             {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_name}}},
+                             {"deleteOptions", {{"preconditions", std::move(preconditions)}}}};
   if (grace_ms) eviction["deleteOptions"]["gracePeriodSeconds"] = *grace_ms / 1000;
   return client.Create({kube::Pods(), pod.namespace_name, pod.name, "eviction"}, eviction, {})
       .status();
@@ -44,7 +43,8 @@ absl::Status EvictPod(kube::Client& client, const api::ObjectMeta& pod, EvictWhe
 
 std::vector<PodPtr> WithMoreGrace(const GatheredGang* gang, std::int64_t now_ms,
                                   std::int64_t max_grace_ms) {
-  return Leaving(gang, [&](std::int64_t ends_ms) { return ends_ms - now_ms > max_grace_ms + kSlackMs; });
+  return Leaving(gang,
+                 [&](std::int64_t ends_ms) { return ends_ms - now_ms > max_grace_ms + kSlackMs; });
 }
 
 bool EndsTooLate(const GatheredGang* gang, std::int64_t now_ms) {

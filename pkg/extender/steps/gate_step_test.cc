@@ -311,7 +311,8 @@ TEST_F(GateStepTest, AGangThatHasRunInFullIsNotBoundByTheLimitWhenItRestarts) {
 TEST_F(GateStepTest, AGangWhosePodsAreNeverReleasedGivesItsHostsBackToo) {
   AddBatchJob("a", 2);
   client_.SetHook([](const kube::Call& call) -> absl::Status {
-    return call.verb == kube::Verb::kPatch ? absl::PermissionDeniedError("a policy") : absl::OkStatus();
+    return call.verb == kube::Verb::kPatch ? absl::PermissionDeniedError("a policy")
+                                           : absl::OkStatus();
   });
   Process process(*this, true);
   process.Pass();

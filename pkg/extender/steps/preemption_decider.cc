@@ -136,8 +136,7 @@ bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
     job.leaving = job.assignment && pass.stopping.count(key) != 0;
     job.may_stop_others = !job.assignment && MayDecide(pass, id);
     job.budgets.clear();
-    job.grace_seconds = std::min(job.grace_seconds,
-                                 static_cast<int>(options_.max_grace_ms / 1000));
+    job.grace_seconds = std::min(job.grace_seconds, static_cast<int>(options_.max_grace_ms / 1000));
     if (EndsTooLate(pass.GatheredOf(key), pass.snapshot->now_ms)) job.may_be_preempted = false;
     if (job.assignment && !job.leaving) {
       ReadBudgets(*budgets, Evictable(pass.GatheredOf(key)), job);

@@ -122,8 +122,7 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NamespacedName& key) {
 
 bool PreemptionStep::IsTooLate(PassState& pass, const api::PreemptionStatus& preemption) const {
   constexpr std::int64_t kSlackMs = 120'000;
-  const std::int64_t left_ms =
-      preemption.started_ms + max_grace_ms_ + kSlackMs - clock_.WallMs();
+  const std::int64_t left_ms = preemption.started_ms + max_grace_ms_ + kSlackMs - clock_.WallMs();
   if (left_ms > 0) pass.WakeIn(left_ms);
   return left_ms <= 0;
 }
@@ -154,7 +153,8 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
       MutexLock lock(mutex);
       if (!refused.empty() || !ledger_.may_write()) return;
     }
-    const absl::Status evicted = EvictPod(client_, pods[i]->metadata, EvictWhen::kSamePod, grace_ms);
+    const absl::Status evicted =
+        EvictPod(client_, pods[i]->metadata, EvictWhen::kSamePod, grace_ms);
     MutexLock lock(mutex);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;

@@ -29,8 +29,8 @@ std::vector<std::string> SubgroupsThatLackPods(const api::Gang& gang, const Gath
   std::vector<std::string> lack;
   for (std::size_t i = 0; i < gang.rank_bases.size() && lack.size() < kMaxSubgroups; ++i) {
     const api::RankBase& base = gang.rank_bases[i];
-    const int end = i + 1 < gang.rank_bases.size() ? gang.rank_bases[i + 1].first_rank
-                                                   : gang.job.workers;
+    const int end =
+        i + 1 < gang.rank_bases.size() ? gang.rank_bases[i + 1].first_rank : gang.job.workers;
     if (there[base.subgroup] < end - base.first_rank) lack.push_back(base.subgroup);
   }
   return lack;
@@ -91,11 +91,11 @@ OwnerSays UnplacedSize::Ask(const PassState& pass, const NamespacedName& key,
 }
 
 std::vector<Replica> UnplacedSize::EndedOf(const PassState& pass, const NamespacedName& key,
-                                           const GatheredGang& pods,
-                                           const nlohmann::json& object) {
+                                           const GatheredGang& pods, const nlohmann::json& object) {
   const api::OwnerReference& owner = pods.members.front().membership->owner;
   // Their ranks are not those of the Job.
-  const bool own_ranks = api::Find(pods.members.front().pod->metadata.labels, api::kRankLabel).has_value();
+  const bool own_ranks =
+      api::Find(pods.members.front().pod->metadata.labels, api::kRankLabel).has_value();
   if (own_ranks) return {};
   std::vector<Replica> ended;
   if (owner.kind == "Job" && owner.api_version == "batch/v1") {
@@ -106,7 +106,8 @@ std::vector<Replica> UnplacedSize::EndedOf(const PassState& pass, const Namespac
   for (const std::string& subgroup : SubgroupsThatLackPods(*gang->second, pods)) {
     const auto name = JobOfSubgroup(object, subgroup);
     if (!name) continue;
-    const auto job = client_.Get({{"batch", "v1", "jobs", "Job", true}, key.namespace_name, *name, ""});
+    const auto job =
+        client_.Get({{"batch", "v1", "jobs", "Job", true}, key.namespace_name, *name, ""});
     if (!job.ok()) continue;
     for (const int index : EndedIndexes(*job)) ended.push_back({subgroup, index});
   }

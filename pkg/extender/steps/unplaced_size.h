@@ -31,7 +31,8 @@ struct OwnerSays {
   std::optional<int> size;     // nullopt: it is not known
   std::vector<Replica> ended;  // in order
   bool more_to_come = false;   // the size is that of the stages that have begun
-  std::string why_not;         // the missing pods never come (owner_stages.h); empty: as far as known they do
+  // Why the missing pods never come (owner_stages.h); empty: as far as known they do.
+  std::string why_not;
 };
 
 class UnplacedSize {
