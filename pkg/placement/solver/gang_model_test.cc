@@ -87,6 +87,18 @@ TEST(GangModelTest, AnOrdinaryJobIsUniformWithAComponentForEachStage) {
   EXPECT_EQ(model.host_set_size, 1);
 }
 
+TEST(GangModelTest, TheExampleOfTheDocumentationHasFivePartitions) {
+  Case c = MakeCase(MakeCluster({{4}}), MakeJob(8, 2, 2, 4, 2, 4));
+  c.job.placement.tensor = {TopologyLevel::kHost, Enforcement::kRequired};
+  const GangModel model = ModelOf(c.job, c.groups);
+  EXPECT_EQ(model.host_sets.size, std::vector<int>(16, 2));
+  EXPECT_EQ(model.atoms.size, std::vector<int>(8, 4));
+  EXPECT_EQ(model.units.size, std::vector<int>(4, 8));
+  EXPECT_EQ(model.components.size, std::vector<int>(2, 16));
+  EXPECT_EQ(model.pod_sets.of, model.components.of);
+  EXPECT_EQ(model.components.of[15], 0) << "workers 0 to 15 are the first stage";
+}
+
 GangModel WithPolicy(GroupPolicy data, GroupPolicy pipeline) {
   Case c = MakeCase(MakeCluster({{4}}), MakeJob(8, 1, 1, 4, 2));
   c.job.placement.data = data;
