@@ -1,5 +1,5 @@
-// Gang: one all-or-nothing set of pods of any owner. Its status is the ledger: the one write
-// that commits a plan, and the only thing that everything downstream reads. The spec holds all that
+// Gang: one all-or-nothing set of pods of any owner. Its status is the ledger: one write of it commits a
+// plan, and a host is promised to a rank while an assignment here names it. The spec holds all that
 // planning needs, so that a plan can be made without the owner.
 //
 // Thread safety: values and pure functions.

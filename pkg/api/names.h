@@ -1,5 +1,6 @@
-// Names that other programs and users rely on: API group, labels, annotations, gates, taints,
-// resources. Do not rename them. Thread safety: constants.
+// Names that more than one part of Yardmaster uses and that other programs and users rely on: API group, labels,
+// annotations, gates, taints, resources. Do not rename them. A name that belongs to one resource or codec stands in
+// the header of that one (docs/annotations.md lists all). Thread safety: constants.
 #pragma once
 
 namespace yardmaster::api {

@@ -1,5 +1,5 @@
 // The seam to the Kubernetes API: everything above pkg/kube talks to a Client and nothing else.
-// RestClient is the real one, FakeClient (fake_client.h) the one of tests.
+// RestClient (rest_client.h) is the real one, FakeClient (testing/fake_client.h) the one of tests.
 //
 // Errors. Every call maps what happened to one status code, so that callers never look at HTTP:
 //   NotFound            404

@@ -25,8 +25,7 @@ struct GangRequest {
 };
 
 struct PlannerOptions {
-  // Search steps before the exact search is cut and the result says so. A step takes about half a
-  // microsecond: the default keeps the hardest gangs known near 0.1 s, explained ones near 0.2 s.
+  // Search steps before the exact search is cut and the result says so.
   std::int64_t max_steps = 150'000;
   bool explain = true;  // compute reasons in full and relaxations (costs further planning)
 };

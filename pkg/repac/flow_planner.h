@@ -5,7 +5,7 @@
 // until one takes that link. Where later switches choose, too, the best of a bounded number of such
 // ports is taken. Where none does, the path of a port follows from its first link, which flows between
 // the same two ToRs share, and no other switch is asked.
-// Complexity: O(group + ports walked) a flow, about two microseconds in an HPN pod.
+// Complexity: O(group + ports walked) a flow.
 //
 // Lifetimes: model and ledger must outlive the planner. The planner reads the ledger and never
 // writes to it. Thread safety: none (it caches). Determinism: complete.

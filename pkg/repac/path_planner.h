@@ -10,7 +10,7 @@
 //
 // Method: flows with given paths first, then by size, each as flow_planner.h says. For flows of
 // equal size and free choice the first links of a ToR differ by at most one flow, which is optimal.
-// Complexity: O(flows x (group + ports walked)), about two microseconds a flow in an HPN pod. A flow
+// Complexity: O(flows x (group + ports walked)). A flow
 // stays unplanned, with the reason, where prediction is impossible, where no disjoint path is left,
 // and where the exact path asked for has no port. Determinism: complete; flows with equal bytes go by
 // position.

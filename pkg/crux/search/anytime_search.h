@@ -2,7 +2,7 @@
 // found so far, and ends when the event budget is exhausted, when the schedule is at the bound, or when a
 // pass over all moves gains nothing.
 //
-// It simulates the jobs (schedule_evaluator.h) some tens of times:
+// It simulates these schedules (schedule_evaluator.h), as many as the budget pays for:
 //   1. the schedule it is given;
 //   2. the most promising combinations of paths (path_variants.h), each with the levels that the
 //      priority rule gives it; where jobs run, also the paths that all of them would choose anew;
@@ -29,8 +29,7 @@
 namespace yardmaster::crux {
 
 struct AnytimeSearchOptions {
-  // Work of one decision in simulated events, all searches together; about 20 million a second. 0: no
-  // search.
+  // Work of one decision in simulated events, all searches together. 0: no search.
   std::int64_t event_budget = 1'000'000;
   double window_iterations = 25;  // of the slowest job of those searched
   std::size_t max_jobs = 12;      // searched together

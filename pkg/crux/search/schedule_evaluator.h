@@ -1,5 +1,5 @@
-// Simulates how much work a few jobs get done on shared links with given paths and levels. A search calls it
-// thousands of times.
+// Simulates how much work a few jobs get done on shared links with given paths and levels, for searches that
+// compare many schedules.
 //
 // Model: that of sim/simulator.h, with rings that move as one (streams.h). A job repeats compute and
 // communication; its streams start when their part of the compute is done; an iteration ends when
