@@ -46,7 +46,7 @@ struct AgentOptions {
   HostProgramOptions programs;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};
   rpc::TlsFiles grpc_tls;
-  // Where the operator takes reports of lost links at once (report_stream.h), next to the annotation; target
+  // Where the operator takes reports of lost links at once (rpc/report_stream.h), next to the annotation; target
   // empty: nowhere. Needs one node and sysfs_root; the node is filled in.
   rpc::ReportStreamOptions operator_stream;
 

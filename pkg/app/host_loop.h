@@ -1,4 +1,4 @@
-// The operator's thread for hosts: after changes it marks and unmarks Nodes (host_marker.h), and once a minute it
+// The operator's thread for hosts: after changes it marks and unmarks Nodes (operator/hosts/host_marker.h), and once a minute it
 // gives back rented hosts that no job names (CapacityController::Sweep). While this process does not lead it
 // writes nothing.
 //

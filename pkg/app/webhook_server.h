@@ -1,6 +1,6 @@
 // The HTTPS server that answers kube-scheduler: the webhook's verbs over the router, client
 // certificates, the watch of the certificate files, and worker threads for bindings, which wait for the
-// API server. On request a second one for the API server's admission calls (gate_admission.h), which
+// API server. On request a second one for the API server's admission calls (extender/webhook/gate_admission.h), which
 // brings no client certificate and so has a port of its own.
 //
 // Thread safety: Start, Drain and Stop from one thread. Lifetimes: everything passed in outlives the

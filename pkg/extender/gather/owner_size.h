@@ -1,4 +1,4 @@
-// How many pods the object behind a gang wants now, subgroup by subgroup (rank_resolver.h), and the
+// How many pods the object behind a gang wants now, subgroup by subgroup (api/rank_resolver.h), and the
 // ranks that follow from it.
 //
 // Thread safety: pure functions.

@@ -7,7 +7,7 @@
 // row. A disrupted worker (evicted, preempted, shut down with its node) is not counted, unless a failure
 // rule with another action than Ignore matches it.
 //
-// A worker's failure counts against its host (host_record.h) unless it was disrupted or a rule says
+// A worker's failure counts against its host (api/host_record.h) unless it was disrupted or a rule says
 // that it is ignored or that the job fails: such exit codes are the program's. A rule with ReplaceHost
 // makes the job avoid the host for a day.
 //

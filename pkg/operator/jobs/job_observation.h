@@ -54,7 +54,8 @@ struct SurplusPod {
 };
 
 struct JobObservation {
-  std::vector<Worker> workers;   // by rank, then the pods of roles: the job's members (job_role.h)
+  // By rank, then the pods of roles: the job's members (api/job_role.h).
+  std::vector<Worker> workers;
   std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
   std::vector<SurplusPod> surplus = {};
   // Of a job that grows in place, the ranks that were there before; later ones join. 0: all.

@@ -24,7 +24,7 @@
 //   7. A job that has been running for activeDeadlineSeconds fails.
 // Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of them runs, the
 // job is assessed by the others: a joining rank without a pod is not an incident, and none waits for it.
-// Pods of roles (job_role.h) belong to attempts and incidents as workers do, with the role's onFailure in
+// Pods of roles (api/job_role.h) belong to attempts and incidents as workers do, with the role's onFailure in
 // place of the job's policies; they are made once every worker has its host, and are in none of the
 // counts of workers. Their failures count against the job's budget and never against a host.
 // In place: the pod stays, and its kubelet restarts the first container (pod_restart.h). A pod that has

@@ -22,7 +22,7 @@
 // Pods with hostNetwork get dnsPolicy ClusterFirstWithHostNet, without which they cannot resolve
 // MASTER_ADDR.
 //
-// Pod `index` of a role (job_role.h) is "<job>-<role>-<index>", made of the role's template, without gate and
+// Pod `index` of a role (api/job_role.h) is "<job>-<role>-<index>", made of the role's template, without gate and
 // GPUs, with the same Service, grace period and checkpoint files, and the environment of a process outside of
 // the ranks: MASTER_ADDR, MASTER_PORT, WORLD_SIZE, YARDMASTER_ROLE and YARDMASTER_ROLE_INDEX.
 //
@@ -55,7 +55,7 @@ struct WorkerShape {
 int MasterPort(const api::TrainingJob& job);
 
 std::string PodName(const std::string& job, int rank);
-// Of any member (job_role.h).
+// Of any member (api/job_role.h).
 std::string MemberName(const api::TrainingJob& job, int member);
 
 nlohmann::json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank);
