@@ -1,6 +1,5 @@
-// Names that more than one part of Yardmaster uses and that other programs and users rely on: API group, labels,
-// annotations, gates, taints, resources. Do not rename them. A name that belongs to one resource or codec stands in
-// the header of that one (docs/annotations.md lists all). Thread safety: constants.
+// Names that several parts share and other programs rely on: do not rename them. A name of one
+// resource or codec alone is in its header; docs/annotations.md has all. Thread safety: constants.
 #pragma once
 
 namespace yardmaster::api {

@@ -25,7 +25,8 @@ struct GangRequest {
 };
 
 struct PlannerOptions {
-  // Search steps before the exact search is cut and the result says so.
+  // Search steps before the exact search is cut and the result says so. The budget is in steps, not
+  // in time, so that the result does not depend on the machine.
   std::int64_t max_steps = 150'000;
   bool explain = true;  // compute reasons in full and relaxations (costs further planning)
 };

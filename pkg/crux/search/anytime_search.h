@@ -29,7 +29,8 @@
 namespace yardmaster::crux {
 
 struct AnytimeSearchOptions {
-  // Work of one decision in simulated events, all searches together. 0: no search.
+  // Work of one decision in simulated events, all searches together.
+  // 0: no search.
   std::int64_t event_budget = 1'000'000;
   double window_iterations = 25;  // of the slowest job of those searched
   std::size_t max_jobs = 12;      // searched together

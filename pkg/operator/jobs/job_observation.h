@@ -54,8 +54,7 @@ struct SurplusPod {
 };
 
 struct JobObservation {
-  // By rank, then the pods of roles: the job's members (api/job_role.h).
-  std::vector<Worker> workers;
+  std::vector<Worker> workers;   // by rank, then the pods of roles: its members (api/job_role.h)
   std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
   std::vector<SurplusPod> surplus = {};
   // Of a job that grows in place, the ranks that were there before; later ones join. 0: all.
