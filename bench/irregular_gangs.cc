@@ -1,5 +1,5 @@
 // How often the exact search is cut: random gangs of 8 to 256 workers with any parallelism, order
-// and limits, on 10 to 32 unequal segments (docs/placement.md has the figures).
+// and limits, on 10 to 32 unequal segments (docs/evaluation/placement.md has the figures).
 //
 //   irregular_gangs [GANGS [SEED [list] [default]]]
 //

@@ -1,4 +1,4 @@
-// How long placement takes, over hosts and gang size: docs/placement.md has the table.
+// How long placement takes, over hosts and gang size: docs/evaluation/placement.md has the table.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <memory>

@@ -10,7 +10,7 @@
 // which delays can be hidden behind compute, which is what k measures, and it runs to its limits where
 // one order costs nothing. On a full link every second that one job gains another one loses, and
 // the work done is greatest when seconds go to the jobs with most FLOP per link second, which is
-// I_j itself (a fractional knapsack): k tends to 1. docs/crux.md has what was measured.
+// I_j itself (a fractional knapsack): k tends to 1. docs/evaluation/crux.md has what was measured.
 //
 // A job whose flows start at several instants is simulated as if all of them started with the
 // first. Complexity: two bounded simulations per job. Deterministic. Thread safety: pure functions.

@@ -1,5 +1,5 @@
 // What it gains to look at the predicted load of uplinks among placements that are otherwise equal
-// (PlanOptions::contention), against packing alone: docs/placement.md has the figures.
+// (PlanOptions::contention), against packing alone: docs/evaluation/placement.md has the figures.
 //
 //   contention_bench [JOBS] [SEEDS] [FIRST_SEED] [GAP_SECONDS] [LARGE_SHARE] [LOAD] [WAYS] [DRAWS]
 //                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6, 1, contention, 8
