@@ -86,14 +86,14 @@ void ReadSpec(FieldReader spec, PodManifest& out) {
   out.restart_policy = spec.String("restartPolicy");
   out.priority_class = spec.String("priorityClassName");
   if (spec.has("terminationGracePeriodSeconds")) {
-    out.grace_seconds = spec.Int64("terminationGracePeriodSeconds", 0,
-                                   std::numeric_limits<std::int64_t>::min(),
-                                   std::numeric_limits<std::int64_t>::max());
+    out.grace_seconds =
+        spec.Int64("terminationGracePeriodSeconds", 0, std::numeric_limits<std::int64_t>::min(),
+                   std::numeric_limits<std::int64_t>::max());
   }
-  out.spec = ReadOthers(
-      spec, {"containers", "initContainers", "volumes", "schedulingGates", "tolerations",
-             "nodeSelector", "affinity", "hostNetwork", "dnsPolicy", "restartPolicy",
-             "priorityClassName", "terminationGracePeriodSeconds"});
+  out.spec =
+      ReadOthers(spec, {"containers", "initContainers", "volumes", "schedulingGates", "tolerations",
+                        "nodeSelector", "affinity", "hostNetwork", "dnsPolicy", "restartPolicy",
+                        "priorityClassName", "terminationGracePeriodSeconds"});
 }
 
 template <typename T>
@@ -161,8 +161,7 @@ void ContainerManifest::AddEnv(const std::string& name, const std::string& value
 void ContainerManifest::AddMount(const std::string& volume, const std::string& path,
                                  bool read_only) {
   if (HasKey(volume_mounts, path)) return;
-  volume_mounts.push_back(
-      {path, {{"name", volume}, {"mountPath", path}, {"readOnly", read_only}}});
+  volume_mounts.push_back({path, {{"name", volume}, {"mountPath", path}, {"readOnly", read_only}}});
 }
 
 void PodManifest::AddVolume(const std::string& name, json volume) {

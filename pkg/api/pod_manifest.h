@@ -70,7 +70,7 @@ struct PodManifest {
   OpaqueFields node_affinity;  // all other fields of it
   OpaqueFields affinity;
   bool host_network = false;
-  std::string dns_policy;      // empty: not given, and so below
+  std::string dns_policy;  // empty: not given, and so below
   std::string restart_policy;
   std::string priority_class;
   std::optional<std::int64_t> grace_seconds;

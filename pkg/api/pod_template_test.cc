@@ -46,7 +46,8 @@ TEST(PodTemplateTest, NestingOfAnyDepthIsReadAndWritten) {
   for (int i = 0; i < 50'000; ++i) nested += R"({"a":)";
   nested += "1" + std::string(50'000, '}');
   JsonParser parser;
-  const auto object = parser.Parse(R"({"template": {"spec": {"x": )" + nested + R"(, "hostNetwork": true}}})");
+  const auto object =
+      parser.Parse(R"({"template": {"spec": {"x": )" + nested + R"(, "hostNetwork": true}}})");
   ASSERT_TRUE(object.ok()) << object.status();
   FieldErrors errors;
   const PodTemplate kept = Read(*object, errors);

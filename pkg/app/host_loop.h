@@ -28,12 +28,11 @@ class HostLoop {
         leadership_(leadership),
         runtime_(runtime),
         loop_("hosts", runtime.registry(), runtime.log()),
-        quarantined_(
-            runtime.registry().GetGauge("yardmaster_operator_quarantined_hosts",
-                                        "hosts that are quarantined for worker failures")),
-        fenced_(runtime.registry().GetGauge("yardmaster_operator_fenced_hosts",
-                                            "lost hosts with the operator's out-of-service taint")) {
-  }
+        quarantined_(runtime.registry().GetGauge("yardmaster_operator_quarantined_hosts",
+                                                 "hosts that are quarantined for worker failures")),
+        fenced_(
+            runtime.registry().GetGauge("yardmaster_operator_fenced_hosts",
+                                        "lost hosts with the operator's out-of-service taint")) {}
 
   // Returns when `stop` is requested.
   void Run(const std::stop_token& stop);

@@ -108,8 +108,7 @@ void NetworkLoop::Run(const std::stop_token& stop) {
       schedule_.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
       continue;
     }
-    const RunResult result =
-        loop_.RunOnce([&] { return due ? RunOnce(now_ms) : WriteDeferred(); });
+    const RunResult result = loop_.RunOnce([&] { return due ? RunOnce(now_ms) : WriteDeferred(); });
     if (std::any_of(result.failures.begin(), result.failures.end(),
                     [](const RunFailure& failure) { return IsDefect(failure.error); })) {
       network_.Forget();  // a round may have broken off anywhere

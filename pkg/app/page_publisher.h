@@ -46,8 +46,8 @@ class PagePublisher {
   page::Hub hub_;
   state::SnapshotBuilder builder_;  // the publishing thread's
   metrics::Loop loop_;
-  state::ClusterState previous_;    // the publishing thread's
-  bool has_previous_ = false;       // the publishing thread's
+  state::ClusterState previous_;  // the publishing thread's
+  bool has_previous_ = false;     // the publishing thread's
   Mutex mutex_;
   std::deque<page::TimelineEvent> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::shared_ptr<const page::NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);

@@ -31,8 +31,9 @@ struct RunFailure {
 
 struct RunResult {
   std::int64_t done = 0;  // objects handled, or writes made
-  std::optional<std::int64_t> again_ms = {};  // run again after this time although nothing has changed
-  std::vector<RunFailure> failures = {};      // what could not be done; everything else was
+  std::optional<std::int64_t> again_ms =
+      {};                                 // run again after this time although nothing has changed
+  std::vector<RunFailure> failures = {};  // what could not be done; everything else was
 
   bool ok() const { return failures.empty(); }
   // The earliest of several times counts.

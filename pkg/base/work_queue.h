@@ -89,7 +89,8 @@ class WorkQueue {
   std::set<std::string> processing_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> in_background_ ABSL_GUARDED_BY(mutex_);  // of processing_: background work
   DueKeys delayed_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::int64_t> delayed_due_ ABSL_GUARDED_BY(mutex_);  // the times of delayed_
+  std::map<std::string, std::int64_t> delayed_due_
+      ABSL_GUARDED_BY(mutex_);  // the times of delayed_
   std::map<std::string, int> failures_ ABSL_GUARDED_BY(mutex_);
   Groups<DueKeys> background_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::int64_t> background_due_ ABSL_GUARDED_BY(mutex_);  // its times

@@ -152,8 +152,7 @@ TEST(WorkQueueTest, NamespacesTakeTurnsAtBackgroundWork) {
     order.push_back(*queue.Get());
     queue.Done(order.back());
   }
-  EXPECT_EQ(order,
-            (std::vector<std::string>{"flood/0", "team/small", "flood/1", "team/large"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"flood/0", "team/small", "flood/1", "team/large"}));
 }
 
 TEST(WorkQueueTest, DueBackgroundWorkOfANamespaceIsNotHeldUpByReadyKeysOfAnother) {

@@ -109,10 +109,12 @@ TEST_F(InformerTest, ItListsInPagesThenFollows) {
 TEST_F(InformerTest, WhatTheSinkThrowsForOneObjectIsAFailureThatNamesItAndEndsNothing) {
   MakePod("bad");
   MakePod("good");
-  CallbackSink sink([this](JsonView pod) {
-    if (NameOf(pod) == "bad") throw std::runtime_error("type must be string");
-    journal_.Write(NameOf(pod));
-  }, nullptr);
+  CallbackSink sink(
+      [this](JsonView pod) {
+        if (NameOf(pod) == "bad") throw std::runtime_error("type must be string");
+        journal_.Write(NameOf(pod));
+      },
+      nullptr);
   Informer informer(client_, Pods(), {}, sink, Handlers(), timing());
   informer.Start();
   EXPECT_THAT(journal_.Take(1), ElementsAre("good"));

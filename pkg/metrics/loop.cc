@@ -36,9 +36,8 @@ RunResult Loop::RunOnce(absl::FunctionRef<RunResult()> run, const std::string& o
   if (result.ok()) return result;
   failures_.Increment(static_cast<double>(result.failures.size()));
   for (const RunFailure& failure : result.failures) {
-    log_.Warn("run failed", {{"loop", name_},
-                             {"object", failure.object},
-                             {"error", MessageOf(failure.error)}});
+    log_.Warn("run failed",
+              {{"loop", name_}, {"object", failure.object}, {"error", MessageOf(failure.error)}});
   }
   return result;
 }

@@ -34,7 +34,8 @@ class Loop {
   const Counter runs_;
   const Counter failures_;
   Mutex mutex_;
-  std::int64_t pause_ms_ ABSL_GUARDED_BY(mutex_) = 0;  // after the last run, which threw; 0: it did not
+  std::int64_t pause_ms_ ABSL_GUARDED_BY(mutex_) =
+      0;  // after the last run, which threw; 0: it did not
 };
 
 }  // namespace yardmaster::metrics

@@ -16,8 +16,7 @@ class TenantsTest : public StoryTest {
     ASSERT_TRUE(cluster_->plane().Kubectl({"create", "namespace", kOther}).ok());
   }
   void TearDown() override {
-    EXPECT_TRUE(
-        cluster_->plane().Kubectl({"delete", "namespace", kOther, "--timeout=120s"}).ok());
+    EXPECT_TRUE(cluster_->plane().Kubectl({"delete", "namespace", kOther, "--timeout=120s"}).ok());
     StoryTest::TearDown();
   }
 
@@ -51,13 +50,15 @@ constexpr Typo kTypos[] = {
      "spec.template.spec.containers[0].env[0].name: expected a string"},
     {"env-null", R"({"containers": [{"name": "t", "image": "i", "env": [null]}]})",
      "spec.template.spec.containers[0].env[0].name: is missing"},
-    {"grace", R"({"containers": [{"name": "t", "image": "i"}], "terminationGracePeriodSeconds": "30"})",
+    {"grace",
+     R"({"containers": [{"name": "t", "image": "i"}], "terminationGracePeriodSeconds": "30"})",
      "spec.template.spec.terminationGracePeriodSeconds: expected an integer"},
     {"restart", R"({"containers": [{"name": "t", "image": "i"}], "restartPolicy": 5})",
      "spec.template.spec.restartPolicy: expected a string"},
     {"gates", R"({"containers": [{"name": "t", "image": "i"}], "schedulingGates": "x"})",
      "spec.template.spec.schedulingGates: expected a list"},
-    {"affinity", R"({"containers": [{"name": "t", "image": "i"}], "affinity": {"nodeAffinity": 1}})",
+    {"affinity",
+     R"({"containers": [{"name": "t", "image": "i"}], "affinity": {"nodeAffinity": 1}})",
      "spec.template.spec.affinity.nodeAffinity: expected an object"}};
 
 TEST_F(TenantsTest, AMalformedTemplateIsSaidOnItsJobAndStopsNobodyElse) {
@@ -66,7 +67,8 @@ TEST_F(TenantsTest, AMalformedTemplateIsSaidOnItsJobAndStopsNobodyElse) {
   for (const Typo& typo : kTypos) {
     list["items"].push_back(OtherJob(typo.name, {{"spec", json::parse(typo.spec)}}));
   }
-  json role = OtherJob("role", {{"spec", {{"containers", json::array({{{"name", "t"}, {"image", "i"}}})}}}});
+  json role = OtherJob(
+      "role", {{"spec", {{"containers", json::array({{{"name", "t"}, {"image", "i"}}})}}}});
   role["spec"]["roles"] =
       json::array({{{"name", "data"}, {"template", {{"spec", json::parse(kTypos[0].spec)}}}}});
   list["items"].push_back(role);
@@ -81,8 +83,9 @@ TEST_F(TenantsTest, AMalformedTemplateIsSaidOnItsJobAndStopsNobodyElse) {
     EXPECT_NE(planned.value("message", "").find(typo.field), std::string::npos) << planned;
   }
   EXPECT_TRUE(WaitFor(kPatience, [&] {
-    return Planned("role").value("message", "").find(
-               "spec.roles[0].template.spec.containers[0].env[0]") != std::string::npos;
+    return Planned("role")
+               .value("message", "")
+               .find("spec.roles[0].template.spec.containers[0].env[0]") != std::string::npos;
   })) << Planned("role");
   EXPECT_EQ(cluster_->LeaderOf("operator"), leader) << "no operator has ended";
 }
@@ -98,9 +101,9 @@ TEST_F(TenantsTest, JobsThatAQuotaRefusesDelayNoOtherNamespace) {
                   .ok());
   json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", json::array()}};
   for (int i = 0; i < kJobs; ++i) {
-    list["items"].push_back(OtherJob(
-        StrCat("flood-", i),
-        {{"spec", {{"containers", json::array({{{"name", "t"}, {"image", "i"}}})}}}}));
+    list["items"].push_back(
+        OtherJob(StrCat("flood-", i),
+                 {{"spec", {{"containers", json::array({{{"name", "t"}, {"image", "i"}}})}}}}));
   }
   ASSERT_TRUE(cluster_->plane().Apply(list.dump()).ok());
   const Clock::time_point begin = Clock::now();

@@ -280,8 +280,8 @@ class ManifestReader {
     std::vector<api::TrainingJob> resolved;
     for (const auto& job : out_.cluster.jobs) {
       if (job->job.priority != 0) continue;
-      const std::string name = !job->priority_class.empty() ? job->priority_class
-                                                            : job->pod_template.priority_class();
+      const std::string name =
+          !job->priority_class.empty() ? job->priority_class : job->pod_template.priority_class();
       const auto named = priority_classes_.find(name);
       if (named == priority_classes_.end()) continue;
       resolved.push_back(*job);

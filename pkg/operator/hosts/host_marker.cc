@@ -169,8 +169,7 @@ HostMarker::Report HostMarker::RunOnce(std::int64_t now_ms) {
     const std::string& name = node->metadata.name;
     const auto fault = faulty.find(name);
     report.Fail(name, Contain([&] {
-                  return Mark(*node, records.at(name),
-                              fault == faulty.end() ? "" : fault->second,
+                  return Mark(*node, records.at(name), fault == faulty.end() ? "" : fault->second,
                               in_deletion.count(name) != 0, now_ms, report);
                 }));
   }

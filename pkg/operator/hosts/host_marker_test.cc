@@ -233,10 +233,10 @@ TEST_F(HostMarkerTest, AHostThatCannotBeHandledKeepsNoOtherFromItsMark) {
     SetNode(name, true);
     if (std::string(name) < "n2") AddTaint(name, api::kQuarantinedKey, kNodeFault);
   }
-  marker_ = std::make_unique<HostMarker>(client_, *cache_, marker_options_,
-                                         [](const HostNotice& notice) {
-                                           if (notice.host == "n0") throw std::runtime_error("x");
-                                         });
+  marker_ =
+      std::make_unique<HostMarker>(client_, *cache_, marker_options_, [](const HostNotice& notice) {
+        if (notice.host == "n0") throw std::runtime_error("x");
+      });
   const HostMarker::Report report = Round();
   ASSERT_EQ(report.failures.size(), 1u);
   EXPECT_EQ(report.failures[0].object, "n0");

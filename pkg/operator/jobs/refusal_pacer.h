@@ -46,7 +46,8 @@ class RefusalPacer {
     std::int64_t next_try_ms = 0;
     std::int64_t woken_ms = -1;  // when TakeNext has returned something
     std::map<std::string, Job> jobs;
-    std::set<std::pair<std::int64_t, std::string>> waiting;  // refused_ms and key; not those that are due
+    std::set<std::pair<std::int64_t, std::string>>
+        waiting;  // refused_ms and key; not those that are due
   };
 
   const Clock& clock_;

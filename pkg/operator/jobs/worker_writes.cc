@@ -117,11 +117,10 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     const std::size_t batch = std::min(creation.batch, end - from);
     const absl::Status status = WriteEach(batch, [&](std::size_t i) {
       const int member = ranks[from + i];
-      const auto pod =
-          client_.Create(TargetOf(kube::Pods(), job),
-                         member < job.job.workers ? BuildPod(job, shape, member)
-                                                  : BuildRolePod(job, shape, member),
-                         {kFieldManager});
+      const auto pod = client_.Create(TargetOf(kube::Pods(), job),
+                                      member < job.job.workers ? BuildPod(job, shape, member)
+                                                               : BuildRolePod(job, shape, member),
+                                      {kFieldManager});
       // The next look at the job may come before the watch has reported it.
       if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
       // The cache may be behind: a pod that is there already is what we want.

@@ -147,8 +147,8 @@ json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank) {
 json BuildRolePod(const api::TrainingJob& job, const WorkerShape& shape, int member) {
   const api::RoleMember place = api::RoleMemberOf(job.roles, shape.workers, member);
   const api::JobRole& role = job.roles[static_cast<std::size_t>(place.role)];
-  PodManifest pod = MemberOf(job, role.pod_template, shape,
-                             RolePodName(job.metadata.name, role, place.index));
+  PodManifest pod =
+      MemberOf(job, role.pod_template, shape, RolePodName(job.metadata.name, role, place.index));
   pod.labels[api::kRoleLabel] = role.name;
   pod.labels[api::kRoleIndexLabel] = StrCat(place.index);
   for (ContainerManifest& container : pod.containers) {

@@ -48,16 +48,17 @@ void AddRestart(bool wanted, std::int64_t attempt, api::PodManifest& pod) {
   pod.annotations[api::kAttemptEndsAnnotation] = "0";
   const json field = {
       {"fieldPath", StrCat("metadata.annotations['", api::kRestartGenerationAnnotation, "']")}};
-  pod.AddVolume(kVolume,
-                {{"name", kVolume},
-                 {"downwardAPI",
-                  {{"items", json::array({{{"path", "generation"}, {"fieldRef", field}}})}}}});
+  pod.AddVolume(
+      kVolume,
+      {{"name", kVolume},
+       {"downwardAPI", {{"items", json::array({{{"path", "generation"}, {"fieldRef", field}}})}}}});
   api::ContainerManifest& first = pod.containers.front();
   first.AddMount(kVolume, kRestartFolder, true);
   const std::string file = StrCat(kRestartFolder, "/generation");
   first.AddEnv("YARDMASTER_RESTART_FILE", file);
   if (!api::HasKey(first.env, kGeneration)) {
-    first.env.push_back({kGeneration, {{"name", kGeneration}, {"valueFrom", {{"fieldRef", field}}}}});
+    first.env.push_back(
+        {kGeneration, {{"name", kGeneration}, {"valueFrom", {{"fieldRef", field}}}}});
   }
   if (!own_probe) first.fields["livenessProbe"] = ProbeOf(pod);
 }
