@@ -70,11 +70,9 @@ void NetworkLoop::Await(const std::stop_token& stop) {
 }
 
 RunResult NetworkLoop::WriteDeferred() {
-  RunResult result;
   const op::WriteResult written = network_.WriteDeferred();
   op::ReportWrites(written, runtime_.registry());
-  for (const std::string& error : written.errors) result.Fail("", absl::UnavailableError(error));
-  return result;
+  return written;
 }
 
 void NetworkLoop::WriteLater() {
@@ -83,15 +81,12 @@ void NetworkLoop::WriteLater() {
 }
 
 RunResult NetworkLoop::RunOnce(std::int64_t now_ms) {
-  const op::RoundReport report = network_.Round();
+  const op::RoundReport report = network_.RunOnce();
   const std::int64_t end_ms = runtime_.clock().SteadyMs();
   schedule_.End(end_ms, report.waited_ms);
   op::ReportRound(report, static_cast<double>(end_ms - now_ms) / 1000.0, runtime_.registry());
   LogProblems(report.problems);
-  RunResult result;
-  for (const std::string& error : report.errors) result.Fail("", absl::UnavailableError(error));
-  if (report.again_in_ms >= 0) result.Again(report.again_in_ms);
-  return result;
+  return report;
 }
 
 void NetworkLoop::Run(const std::stop_token& stop) {
@@ -111,7 +106,7 @@ void NetworkLoop::Run(const std::stop_token& stop) {
     const RunResult result = loop_.RunOnce([&] { return due ? RunOnce(now_ms) : WriteDeferred(); });
     if (std::any_of(result.failures.begin(), result.failures.end(),
                     [](const RunFailure& failure) { return IsDefect(failure.error); })) {
-      network_.Forget();  // a round may have broken off anywhere
+      network_.Reset();
     }
     schedule_.Take(result, runtime_.clock().SteadyMs());
     WriteLater();

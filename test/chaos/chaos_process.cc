@@ -102,7 +102,7 @@ OperatorProcess::OperatorProcess(kube::FakeClient& server, Network& network, con
       network_plan_(client_, cache_, clock, NetworkOptions()) {}
 
 int OperatorProcess::Work() {
-  if (leads()) return static_cast<int>(network_plan_.Round().errors.size());
+  if (leads()) return static_cast<int>(network_plan_.RunOnce().failures.size());
   network_plan_.Forget();
   return 0;
 }

@@ -11,7 +11,7 @@
 //
 // Rounds are called by one debounced thread. A write that fails is reported and made by the next
 // round. Writes that the rate defers go out by WriteDeferred, between rounds and without a plan.
-// Thread safety: one thread calls Round, WriteDeferred and Forget. Lifetimes: everything passed in
+// Thread safety: one thread calls RunOnce, WriteDeferred, Forget and Reset. Lifetimes: everything passed in
 // outlives the controller.
 #pragma once
 
@@ -31,6 +31,7 @@
 #include "pkg/operator/hosts/host_health.h"
 #include "pkg/operator/network/fabric_status.h"
 #include "pkg/operator/network/network_annotations.h"
+#include "pkg/operator/network/round_decision.h"
 #include "pkg/operator/network/network_round.h"
 #include "pkg/operator/network/network_starvation.h"
 #include "pkg/operator/network/network_status_writer.h"
@@ -73,7 +74,7 @@ class NetworkController {
 
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                     Options options, NetworkHandlers handlers = {});
-  RoundReport Round();
+  RoundReport RunOnce();
   // Writes as much of what was deferred as the rate allows.
   WriteResult WriteDeferred() { return writer_.WriteLeft(clock_.SteadyMs()); }
   bool HasDeferred() const { return writer_.HasLeft(); }
@@ -81,30 +82,43 @@ class NetworkController {
   bool HasWaiting() const { return writer_.HasWaiting(); }
   // Drops cached state, since another process may have written: the next round reads the objects.
   void Forget();
+  // After a run that threw, which may have broken off anywhere: as Forget, and what was derived from the objects is
+  // derived anew.
+  void Reset();
 
  private:
-  struct Input;
+  // What a round works on.
+  struct Objects {
+    state::ClusterState cluster;
+    GangsByKey gangs;
+    plan::Snapshot snapshot;
+  };
   // The Fabric that is planned on, the first by name; null: none exists.
   static const api::Fabric* FabricOf(const state::ClusterState& cluster);
 
+  // Facts.
+  Objects ReadObjects();
   void NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot);
-  void ReadFaults(const api::Fabric& fabric, plan::Snapshot& snapshot, Input& input);
-  void ReadProfiles(plan::Snapshot& snapshot, Input& input, RoundReport& report);
-  void GuardAgainstStarvation(const plan::Snapshot& snapshot, const GangsByKey& gangs,
-                              std::vector<GangNetwork>& networks, RoundReport& report);
-  void WriteFabrics(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
-                    const Input& input, RoundReport& report);
+  void ReadFaults(const api::Fabric& fabric, plan::Snapshot& snapshot, NetworkFacts& facts);
+  void ReadProfiles(plan::Snapshot& snapshot, NetworkFacts& facts, RoundReport& report);
+  void ReadFacts(Objects& objects, NetworkFacts& facts, RoundReport& report);
+
+  // Decisions (round_decision.h), and what is kept of them for the next round.
+  std::vector<GangNetwork> Plan(const Objects& objects, NetworkFacts& facts, RoundReport& report);
+  void GuardAgainstStarvation(const Objects& objects, std::vector<GangNetwork>& networks,
+                              RoundReport& report);
+
+  // Effects.
   void AssessSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
+  void WriteFabrics(const Objects& objects, const NetworkHealth& health, RoundReport& report);
   void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
                    RoundReport& report);
-  // The value: what is to be written on pods.
-  std::vector<PodWrite> WriteGangs(const plan::Snapshot& snapshot, const GangsByKey& gangs,
-                                   const Input& input, RoundReport& report);
-  static void AddFindings(const Input& input, RoundReport& report);
-  void Plan(const state::ClusterState& cluster, plan::Snapshot& snapshot, const GangsByKey& gangs,
-            Input& input, RoundReport& report);
+  void WriteGang(const GangNetwork& network, const Objects& objects, const NetworkFacts& facts,
+                 const NetworkOptions& options, std::vector<PodWrite>& writes, RoundReport& report);
+  void WritePods(std::vector<PodWrite> writes, RoundReport& report);
+  static void AddFindings(const NetworkFacts& facts, RoundReport& report);
 
   state::ClusterCache& cache_;
   state::SnapshotBuilder builder_;

@@ -20,7 +20,7 @@ using nlohmann::json;
 TEST_F(NetworkControllerTest, PlacedGangsGetLevelsPortsAndNumbers) {
   AddGang("a", 0, 1);
   const RoundReport report = Round();
-  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+  EXPECT_TRUE(report.ok()) << report.failures.front().error;
   EXPECT_EQ(report.gangs, 1);
   EXPECT_EQ(report.pods, 4);
   EXPECT_EQ(NetworkOf("a")["source"], "Analytic");
@@ -125,9 +125,9 @@ TEST_F(NetworkControllerTest, EveryWriteThatFailsIsMadeByALaterRound) {
         Annotate(kube::Pods(), "team", StrCat("a-", rank), api::kPriorityAnnotation, nullptr);
       }
       client_.FailNext(Verb::kPatch, "pods", fault, 2, when);
-      EXPECT_EQ(Round().errors.size(), 2u) << fault;
+      EXPECT_EQ(Round().failures.size(), 2u) << fault;
       if (absl::IsPermissionDenied(fault)) {
-        const std::int64_t again_in_ms = Round().again_in_ms;
+        const std::int64_t again_in_ms = Round().again_ms.value_or(0);
         const bool left_out = when == kube::FaultWhen::kBeforeEffect;
         EXPECT_EQ(again_in_ms > 0 && again_in_ms <= 1'000, left_out) << again_in_ms;
         clock_.Advance(1'000);
@@ -140,12 +140,12 @@ TEST_F(NetworkControllerTest, EveryWriteThatFailsIsMadeByALaterRound) {
   }
   AddGang("b", 2, 3);
   client_.FailNext(Verb::kReplace, "gangs/status", absl::UnavailableError("gone"), 1);
-  EXPECT_EQ(Round().errors.size(), 1u);
+  EXPECT_EQ(Round().failures.size(), 1u);
   Settle();
   EXPECT_TRUE(NetworkOf("b").is_object());
   Annotate(kube::Fabrics(), "", "f", api::kDownLinksAnnotation, DownLinks({FirstUplink("a")}));
   client_.FailNext(Verb::kPatch, "fabrics/status", absl::UnavailableError("gone"), 1);
-  EXPECT_EQ(Round().errors.size(), 1u);
+  EXPECT_EQ(Round().failures.size(), 1u);
   Settle();
   EXPECT_EQ(ConditionOf("LinksUp").reason, "LinksDown");
 }
@@ -161,7 +161,7 @@ TEST_F(NetworkControllerTest, AStatusThatTheExtenderChangedMeanwhileKeepsBothPar
     client_.Seed(kube::Gangs(), gang);
     return absl::OkStatus();
   });
-  EXPECT_TRUE(Round().errors.empty());
+  EXPECT_TRUE(Round().ok());
   EXPECT_TRUE(interfered);
   const json gang = client_.Find(kube::Gangs(), "team", "a").value();
   EXPECT_EQ(gang["status"]["planGeneration"], 2);
@@ -183,10 +183,10 @@ TEST_F(NetworkControllerTest, AStatusOfTheFabricThatAnotherLeaderChangedMeanwhil
     client_.Seed(kube::Fabrics(), fabric);
     return absl::OkStatus();
   });
-  EXPECT_EQ(Round().errors.size(), 1U) << "the round is made again";
+  EXPECT_EQ(Round().failures.size(), 1U) << "the round is made again";
   EXPECT_TRUE(interfered);
   EXPECT_EQ(client_.Find(kube::Fabrics(), "", "f").value()["status"]["lostSegments"].size(), 1U);
-  EXPECT_TRUE(Round().errors.empty());
+  EXPECT_TRUE(Round().ok());
   EXPECT_EQ(ConditionOf("LinksUp").reason, "LinksDown");
 }
 
@@ -195,7 +195,7 @@ TEST_F(NetworkControllerTest, AGangOrPodThatGoesWhileItIsWrittenIsNoError) {
   client_.FailNext(Verb::kReplace, "gangs/status", absl::NotFoundError("gone"), 1);
   client_.FailNext(Verb::kPatch, "pods", absl::NotFoundError("gone"), 1);
   client_.FailNext(Verb::kPatch, "pods", absl::AbortedError("another uid"), 1);
-  EXPECT_TRUE(Round().errors.empty());
+  EXPECT_TRUE(Round().ok());
 }
 
 TEST_F(NetworkControllerTest, ConnectionsWithoutTheirPortBecomeAConditionOfTheGang) {
@@ -284,11 +284,11 @@ TEST_F(NetworkControllerTest, TheRateOfWritesIsBoundedAndTheRestFollowsWithoutAn
   RoundReport report = Round();
   EXPECT_EQ(report.pods, 3);
   EXPECT_EQ(report.deferred, 5);
-  EXPECT_EQ(report.again_in_ms, -1);
+  EXPECT_FALSE(report.again_ms.has_value());
   for (int written = report.pods; written < 8; ++written) {
-    EXPECT_EQ(controller_->WriteDeferred().written, 0);
+    EXPECT_EQ(controller_->WriteDeferred().done, 0);
     clock_.Advance(500);
-    EXPECT_EQ(controller_->WriteDeferred().written, 1);
+    EXPECT_EQ(controller_->WriteDeferred().done, 1);
   }
   EXPECT_FALSE(controller_->HasDeferred());
   EXPECT_EQ(Round().pods, 0);

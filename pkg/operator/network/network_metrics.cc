@@ -30,8 +30,10 @@ class Metrics {
 
 void ReportWrites(const WriteResult& written, metrics::Registry& registry) {
   Metrics out(registry);
-  out.Count("annotated_pods", "pods whose annotations were written", written.written);
-  out.Count("write_errors", "writes to be made again", static_cast<double>(written.errors.size()));
+  out.Count("annotated_pods", "pods whose annotations were written",
+            static_cast<double>(written.done));
+  out.Count("write_errors", "writes to be made again",
+            static_cast<double>(written.failures.size()));
   out.Gauge("deferred_pods", "pods that the write limit lets wait", written.deferred);
 }
 
@@ -43,7 +45,11 @@ void ReportRound(const RoundReport& report, double seconds, metrics::Registry& r
   out.Gauge("placed_gangs", "gangs with a network plan", report.gangs);
   out.Gauge("measured_gangs", "of them, planned with measured profiles", report.measured_gangs);
   out.Count("network_statuses", "Gang and Fabric statuses written", report.statuses);
-  ReportWrites({report.pods, report.deferred, report.errors}, registry);
+  WriteResult written;
+  written.done = report.pods;
+  written.deferred = report.deferred;
+  written.failures = report.failures;
+  ReportWrites(written, registry);
   out.Gauge("network_input_problems", "reports and annotations that cannot be used",
             static_cast<double>(report.problems.size()));
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/base/run_once.h"
 #include "pkg/netplan/network_plan.h"
 #include "pkg/repac/path_trust.h"
 
@@ -22,12 +23,12 @@ struct NetworkNotice {
   std::string note;
 };
 
-struct RoundReport {
-  int gangs = 0;     // placed gangs with a network plan
-  int statuses = 0;  // Gang and Fabric statuses written
-  int pods = 0;      // pods annotated
-  int deferred = 0;  // pods left for WriteDeferred
-  std::vector<std::string> errors;
+// `done`: statuses and pods written. Failures are those of Gangs, Fabrics and pods.
+struct RoundReport : RunResult {
+  int gangs = 0;                      // placed gangs with a network plan
+  int statuses = 0;                   // Gang and Fabric statuses written
+  int pods = 0;                       // pods annotated
+  int deferred = 0;                   // pods left for WriteDeferred
   std::vector<std::string> problems;  // input that cannot be used
 
   netplan::NetworkReport plan;
@@ -43,8 +44,6 @@ struct RoundReport {
   int starving = 0;
   int lifted = 0;
   double oldest_plan_seconds = 0;  // age of the oldest path plan that stands on a pod
-  // When to call again although nothing changes; -1: not needed.
-  std::int64_t again_in_ms = -1;
 };
 
 }  // namespace yardmaster::op

@@ -70,7 +70,7 @@ void NetworkStatusWriter::WriteFabric(const api::Fabric& fabric, const api::Fabr
     ++report.statuses;
     TellTurns(fabric, status);
   } else if (!absl::IsNotFound(written.status())) {
-    report.errors.push_back(MessageOf(written.status()));
+    report.Fail(StrCat("Fabric ", fabric.metadata.name), written.status());
   }
 }
 
@@ -84,6 +84,7 @@ void NetworkStatusWriter::WriteGang(const api::Gang& gang, const api::NetworkSta
       })) {
     return;
   }
+  const std::string name = StrCat("Gang ", gang.metadata.namespace_name, "/", gang.metadata.name);
   const kube::Target target{kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name,
                             "status"};
   api::Gang next = gang;
@@ -103,22 +104,21 @@ void NetworkStatusWriter::WriteGang(const api::Gang& gang, const api::NetworkSta
       return;
     }
     if (!absl::IsAborted(written.status())) {
-      if (!absl::IsNotFound(written.status())) report.errors.push_back(MessageOf(written.status()));
+      if (!absl::IsNotFound(written.status())) report.Fail(name, written.status());
       return;
     }
     // The extender wrote in between: keep its part, add ours.
     auto fresh = client_.Get({kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name, ""});
     if (!fresh.ok()) {
-      if (!absl::IsNotFound(fresh.status())) report.errors.push_back(MessageOf(fresh.status()));
+      if (!absl::IsNotFound(fresh.status())) report.Fail(name, fresh.status());
       return;
     }
     auto decoded = api::DecodeGang(*fresh, api::Decoding::kLenient);
     if (!decoded.ok()) return;
     next = *std::move(decoded);
   }
-  report.errors.push_back(StrCat("Gang ", gang.metadata.namespace_name, "/", gang.metadata.name,
-                                 ": its status was changed by others ", kConflictTries,
-                                 " times in a row"));
+  report.Fail(name, absl::AbortedError(StrCat("its status was changed by others ", kConflictTries,
+                                              " times in a row")));
 }
 
 }  // namespace yardmaster::op

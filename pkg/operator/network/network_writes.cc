@@ -38,46 +38,48 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
     auto written = client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
                                  kube::MergePatch(patch), {kFieldManager});
     if (written.ok()) cache_.Assume(state::Kind::kPod, *written);
+    const std::string name = StrCat("Pod ", metadata.namespace_name, "/", metadata.name);
     const MutexLock lock(mutex);
     if (written.ok()) {
-      ++result.written;
+      ++result.done;
       denied_.erase(metadata.uid);
     } else if (kube::IsDenied(written.status())) {
       Denied& denied = denied_[metadata.uid];
       denied.wait_ms = NextDelayMs(denied.wait_ms, kDeniedWait);
       denied.until_ms = now_ms + denied.wait_ms;
-      result.errors.push_back(MessageOf(written.status()));
+      result.Fail(name, written.status());
     } else if (!absl::IsNotFound(written.status()) && !absl::IsAborted(written.status()) &&
                !absl::IsFailedPrecondition(written.status())) {
       all = false;
-      result.errors.push_back(MessageOf(written.status()));
+      result.Fail(name, written.status());
     }
   });
   return all;
 }
 
-std::int64_t PodWriter::LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms) {
+std::optional<std::int64_t> PodWriter::LeaveOutDenied(std::vector<PodWrite>& writes,
+                                                      std::int64_t now_ms) {
   std::erase_if(denied_, [now_ms](const auto& entry) {
     return now_ms - entry.second.until_ms >= kDeniedWait.max_ms;
   });
-  std::int64_t again_in_ms = -1;
+  std::optional<std::int64_t> again_ms;
   std::erase_if(writes, [&](const PodWrite& write) {
     const auto denied = denied_.find(write.pod->metadata.uid);
     if (denied == denied_.end() || denied->second.until_ms <= now_ms) return false;
     const std::int64_t left_ms = denied->second.until_ms - now_ms;
-    again_in_ms = again_in_ms < 0 ? left_ms : std::min(again_in_ms, left_ms);
+    again_ms = std::min(again_ms.value_or(left_ms), left_ms);
     return true;
   });
-  return again_in_ms;
+  return again_ms;
 }
 
 WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) {
-  const std::int64_t again_in_ms = LeaveOutDenied(writes, now_ms);
+  const std::optional<std::int64_t> again_ms = LeaveOutDenied(writes, now_ms);
   std::sort(writes.begin(), writes.end(),
             [](const PodWrite& a, const PodWrite& b) { return OrderOf(a) < OrderOf(b); });
   left_ = std::move(writes);
   WriteResult result = WriteLeft(now_ms);
-  result.again_in_ms = again_in_ms;
+  result.again_ms = again_ms;
   return result;
 }
 

@@ -21,10 +21,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pkg/api/pod.h"
+#include "pkg/base/run_once.h"
 #include "pkg/base/token_bucket.h"
 #include "pkg/kube/client.h"
 #include "pkg/state/cluster_state.h"
@@ -48,13 +50,10 @@ struct PodWriterOptions {
   std::size_t gated_at_once = 24;  // of one call
 };
 
-struct WriteResult {
-  int written = 0;
+// `done`: pods written. Run again when the first pod whose write was left out after a denial may be tried again.
+struct WriteResult : RunResult {
   // For want of tokens, above `gated_at_once`, or because a fall before them is not written.
   int deferred = 0;
-  std::vector<std::string> errors;
-  // Until the first of the pods whose writes were left out after a denial may be tried again; -1: none was.
-  std::int64_t again_in_ms = -1;
 };
 
 class PodWriter {
@@ -84,8 +83,8 @@ class PodWriter {
   // Writes [first, last); true when all are written or denied, or their pods are gone.
   bool WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                  std::int64_t now_ms, WriteResult& result);
-  // How long until the first that was left out may be tried again; -1: none was.
-  std::int64_t LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms);
+  // How long until the first that was left out may be tried again.
+  std::optional<std::int64_t> LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms);
   void KeepGatedOnly();
 
   kube::Client& client_;

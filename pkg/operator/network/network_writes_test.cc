@@ -42,7 +42,7 @@ TEST_F(PodWriterTest, FallsComeFirstThenPortsThenRisesThenRenewals) {
       writer.Write({Make("renewed", 0, true), Make("rises", 2), Make("ports", 0), Make("falls", -1),
                     Make("plunges", -3)},
                    0);
-  EXPECT_EQ(result.written, 5);
+  EXPECT_EQ(result.done, 5);
   EXPECT_EQ(Written(), "plunges falls ports rises renewed");
 }
 
@@ -52,11 +52,11 @@ TEST_F(PodWriterTest, NothingRisesWhileAFallIsNotWritten) {
   const PodWrite rises = Make("rises", 1);
   client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
   WriteResult result = writer.Write({rises, falls}, 0);
-  EXPECT_EQ(result.written, 0);
+  EXPECT_EQ(result.done, 0);
   EXPECT_EQ(result.deferred, 1);
-  EXPECT_EQ(result.errors.size(), 1u);
+  EXPECT_EQ(result.failures.size(), 1u);
   result = writer.Write({rises, falls}, 0);
-  EXPECT_EQ(result.written, 2);
+  EXPECT_EQ(result.done, 2);
   EXPECT_EQ(Written(), "falls falls rises");
 }
 
@@ -64,7 +64,7 @@ TEST_F(PodWriterTest, WithoutTokensForAllFallsNothingRisesEither) {
   PodWriter writer = Writer(2);
   const WriteResult result =
       writer.Write({Make("a", -1), Make("b", -1), Make("c", -1), Make("rises", 1)}, 0);
-  EXPECT_EQ(result.written, 2);
+  EXPECT_EQ(result.done, 2);
   EXPECT_EQ(result.deferred, 2);
   EXPECT_EQ(Written(), "a b");
 }
@@ -73,12 +73,12 @@ TEST_F(PodWriterTest, WhatTheRateDefersGoesOutInOrderWithoutTheWritesBeingGivenA
   PodWriter writer = Writer(2);
   WriteResult result =
       writer.Write({Make("rises", 1), Make("ports", 0), Make("falls", -1), Make("plunges", -2)}, 0);
-  EXPECT_EQ(result.written, 2);
+  EXPECT_EQ(result.done, 2);
   EXPECT_EQ(result.deferred, 2);
   EXPECT_TRUE(writer.HasLeft());
-  EXPECT_EQ(writer.WriteLeft(50).written, 0);
-  EXPECT_EQ(writer.WriteLeft(100).written, 1);
-  EXPECT_EQ(writer.WriteLeft(200).written, 1);
+  EXPECT_EQ(writer.WriteLeft(50).done, 0);
+  EXPECT_EQ(writer.WriteLeft(100).done, 1);
+  EXPECT_EQ(writer.WriteLeft(200).done, 1);
   EXPECT_FALSE(writer.HasLeft());
   EXPECT_EQ(Written(), "plunges falls ports rises");
 }
@@ -122,7 +122,7 @@ TEST_F(PodWriterTest, AnErrorDropsWhatIsLeft) {
   client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
   writer.Write({rises, falls}, 0);
   EXPECT_FALSE(writer.HasLeft());
-  EXPECT_EQ(writer.WriteLeft(60'000).written, 0);
+  EXPECT_EQ(writer.WriteLeft(60'000).done, 0);
 }
 
 TEST_F(PodWriterTest, AWriteThatFailsDoesNotHoldUpPodsBehindTheGate) {
@@ -134,8 +134,8 @@ TEST_F(PodWriterTest, AWriteThatFailsDoesNotHoldUpPodsBehindTheGate) {
     writes.back().waiting = 3;
   }
   client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
-  EXPECT_EQ(writer.Write(std::move(writes), 0).errors.size(), 1u);
-  EXPECT_EQ(writer.WriteLeft(60'000).written, 1);
+  EXPECT_EQ(writer.Write(std::move(writes), 0).failures.size(), 1u);
+  EXPECT_EQ(writer.WriteLeft(60'000).done, 1);
   EXPECT_FALSE(writer.HasLeft());
   EXPECT_EQ(Written(), "a b falls c") << "what a rise may wait for is planned anew";
 }
@@ -145,7 +145,7 @@ TEST_F(PodWriterTest, AFallThatIsDeniedKeepsNoOtherJobFromRising) {
   client_.FailNext(kube::Verb::kPatch, "pods",
                    absl::InvalidArgumentError("metadata.annotations: Too long"), 1);
   const WriteResult result = writer.Write({Make("rises", 1), Make("falls", -1)}, 0);
-  EXPECT_EQ(result.errors.size(), 1u);
+  EXPECT_EQ(result.failures.size(), 1u);
   EXPECT_EQ(Written(), "falls rises");
 }
 
@@ -154,10 +154,10 @@ TEST_F(PodWriterTest, AWriteThatIsDeniedDropsNoDeferredWriteOfOthers) {
   client_.FailNext(kube::Verb::kPatch, "pods", absl::PermissionDeniedError("denied"), 1);
   const WriteResult result =
       writer.Write({Make("falls", -1), Make("ports", 0), Make("rises", 1)}, 0);
-  EXPECT_EQ(result.errors.size(), 1u);
+  EXPECT_EQ(result.failures.size(), 1u);
   EXPECT_EQ(result.deferred, 2);
-  EXPECT_EQ(writer.WriteLeft(100).written, 1);
-  EXPECT_EQ(writer.WriteLeft(200).written, 1);
+  EXPECT_EQ(writer.WriteLeft(100).done, 1);
+  EXPECT_EQ(writer.WriteLeft(200).done, 1);
   EXPECT_EQ(Written(), "falls ports rises");
 }
 
@@ -169,7 +169,7 @@ TEST_F(PodWriterTest, DeniedWritesTakeNoTokensFromOthersForever) {
                                            : absl::OkStatus();
   });
   const auto round = [&](std::int64_t now_ms) {
-    return writer.Write({Make("a", 0), Make("b", 0)}, now_ms).again_in_ms;
+    return writer.Write({Make("a", 0), Make("b", 0)}, now_ms).again_ms.value_or(-1);
   };
   EXPECT_EQ(round(0), -1);
   EXPECT_EQ(Written(), "a");

@@ -54,7 +54,7 @@ class NetworkControllerTest : public NetworkCluster {
     sync(state::Kind::kGang, kube::Gangs());
     sync(state::Kind::kPod, kube::Pods());
     client_.ClearCalls();
-    return controller_->Round();
+    return controller_->RunOnce();
   }
   // Rounds until nothing more is to be written.
   RoundReport Settle() {
