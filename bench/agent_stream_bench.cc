@@ -70,7 +70,7 @@ int RunAgents(int agents, const std::string& target, const std::string& folder) 
     options.node = StrCat("n", i);
     options.seed = static_cast<std::uint64_t>(i);
     streams.push_back(std::make_unique<ReportStream>(options, kClock));
-    streams.back()->Tell({});
+    streams.back()->Report({});
   }
   std::jthread stepper([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -81,7 +81,7 @@ int RunAgents(int agents, const std::string& target, const std::string& folder) 
   int round = 0;
   for (std::string line; std::getline(std::cin, line);) {
     ++round;
-    for (const auto& stream : streams) stream->Tell({{round % 8, round % 2}});
+    for (const auto& stream : streams) stream->Report({{round % 8, round % 2}});
   }
   stepper = {};
   // The process ends without waiting for each of them.

@@ -1,5 +1,5 @@
 // What it costs to take in a list of pods as clouds write them: when nothing is held, when the same states are held
-// (a list read anew), and when each has a new version. Usage: relist_bench [pods=20000].
+// (a list read again), and when each has a new version. Usage: relist_bench [pods=20000].
 // Prints CPU time, from the parsed object to the cache.
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
-# Fails when a source of the folder NAME or of its subfolders includes a folder that comes later in the list of layers, a room
-# (subfolder) that comes later in ROOMS, or, in a pure folder, an I/O library or a folder that is not pure. Tests may use more (they
-# read files); they are not checked for rooms and purity, nor are test doubles (testing/) checked at all.
+# Fails when a source of the folder NAME or of its subfolders includes a folder that comes later in the list of layers, a subfolder
+# subfolder that comes later in SUBFOLDERS, or, in a pure folder, an I/O library or a folder that is not pure. Tests may use more (they
+# read files); they are not checked for subfolders and purity, nor are test doubles (testing/) checked at all.
 # A name without a slash is a folder of pkg/.
 function(folder_of name)
   if(name MATCHES "/")
@@ -32,9 +32,9 @@ foreach(source ${sources})
   if(source MATCHES "_test\\.cc$")
     set(is_test TRUE)
   endif()
-  set(own_room -1)
+  set(own_subfolder -1)
   if(NOT is_test AND source MATCHES "/${folder}/([a-z_]+)/[a-z_0-9]+\\.(h|cc)$")
-    list(FIND ROOMS ${CMAKE_MATCH_1} own_room)
+    list(FIND SUBFOLDERS ${CMAKE_MATCH_1} own_subfolder)
   endif()
   foreach(line ${includes})
     if(line MATCHES "\"((pkg|simulation)/[a-z_]+)/")
@@ -46,10 +46,10 @@ foreach(source ${sources})
         string(APPEND errors "${source}: ${line}: ${folder} is pure, ${included} is not\n")
       endif()
     endif()
-    if(own_room GREATER_EQUAL 0 AND line MATCHES "\"${folder}/([a-z_]+)/")
-      list(FIND ROOMS ${CMAKE_MATCH_1} room)
-      if(room GREATER own_room)
-        string(APPEND errors "${source}: ${line}: ${CMAKE_MATCH_1}/ comes later in ROOMS of ${folder}\n")
+    if(own_subfolder GREATER_EQUAL 0 AND line MATCHES "\"${folder}/([a-z_]+)/")
+      list(FIND SUBFOLDERS ${CMAKE_MATCH_1} subfolder)
+      if(subfolder GREATER own_subfolder)
+        string(APPEND errors "${source}: ${line}: ${CMAKE_MATCH_1}/ comes later in SUBFOLDERS of ${folder}\n")
       endif()
     endif()
     if(NAME IN_LIST PURE AND line MATCHES "${forbidden}" AND NOT is_test)

@@ -1,8 +1,8 @@
-# yardmaster_library(NAME folder [PURE] [ROOMS ...] SRCS ... DEPS ... TESTS ... TEST_DEPS ...)
+# yardmaster_library(NAME folder [PURE] [SUBFOLDERS ...] SRCS ... DEPS ... TESTS ... TEST_DEPS ...)
 #
 # One target ym_<folder> for pkg/<folder>, plus one test program ym_<folder>_test out of TESTS. A NAME with a
 # slash is a folder outside pkg/: simulation/policies is ym_simulation_policies.
-# ROOMS are subfolders in the order in which they may include each other: none includes a later one.
+# SUBFOLDERS are subfolders in the order in which they may include each other: none includes a later one.
 # DEPS are folders that come earlier in the list of layers, or third-party targets.
 # PURE folders may link absl, base and each other and nothing else; a PURE folder that includes or links anything
 # else does not configure or does not build.
@@ -60,7 +60,7 @@ function(yardmaster_unity target)
 endfunction()
 
 function(yardmaster_library)
-  cmake_parse_arguments(A "PURE" "NAME" "ROOMS;SRCS;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(A "PURE" "NAME" "SUBFOLDERS;SRCS;DEPS;TESTS;TEST_DEPS" ${ARGN})
   list(FIND YARDMASTER_LAYERS ${A_NAME} own_rank)
   if(own_rank EQUAL -1)
     message(FATAL_ERROR "${A_NAME} is not in YARDMASTER_LAYERS (cmake/yardmaster_targets.cmake)")
@@ -105,7 +105,7 @@ function(yardmaster_library)
   add_custom_command(
     OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/layers.ok
     COMMAND ${CMAKE_COMMAND} -DNAME=${A_NAME} -DROOT=${CMAKE_SOURCE_DIR}
-            "-DLAYERS=${YARDMASTER_LAYERS}" "-DPURE=${YARDMASTER_PURE}" "-DROOMS=${A_ROOMS}"
+            "-DLAYERS=${YARDMASTER_LAYERS}" "-DPURE=${YARDMASTER_PURE}" "-DSUBFOLDERS=${A_SUBFOLDERS}"
             -DSTAMP=${CMAKE_CURRENT_BINARY_DIR}/layers.ok -P ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
     DEPENDS ${A_SRCS} ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
     COMMENT "Checking the layers of ${A_NAME}" VERBATIM)

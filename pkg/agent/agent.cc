@@ -54,7 +54,7 @@ class Agent::Impl {
         observer_loop_("observer", deps_.registry, deps_.log),
         sink_(options_.plan_dir, options_.nodes.empty() ? "" : options_.nodes.front(),
               Folders(options_)),
-        loop_(deps_.timing.clock, sink_, [this](const PodNotice& notice) { Tell(notice); }),
+        loop_(deps_.timing.clock, sink_, [this](const PodNotice& notice) { ReportNotice(notice); }),
         feed_(loop_),
         profiles_(deps_.client, {}),
         claims_(deps_.timing.clock, options_.kubelet_socket),
@@ -154,7 +154,7 @@ class Agent::Impl {
     stream_ = std::make_unique<rpc::ReportStream>(std::move(options), deps_.timing.clock);
     AddStreamMetrics(deps_.registry, *stream_);
     link_reporter_->OnDown(
-        [this](const std::string&, const std::vector<PortKey>& down) { stream_->Tell(down); });
+        [this](const std::string&, const std::vector<PortKey>& down) { stream_->Report(down); });
   }
 
   // A class that was set by a process that died is put back where none is wanted now.
@@ -221,7 +221,7 @@ class Agent::Impl {
     kube::InformerOptions pods;
     if (options_.one_node()) pods.field_selector = StrCat("spec.nodeName=", options_.nodes.front());
     Watch(
-        kube::Pods(), std::move(pods), [this](JsonView pod) { feed_.TakePod(pod); },
+        kube::Pods(), std::move(pods), [this](JsonView pod) { feed_.PutPod(pod); },
         [this](const kube::ObjectIdentity& pod) { feed_.DropPod(pod.uid); });
     Watch(
         kube::Fabrics(), {}, [this](JsonView fabric) { TakeFabric(fabric); },
@@ -358,7 +358,7 @@ class Agent::Impl {
     return fabrics_.Chosen(options_.fabric);
   }
 
-  void Tell(const PodNotice& notice) {
+  void ReportNotice(const PodNotice& notice) {
     CountNotice(deps_.registry, notice.kind);
     deps_.log.Warn(notice.kind == NoticeKind::kSynced ? "network plan in force again"
                                                       : "network plan not in force",

@@ -241,7 +241,7 @@ TEST_F(AgentTest, APortThatLosesItsLinkComesToTheNode) {
   });
 }
 
-TEST_F(AgentTest, ANodeThatIsMadeAnewGetsItsDownPortsBack) {
+TEST_F(AgentTest, ANodeThatIsRecreatedGetsItsDownPortsBack) {
   options_.nodes_matching = "fleet=demo";
   WatchPorts();
   folder_.Put("sys/n1/class/net/a/operstate", "up\n");

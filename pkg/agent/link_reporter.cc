@@ -37,7 +37,7 @@ std::vector<absl::Status> LinkReporter::Poll(std::int64_t steady_ms,
 
 void LinkReporter::Forget(const std::string& node) {
   const auto at = nodes_.find(node);
-  if (at != nodes_.end()) at->second.told.reset();
+  if (at != nodes_.end()) at->second.written.reset();
 }
 
 std::vector<rpc::LinkStatus> LinkReporter::links() const {
@@ -78,7 +78,7 @@ absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& n
     node.down = std::move(down);
     if (on_down_) on_down_(name, *node.down);
   }
-  return node.told == text ? absl::OkStatus() : Tell(name, node, text);
+  return node.written == text ? absl::OkStatus() : WriteDownPorts(name, node, text);
 }
 
 absl::Status LinkReporter::FindPorts(const std::string& root,
@@ -102,10 +102,11 @@ absl::Status LinkReporter::FindPorts(const std::string& root,
   return absl::OkStatus();
 }
 
-absl::Status LinkReporter::Tell(const std::string& name, Node& node, const std::string& text) {
+absl::Status LinkReporter::WriteDownPorts(const std::string& name, Node& node,
+                                          const std::string& text) {
   nlohmann::json value = text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
   YM_RETURN_IF_ERROR(AnnotateNode(client_, name, {{api::kDownPortsAnnotation, std::move(value)}}));
-  node.told = text;
+  node.written = text;
   ++writes_;
   return absl::OkStatus();
 }

@@ -47,7 +47,7 @@ class LinkReporter {
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes,
                                  const std::optional<FabricView>& fabric);
 
-  // The Node was deleted: one that is made anew under its name gets the annotation at the next Poll. On the
+  // The Node was deleted: one that is recreated under its name gets the annotation at the next Poll. On the
   // polling thread.
   void Forget(const std::string& node);
 
@@ -74,7 +74,7 @@ class LinkReporter {
     LinkDebouncer debouncer;
     std::vector<LocalNicPort> ports;
     std::optional<std::vector<PortKey>> down;
-    std::optional<std::string> told;  // the annotation as last written
+    std::optional<std::string> written;  // the annotation as last written
   };
   // What a Poll has seen, in the same order.
   struct Seen {
@@ -86,7 +86,7 @@ class LinkReporter {
                         const std::optional<FabricView>& fabric, Seen& seen);
   absl::Status FindPorts(const std::string& root, const std::optional<FabricView>& fabric,
                          Node& node) const;
-  absl::Status Tell(const std::string& name, Node& node, const std::string& text);
+  absl::Status WriteDownPorts(const std::string& name, Node& node, const std::string& text);
   std::string RootOf(const std::string& node) const;
 
   kube::Client& client_;

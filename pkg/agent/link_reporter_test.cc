@@ -144,7 +144,7 @@ TEST_F(LinkReporterTest, EveryNodeOfSeveralHasATreeOfItsOwn) {
   EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 1);
 }
 
-TEST_F(LinkReporterTest, ANodeThatIsMadeAnewGetsItsAnnotationBack) {
+TEST_F(LinkReporterTest, ANodeThatIsRecreatedGetsItsAnnotationBack) {
   SetLink("", 0, true);
   SetLink("", 1, false);
   LinkReporter reporter = Make();

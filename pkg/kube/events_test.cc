@@ -96,7 +96,7 @@ TEST_F(EventsTest, ASeriesEndsAfterSixIdleMinutesWithItsLastCountWritten) {
   EXPECT_EQ(client_.All(Events()).size(), 2u);
 }
 
-TEST_F(EventsTest, ACountForAnEventThatExpiredMakesItAnew) {
+TEST_F(EventsTest, ACountForAnEventThatExpiredMakesItAgain) {
   Take(Event("x"));
   Take(Event("x"));
   const json first = client_.All(Events())[0];

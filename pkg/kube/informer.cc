@@ -134,7 +134,7 @@ absl::Status Informer::StreamList(std::stop_token stop) {
   const std::int64_t started_ms = timing_.clock.SteadyMs();
   bool listing = true;
   const absl::Status status = Watch(std::move(options), stop, [&](const WatchEvent& event) {
-    if (!listing) return TakeEvent(event);
+    if (!listing) return HandleEvent(event);
     if (EndsInitialEvents(event)) {
       listing = false;
       return EndList(ResourceVersionOf(event.object), /*streamed=*/true);
@@ -177,7 +177,7 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
     const std::int64_t events_before = stats().events;
     const std::int64_t started_ms = timing_.clock.SteadyMs();
     const absl::Status status =
-        Watch(std::move(options), stop, [this](const WatchEvent& event) { TakeEvent(event); });
+        Watch(std::move(options), stop, [this](const WatchEvent& event) { HandleEvent(event); });
     if (stop.stop_requested()) return;
     const bool fruitful = stats().events != events_before;
     const std::int64_t lasted_ms = timing_.clock.SteadyMs() - started_ms;
@@ -220,7 +220,7 @@ void Informer::EndList(const std::string& version, bool streamed) {
   changed_.notify_all();
 }
 
-void Informer::TakeEvent(const WatchEvent& event) {
+void Informer::HandleEvent(const WatchEvent& event) {
   backoff_.Reset();
   {
     MutexLock lock(mutex_);

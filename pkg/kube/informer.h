@@ -8,7 +8,7 @@
 //      errors, the collection is listed again.
 //   3. Memory is flat while a list is read: one page, or one object of a streamed list, at a time.
 //   4. Errors never end it. It tries again with backoff (0.8 s to 30 s, jitter), or after the delay
-//      that the server asks for; an event begins the backoff anew. Lists that follow each other because the server
+//      that the server asks for; an event begins the backoff again. Lists that follow each other because the server
 //      forgets versions within seconds back off in the same way; half a minute after a list the next one is read at once.
 //   5. What the sink throws for one object is a failure that names the object, and ends nothing.
 //
@@ -96,7 +96,7 @@ class Informer {
   absl::Status Watch(WatchOptions options, std::stop_token stop,
                      const std::function<void(const WatchEvent&)>& on_event);
   void EndList(const std::string& version, bool streamed);
-  void TakeEvent(const WatchEvent& event);
+  void HandleEvent(const WatchEvent& event);
   // Calls the sink for one object.
   void Deliver(JsonView object, absl::FunctionRef<void()> call);
   void Contact(const std::string& version);

@@ -372,7 +372,7 @@ TEST_F(InformerTest, AfterALongStreamedListTheNextListIsReadAtOnce) {
   EXPECT_THAT(sleeper_.slept(), IsEmpty());
 }
 
-TEST_F(InformerTest, AnEventOfAStreamedListBeginsTheBackoffAnew) {
+TEST_F(InformerTest, AnEventOfAStreamedListBeginsTheBackoffAgain) {
   client_.AllowStreamedLists();
   const absl::Status down = absl::UnavailableError("down");
   client_.FailNext(Verb::kWatch, "pods", down, 3);

@@ -479,7 +479,7 @@ TEST_F(RelistTest, ListsAfterShortWatchesComeLessAndLessOften) {
   EXPECT_GE(delays[3], 6'400);
 }
 
-TEST_F(RelistTest, AfterALongWatchAListIsReadAtOnceAndDelaysBeginAnew) {
+TEST_F(RelistTest, AfterALongWatchAListIsReadAtOnceAndDelaysBeginAgain) {
   const std::vector<std::int64_t> delays =
       DelaysAfter({"short", "short", "short", "long", "short"});
   ASSERT_THAT(delays, SizeIs(4));

@@ -75,7 +75,7 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
   for (std::size_t c = 0; c < mine.connections.size(); ++c) {
     AddFlows(static_cast<int>(c), mine, out);
   }
-  AddAnswers(mine);
+  AddAckPaths(mine);
   const double by_bytes = LoneSeconds(mine.connections, network_.spec());
   if (profile.communication_seconds > 0 && by_bytes > 0) {
     for (crux::Flow& flow : out.flows) flow.bytes *= profile.communication_seconds / by_bytes;
@@ -129,7 +129,7 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& 
   }
 }
 
-void FlowProblem::AddAnswers(JobFlows& mine) {
+void FlowProblem::AddAckPaths(JobFlows& mine) {
   std::vector<FlowKey> sent;
   sent.reserve(mine.flows.size());
   for (const FlowSource& flow : mine.flows) sent.push_back(flow.key());

@@ -80,7 +80,7 @@ class FlowProblem {
 
  private:
   void AddFlows(int connection, JobFlows& mine, crux::ContendingJob& out);
-  void AddAnswers(JobFlows& mine);
+  void AddAckPaths(JobFlows& mine);
   std::int32_t Dense(fabric::LinkId link);
 
   const fabric::Network& network_;

@@ -2,7 +2,7 @@
 // problem, and what Crux keeps (crux/decision_memory.h). One per network and planner.
 //
 // A memory makes a round cheaper and does not change its result. Call Clear() when link ids mean
-// something else because the network was described anew. Link numbers of a network with another number
+// something else because the network was described again. Link numbers of a network with another number
 // of links are ignored.
 // Thread safety: single threaded.
 #pragma once

@@ -127,7 +127,7 @@ class NetworkPlanner {
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       KeptPath& kept = kept_.back()[f];
       if (const repac::FlowPath* flow = before.Find(job.flows[f].key())) {
-        kept = ports_.Keep(job.flows[f], *flow);
+        kept = ports_.ReusablePath(job.flows[f], *flow);
         kept.previous = flow;
       } else if (job.flows[f].candidates == 1) {
         kept.candidate = 0;

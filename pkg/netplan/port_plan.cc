@@ -14,7 +14,7 @@ using fabric::LinkId;
 using fabric::Network;
 
 // Of a flow's bytes: an acknowledgement of some 70 bytes for every packet of 4 KiB.
-constexpr double kAnswerShare = 1.0 / 64;
+constexpr double kAckShare = 1.0 / 64;
 
 // A flow as a connection of its own that must leave its ToR by the uplink that Crux chose.
 repac::NicConnection Wish(const Network& network, const FlowSource& source, double bytes,
@@ -86,7 +86,7 @@ fabric::LinkPath PortPlan::Predict(const FlowSource& flow, std::uint16_t port) c
   return std::move(path->links);
 }
 
-KeptPath PortPlan::Keep(const FlowSource& flow, const repac::FlowPath& previous) const {
+KeptPath PortPlan::ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const {
   KeptPath kept;
   const auto fits = [&](std::uint16_t port, std::uint16_t alternate, fabric::LinkPath links) {
     if (!Whole(links)) return false;
@@ -179,7 +179,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
   ports.flows.reserve(wants.size());
   for (const Want& want : wants) {
     const FlowSource& source = *want.source;
-    const double bytes = want.connection->bytes * (want.answer ? kAnswerShare : 1);
+    const double bytes = want.connection->bytes * (want.answer ? kAckShare : 1);
     wanted.push_back(Wish(network_, source, bytes, want.route));
     KeptPath of_answer;
     const KeptPath* has = want.kept;

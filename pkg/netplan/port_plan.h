@@ -37,7 +37,7 @@ class PortPlan {
   // Errors: hashes that cannot be compiled. REQUIRES of all other calls: status().ok().
   absl::Status status() const { return status_; }
   // The path of `previous` that the flow can keep; KeptPath::previous is left null.
-  KeptPath Keep(const FlowSource& flow, const repac::FlowPath& previous) const;
+  KeptPath ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const;
   // Fills plan.paths, plan.answers and counts in plan.report. kept[job][flow] and solution are in the order of
   // `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,

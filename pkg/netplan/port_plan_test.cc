@@ -77,8 +77,8 @@ class PortPlanTest : public ::testing::Test {
     ports.Run(jobs(), kept_, solution_, plan);
     return plan;
   }
-  KeptPath Keep(const FlowSource& flow, const repac::FlowPath& previous) const {
-    return PortPlan(snapshot_, input_, unusable_).Keep(flow, previous);
+  KeptPath ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const {
+    return PortPlan(snapshot_, input_, unusable_).ReusablePath(flow, previous);
   }
   // The flow of job a from host 0 to host 1, and one that crosses segments; rail 0, port 0.
   std::size_t IndexOf(int from, int to) const {

@@ -3,7 +3,7 @@
 //
 // A flow is known by its two NICs and its NIC port, so a rank that moves to another host takes
 // nothing with it. Hosts and links are ids of one network; when hosts come and go, ids mean
-// something else, and a PreviousNetwork has to be made anew from names. A process that has just
+// something else, and a PreviousNetwork has to be made again from names. A process that has just
 // started knows ports from the pods' annotations and nothing of links; that is enough to keep every
 // port.
 // Thread safety: values.

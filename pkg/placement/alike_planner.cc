@@ -34,7 +34,7 @@ Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel m
 // although nothing demands it, with their context groups if those fit, too.
 void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::int64_t max_steps,
                        Attempt& base) {
-  const int widest = base.capacity.most_on_host;
+  const int widest = base.capacity.max_on_host;
   if (widest < 2) return;
   for (const bool with_context : {true, false}) {
     workload::Job job = *request.job;

@@ -47,7 +47,7 @@ std::string_view Name(ReasonCode code) {
 }
 
 std::string Sentence(const GangPlan& plan) {
-  constexpr int kMostRelaxations = 2;
+  constexpr int kMaxRelaxations = 2;
   std::vector<std::string> sentences;
   for (const Reason& reason : plan.reasons) sentences.push_back(reason.message);
   const Objective& o = plan.objective;
@@ -59,7 +59,7 @@ std::string Sentence(const GangPlan& plan) {
   }
   int shown = 0;
   for (const Relaxation& relaxation : plan.relaxations) {
-    if (relaxation.outcome >= plan.outcome || shown == kMostRelaxations) continue;
+    if (relaxation.outcome >= plan.outcome || shown == kMaxRelaxations) continue;
     ++shown;
     sentences.push_back(StrCat("with ", relaxation.change, ": ", Name(relaxation.outcome)));
   }

@@ -8,7 +8,7 @@
 // taken, of equal ones the nearest; moving other ranks might give a better one. Backup hosts are not used.
 //
 // Fails where the ranks find no room, with reasons and changes that would help, or where every place with
-// room breaks a limit, with that limit as the reason: the gang can then be placed anew as a whole. On Placed
+// room breaks a limit, with that limit as the reason: the gang can then be placed again as a whole. On Placed
 // the returned host_of_rank differs from the given one in these ranks only.
 //
 // `keeps_limits` says whether a whole assignment is allowed. Complexity: three plans of the ranks. Determinism

@@ -192,7 +192,7 @@ TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
       continue;
     }
     placed += !lost.empty();
-    Case merged = later;  // as if the gang started anew where it is
+    Case merged = later;  // as if the gang started again where it is
     for (HostState& host : merged.cluster.hosts) host.backup = false;
     for (int rank = 0; rank < c.job.workers; ++rank) {
       const bool is_lost = std::find(lost.begin(), lost.end(), rank) != lost.end();
@@ -246,7 +246,7 @@ TEST(ReplacementTest, NobodyWaitsWhoseSegmentHasHostsForAll) {
         ReplaceHosts(later.cluster, later.request(), before.host_of_rank, lost, policy);
     if (plan.outcome == Outcome::kPlaced) continue;
     ++waiting;
-    Case open = c;  // as if the gang started anew where it is, backup hosts included
+    Case open = c;  // as if the gang started again where it is, backup hosts included
     for (HostState& host : open.cluster.hosts) host.backup = false;
     for (HostId host : {first, second})
       open.cluster.hosts[host.index()].unavailable = Unavailability::kNotReady;

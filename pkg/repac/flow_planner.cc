@@ -25,19 +25,19 @@ bool Contains(std::span<const LinkId> links, LinkId link) {
   return std::find(links.begin(), links.end(), link) != links.end();
 }
 
-const char* NoLinkLeft(std::span<const LinkId> siblings) {
-  return siblings.empty() ? "no link is left that works" : "no disjoint path is left";
+const char* NoLinkLeft(std::span<const LinkId> forbidden) {
+  return forbidden.empty() ? "no link is left that works" : "no disjoint path is left";
 }
 
 }  // namespace
 
-bool FlowPlanner::Forbidden(LinkId link, Siblings siblings) const {
+bool FlowPlanner::Forbidden(LinkId link, ForbiddenLinks forbidden) const {
   return ledger_.avoided(Network::cable_of(link)) ||
-         (!siblings.empty() && Contains(siblings, link));
+         (!forbidden.empty() && Contains(forbidden, link));
 }
 
 // The destination's port that a flow from `src` is predicted towards: any of its plane.
-NicPort FlowPlanner::PlaneTwin(const NicPort& src, const PlannedFlow& flow) const {
+NicPort FlowPlanner::DestinationPortInPlane(const NicPort& src, const PlannedFlow& flow) const {
   return {flow.dst.host, flow.dst.rail, network_.plane_of(src)};
 }
 
@@ -104,17 +104,17 @@ LinkId FlowPlanner::FirstLink(const Group& group, std::size_t slot) const {
 
 // nullopt if one of the links is forbidden.
 std::optional<FlowPlanner::TailCost> FlowPlanner::CostOfTail(const Tails& tails, const Tail& tail,
-                                                             Siblings siblings) const {
+                                                             ForbiddenLinks forbidden) const {
   TailCost cost;
   for (const LinkId link : tails.Of(tail)) {
-    if (Forbidden(link, siblings)) return std::nullopt;
+    if (Forbidden(link, forbidden)) return std::nullopt;
     cost.fullest = std::max(cost.fullest, ledger_.bytes(link));
     cost.sum += ledger_.bytes(link);
   }
   return cost;
 }
 
-bool FlowPlanner::NextSlots(const Group& group, const Tails& tails, Siblings siblings) {
+bool FlowPlanner::NextSlots(const Group& group, const Tails& tails, ForbiddenLinks forbidden) {
   double least = 0;
   TailCost cheapest;
   best_.clear();
@@ -122,8 +122,8 @@ bool FlowPlanner::NextSlots(const Group& group, const Tails& tails, Siblings sib
     if (tried_[slot] != 0) continue;
     const LinkId first = FirstLink(group, slot);
     const double load = ledger_.bytes(first);
-    if ((!best_.empty() && load > least) || Forbidden(first, siblings)) continue;
-    const auto cost = CostOfTail(tails, tails.slots[slot], siblings);
+    if ((!best_.empty() && load > least) || Forbidden(first, forbidden)) continue;
+    const auto cost = CostOfTail(tails, tails.slots[slot], forbidden);
     if (!cost) continue;
     if (best_.empty() || load < least || *cost < cheapest) {
       best_.clear();
@@ -141,10 +141,10 @@ bool FlowPlanner::NextSlots(const Group& group, const Tails& tails, Siblings sib
 
 // The cost of all links between switches behind the first, or nullopt if a link is forbidden.
 std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(std::span<const LinkId> links,
-                                                         Siblings siblings) const {
+                                                         ForbiddenLinks forbidden) const {
   TailCost cost;
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if (Forbidden(links[i], siblings)) return std::nullopt;
+    if (Forbidden(links[i], forbidden)) return std::nullopt;
     if (i < 2) continue;
     const double load = ledger_.bytes(links[i]);
     cost.fullest = std::max(cost.fullest, load);
@@ -153,7 +153,8 @@ std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(std::span<const LinkId>
   return cost;
 }
 
-bool FlowPlanner::BeginsPlainly(const Group& group, const NicPort& src, const NicPort& dst) const {
+bool FlowPlanner::FirstHopDeterminesPath(const Group& group, const NicPort& src,
+                                         const NicPort& dst) const {
   return group.preset.empty() && group.lags.empty() && !group.unreachable() &&
          group.predictable() && !(src.host == dst.host && src.rail == dst.rail) &&
          !forwarding_.is_down(network_.host_cable(src)) && !forwarding_.WhyUnknown(src, dst);
@@ -176,9 +177,9 @@ LinkPath FlowPlanner::PathOver(const Group& group, const Tails& tails, std::size
   return links;
 }
 
-bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& group,
-                            const Tails& tails, Siblings siblings) {
-  const NicPort dst = PlaneTwin(src, flow);
+bool FlowPlanner::ChooseSlots(PlannedFlow& flow, const NicPort& src, const Group& group,
+                              const Tails& tails, ForbiddenLinks forbidden) {
+  const NicPort dst = DestinationPortInPlane(src, flow);
   const UsedPorts& used = ledger_.PortsBetween(flow);
   Packet packet = forwarding_.PacketOf(src, dst, kSourcePortBase);
   packet.ingress_port = forwarding_.ingress_port(Network::up(network_.host_cable(src)));
@@ -186,14 +187,14 @@ bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& 
   const PortFunction function = chosen ? group.hash->OverPorts(packet) : PortFunction();
   const std::span<const PortFunction> functions(&function, chosen ? 1 : 0);
   const MemberChoice choice(group.slots.size(), group.thresholds);
-  const bool plain = BeginsPlainly(group, src, dst);
+  const bool plain = FirstHopDeterminesPath(group, src, dst);
   std::optional<TailCost> best;
   LinkPath best_links;
   std::uint16_t best_port = 0;
   int candidates = candidates_;
   std::string reason;
   const auto consider = [&](std::uint16_t port, LinkPath& links) {
-    const auto cost = CostOf(links, siblings);
+    const auto cost = CostOf(links, forbidden);
     if (!cost || (best && !(*cost < *best))) return;
     best = cost;
     best_port = port;
@@ -233,8 +234,8 @@ bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& 
   return true;
 }
 
-bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, Siblings siblings) {
-  const NicPort dst = PlaneTwin(src, flow);
+bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, ForbiddenLinks forbidden) {
+  const NicPort dst = DestinationPortInPlane(src, flow);
   if (auto reason = forwarding_.WhyUnknown(src, dst)) {
     flow.reason = *std::move(reason);
     return false;
@@ -252,34 +253,35 @@ bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, Siblings sibli
   flow.reason.clear();
   tried_.assign(group.slots.size(), 0);
   const Tails& tails = TailsOf(group, dst);
-  while (NextSlots(group, tails, siblings)) {
-    if (TakeSlots(flow, src, group, tails, siblings)) return true;
+  while (NextSlots(group, tails, forbidden)) {
+    if (ChooseSlots(flow, src, group, tails, forbidden)) return true;
   }
-  if (flow.reason.empty()) flow.reason = NoLinkLeft(siblings);
+  if (flow.reason.empty()) flow.reason = NoLinkLeft(forbidden);
   return false;
 }
 
 void FlowPlanner::PlanFresh(PlannedFlow& flow) {
-  const Siblings siblings = ledger_.SiblingLinks(flow);
+  const ForbiddenLinks forbidden = ledger_.LinksOfOtherPaths(flow);
   flow.source_port = flow.alternate_port = 0;
   flow.links.clear();
   flow.reason.clear();
   for (const auto& [load, src] : SourcePorts(flow)) {
-    if (PlanFrom(flow, src, siblings)) return;
+    if (PlanFrom(flow, src, forbidden)) return;
   }
   if (flow.reason.empty()) flow.reason = "no port of the two NICs is up in a common plane";
 }
 
 bool FlowPlanner::PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<const LinkId> links) {
-  const NicPort dst = PlaneTwin(src, flow);
+  const NicPort dst = DestinationPortInPlane(src, flow);
   const Group& group = forwarding_.group(network_.tor(src), false, dst);
-  if (links.size() == 1 && BeginsPlainly(group, src, dst) && Contains(group.slots, links[0])) {
+  if (links.size() == 1 && FirstHopDeterminesPath(group, src, dst) &&
+      Contains(group.slots, links[0])) {
     wanted_.assign(group.slots.size(), 0);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       if (group.slots[i] == links[0]) wanted_[i] = 1;
     }
     const Tails& tails = TailsOf(group, dst);
-    if (TakeSlots(flow, src, group, tails, ledger_.SiblingLinks(flow))) return true;
+    if (ChooseSlots(flow, src, group, tails, ledger_.LinksOfOtherPaths(flow))) return true;
   }
   const auto targets = TargetsOf(forwarding_, src, dst, links);
   if (!targets.ok()) {
@@ -299,15 +301,15 @@ bool FlowPlanner::PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t po
     flow.reason = "the port is taken";
     return false;
   }
-  auto path = PredictPath(forwarding_, src, PlaneTwin(src, flow), port);
+  auto path = PredictPath(forwarding_, src, DestinationPortInPlane(src, flow), port);
   if (!path.ok() || !path->predictable) {
     flow.reason = path.ok() ? path->reason : MessageOf(path.status());
     return false;
   }
-  const Siblings siblings = ledger_.SiblingLinks(flow);
+  const ForbiddenLinks forbidden = ledger_.LinksOfOtherPaths(flow);
   if (std::any_of(path->links.begin(), path->links.end(),
-                  [&](LinkId link) { return Forbidden(link, siblings); })) {
-    flow.reason = NoLinkLeft(siblings);
+                  [&](LinkId link) { return Forbidden(link, forbidden); })) {
+    flow.reason = NoLinkLeft(forbidden);
     return false;
   }
   flow.src = src;
@@ -332,7 +334,7 @@ void FlowPlanner::FindAlternate(PlannedFlow& flow) {
 
 LinkPath FlowPlanner::PathOf(const NicPort& src, const NicPort& dst, std::uint16_t port) {
   const Group& group = forwarding_.group(network_.tor(src), false, dst);
-  if (BeginsPlainly(group, src, dst)) {
+  if (FirstHopDeterminesPath(group, src, dst)) {
     std::size_t slot = 0;
     if (group.slots.size() > 1) {
       Packet packet = forwarding_.PacketOf(src, dst, port);
@@ -352,7 +354,8 @@ LinkPath FlowPlanner::PathOf(const NicPort& src, const NicPort& dst, std::uint16
 
 bool FlowPlanner::AlternateWorks(const PlannedFlow& flow) {
   if (flow.alternate_port == 0) return false;
-  const LinkPath path = PathOf(flow.src, PlaneTwin(flow.src, flow), flow.alternate_port);
+  const LinkPath path =
+      PathOf(flow.src, DestinationPortInPlane(flow.src, flow), flow.alternate_port);
   return !path.empty() && std::all_of(path.begin(), path.end(), [&](LinkId link) {
     const CableId cable = Network::cable_of(link);
     return !ledger_.avoided(cable) &&

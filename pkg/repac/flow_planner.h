@@ -53,7 +53,7 @@ class FlowPlanner {
 
  private:
   // Links that a path may not have.
-  using Siblings = std::span<const LinkId>;
+  using ForbiddenLinks = std::span<const LinkId>;
   // What a path costs behind its first link: the fullest link, then all together.
   struct TailCost {
     double fullest = 0;
@@ -79,27 +79,28 @@ class FlowPlanner {
   };
   using Ranked = absl::InlinedVector<std::pair<double, NicPort>, 4>;
 
-  bool Forbidden(LinkId link, Siblings siblings) const;
+  bool Forbidden(LinkId link, ForbiddenLinks forbidden) const;
   Ranked SourcePorts(const PlannedFlow& flow) const;
   const Tails& TailsOf(const Group& group, const NicPort& dst);
   LinkId FirstLink(const Group& group, std::size_t slot) const;
-  std::optional<TailCost> CostOfTail(const Tails& tails, const Tail& tail, Siblings siblings) const;
+  std::optional<TailCost> CostOfTail(const Tails& tails, const Tail& tail,
+                                     ForbiddenLinks forbidden) const;
   // Flags in wanted_ the best of the slots that are not flagged in tried_, and flags them there. False if
   // there is none.
-  bool NextSlots(const Group& group, const Tails& tails, Siblings siblings);
-  bool PlanFrom(PlannedFlow& flow, const NicPort& src, Siblings siblings);
+  bool NextSlots(const Group& group, const Tails& tails, ForbiddenLinks forbidden);
+  bool PlanFrom(PlannedFlow& flow, const NicPort& src, ForbiddenLinks forbidden);
   // Takes the best port that leads into one of the slots that wanted_ flags. REQUIRES: group.predictable(),
   // and the addresses of the two NICs are known.
-  bool TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& group, const Tails& tails,
-                 Siblings siblings);
+  bool ChooseSlots(PlannedFlow& flow, const NicPort& src, const Group& group, const Tails& tails,
+                   ForbiddenLinks forbidden);
   // The links of a path from `src` over the slot, if no switch behind has a choice; else none.
   LinkPath PathOver(const Group& group, const Tails& tails, std::size_t slot, const NicPort& src,
                     const NicPort& dst) const;
-  std::optional<TailCost> CostOf(std::span<const LinkId> links, Siblings siblings) const;
-  NicPort PlaneTwin(const NicPort& src, const PlannedFlow& flow) const;
+  std::optional<TailCost> CostOf(std::span<const LinkId> links, ForbiddenLinks forbidden) const;
+  NicPort DestinationPortInPlane(const NicPort& src, const PlannedFlow& flow) const;
   // Whether the path of a port is known from `group` on, the one at the ToR of `src`, which the hash alone
   // chooses in.
-  bool BeginsPlainly(const Group& group, const NicPort& src, const NicPort& dst) const;
+  bool FirstHopDeterminesPath(const Group& group, const NicPort& src, const NicPort& dst) const;
 
   const ForwardingModel& forwarding_;
   const fabric::Network& network_;

@@ -4,7 +4,7 @@
 // Problem: member i of weight w_i takes the share w_i / W of the 31-bit values, W the sum of all
 // weights. The kernel (fib_rebalance, rt6_multipath_rebalance, nh_hthr_group_rebalance) gives member
 // i the upper bound round((w_0 + ... + w_i) * 2^31 / W) - 1, and the first bound not below the value
-// wins. When a member leaves, bounds are computed anew from the weights of the others, in order.
+// wins. When a member leaves, bounds are recomputed from the weights of the others, in order.
 // Complexity: O(log members) a choice by threshold. Thread safety: pure functions. Determinism: complete.
 #pragma once
 

@@ -30,7 +30,7 @@ PathPlan PlanPaths(const std::vector<NicConnection>& connections, const Forwardi
 // The plan after something changed: cables down in `forwarding` (routing has noticed) or in
 // options.avoid (it has not), or up again. A flow returns to its home path if that is whole again, else
 // keeps its present path if that is whole (by the same port, or by a new one if the group changed its
-// size), else takes its alternate port if that works, else is planned anew. Flows that nothing
+// size), else takes its alternate port if that works, else is planned again. Flows that nothing
 // happened to keep their ports. Flows of options.exclude lose theirs.
 // REQUIRES: `old` is a plan of `connections`.
 PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,

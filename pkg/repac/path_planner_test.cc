@@ -31,7 +31,7 @@ bool IsSwitchLink(const Network& network, LinkId link) {
 void ExpectSound(const ForwardingModel& forwarding, const PathPlan& plan) {
   const Network& network = forwarding.network();
   std::map<std::pair<Nic, Nic>, std::set<std::uint16_t>> ports;
-  std::map<std::pair<int, bool>, std::set<LinkId>> siblings;
+  std::map<std::pair<int, bool>, std::set<LinkId>> forbidden;
   for (const PlannedFlow& flow : plan.flows) {
     if (!flow.planned()) {
       EXPECT_FALSE(flow.reason.empty());
@@ -51,7 +51,7 @@ void ExpectSound(const ForwardingModel& forwarding, const PathPlan& plan) {
     }
     for (LinkId link : flow.links) {
       if (IsSwitchLink(network, link)) {
-        EXPECT_TRUE((siblings[{flow.connection, flow.back}].insert(link).second));
+        EXPECT_TRUE((forbidden[{flow.connection, flow.back}].insert(link).second));
       }
     }
     if (flow.alternate_port == 0) continue;

@@ -24,7 +24,7 @@ PlanLedger::PlanLedger(const std::vector<NicConnection>& connections,
   used_.reserve(connections.size());
   std::size_t split = 0;
   for (const NicConnection& connection : connections) split += connection.paths > 1 ? 2 : 0;
-  siblings_.reserve(split);
+  other_paths_.reserve(split);
 }
 
 bool PlanLedger::IsWhole(std::span<const LinkId> links) const {
@@ -65,16 +65,16 @@ void PlanLedger::Add(const PlannedFlow& flow) {
   Reserve(flow, flow.source_port);
   Reserve(flow, flow.alternate_port);
   if (connection_of(flow).paths == 1) return;
-  std::vector<LinkId>& siblings = siblings_[SiblingKey(flow)];
+  std::vector<LinkId>& forbidden = other_paths_[SiblingKey(flow)];
   for (LinkId link : flow.links) {
-    if (!forwarding_.network().is_host_cable(Network::cable_of(link))) siblings.push_back(link);
+    if (!forwarding_.network().is_host_cable(Network::cable_of(link))) forbidden.push_back(link);
   }
 }
 
-const std::vector<LinkId>& PlanLedger::SiblingLinks(const PlannedFlow& flow) const {
-  if (siblings_.empty()) return no_links_;
-  const auto found = siblings_.find(SiblingKey(flow));
-  return found == siblings_.end() ? no_links_ : found->second;
+const std::vector<LinkId>& PlanLedger::LinksOfOtherPaths(const PlannedFlow& flow) const {
+  if (other_paths_.empty()) return no_links_;
+  const auto found = other_paths_.find(SiblingKey(flow));
+  return found == other_paths_.end() ? no_links_ : found->second;
 }
 
 }  // namespace yardmaster::repac

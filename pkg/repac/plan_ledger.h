@@ -44,7 +44,7 @@ class PlanLedger {
 
   // Links between switches that other paths of the flow's connection and direction have. Valid
   // until the next Add().
-  const std::vector<LinkId>& SiblingLinks(const PlannedFlow& flow) const;
+  const std::vector<LinkId>& LinksOfOtherPaths(const PlannedFlow& flow) const;
 
  private:
   std::uint64_t PairKey(const PlannedFlow& flow) const;
@@ -54,7 +54,7 @@ class PlanLedger {
   std::vector<char> avoid_;    // by cable
   std::vector<double> bytes_;  // by link
   absl::flat_hash_map<std::uint64_t, UsedPorts> used_;
-  absl::flat_hash_map<std::int64_t, std::vector<LinkId>> siblings_;  // (connection, direction)
+  absl::flat_hash_map<std::int64_t, std::vector<LinkId>> other_paths_;  // (connection, direction)
   const UsedPorts no_ports_;
   const std::vector<LinkId> no_links_;
 };

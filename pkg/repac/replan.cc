@@ -20,9 +20,9 @@ std::span<const LinkId> Behind(const LinkPath& links) {
 bool SharedWithSiblings(const PlanRun& run, const PlannedFlow& flow,
                         std::span<const LinkId> links) {
   if (run.connection_of(flow).paths == 1) return false;
-  const std::vector<LinkId>& siblings = run.ledger.SiblingLinks(flow);
-  return std::any_of(links.begin(), links.end(), [&siblings](LinkId link) {
-    return std::find(siblings.begin(), siblings.end(), link) != siblings.end();
+  const std::vector<LinkId>& forbidden = run.ledger.LinksOfOtherPaths(flow);
+  return std::any_of(links.begin(), links.end(), [&forbidden](LinkId link) {
+    return std::find(forbidden.begin(), forbidden.end(), link) != forbidden.end();
   });
 }
 

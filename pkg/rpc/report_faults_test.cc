@@ -45,7 +45,7 @@ TEST_F(ReportFaultsTest, ACertificateOfAnotherAuthorityOpensNothing) {
   StartServer(options);
   const auto other = *tls::MakeAuthority({.common_name = "other", .now_ms = clock_.WallMs()});
   ReportStream& stream = Stream("n1", Issue("client", other));
-  stream.Tell({{0, 1}});
+  stream.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return stream.stats().broken >= 2; }));
   EXPECT_THAT(History(), IsEmpty());
 }
@@ -65,17 +65,17 @@ TEST_F(ReportFaultsTest, TheTokenSaysWhichNodeItIs) {
   });
   Write("token", "of-n1\n");
   ReportStream& stream = Stream("n1", {}, folder_ + "/token");
-  stream.Tell({{0, 1}});
+  stream.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
 
   ReportStream& liar = Stream("n2", {}, folder_ + "/token");
-  liar.Tell({{0, 1}});
+  liar.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return liar.stats().broken > 0; }));
   EXPECT_THAT(liar.stats().last_error, HasSubstr("of node \"n1\""));
 
   Write("wrong", "guess");
   ReportStream& stranger = Stream("n3", {}, folder_ + "/wrong");
-  stranger.Tell({{0, 1}});
+  stranger.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return stranger.stats().broken > 0; }));
   EXPECT_THAT(stranger.stats().last_error, HasSubstr("does not know this token"));
 
@@ -86,7 +86,7 @@ TEST_F(ReportFaultsTest, TheTokenSaysWhichNodeItIs) {
 TEST_F(ReportFaultsTest, ATokenFileThatComesLaterIsRead) {
   StartServer({}, [](const std::string& token) -> absl::StatusOr<std::string> { return token; });
   ReportStream& stream = Stream("n1", {}, folder_ + "/token");
-  stream.Tell({});
+  stream.Report({});
   EXPECT_TRUE(Eventually([&] { return stream.stats().broken > 0; }));
   EXPECT_THAT(stream.stats().last_error, HasSubstr("has no token"));
   // A container runtime makes a folder of a file that it cannot mount.
@@ -128,8 +128,8 @@ TEST_F(ReportFaultsTest, BeyondItsLimitTheServerTakesNoMoreStreams) {
   ReportServerOptions options;
   options.max_streams = 2;
   StartServer(options);
-  Stream("n1").Tell({});
-  Stream("n2").Tell({});
+  Stream("n1").Report({});
+  Stream("n2").Report({});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {}) && Knows("n2", {}); }));
   EXPECT_EQ(Send({Report("n3")}).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }

@@ -28,7 +28,7 @@ class ReportStream::Core : public std::enable_shared_from_this<Core> {
   Core(ReportStreamOptions options, const Clock& clock);
   ~Core();
 
-  void Tell(std::vector<api::NicPortKey> down_ports);
+  void Report(std::vector<api::NicPortKey> down_ports);
   void Step();
   Stats stats() const;
   void Stop();
@@ -182,7 +182,7 @@ std::shared_ptr<grpc::Channel> ReportStream::Core::Connect(
   return grpc::CreateCustomChannel(options_.target, std::move(credentials), arguments);
 }
 
-void ReportStream::Core::Tell(std::vector<api::NicPortKey> down_ports) {
+void ReportStream::Core::Report(std::vector<api::NicPortKey> down_ports) {
   Try* present = nullptr;
   {
     const MutexLock lock(mutex_);
@@ -242,8 +242,8 @@ void ReportStream::Core::Stop() {
 ReportStream::ReportStream(ReportStreamOptions options, const Clock& clock)
     : core_(std::make_shared<Core>(std::move(options), clock)) {}
 ReportStream::~ReportStream() { core_->Stop(); }
-void ReportStream::Tell(std::vector<api::NicPortKey> down_ports) {
-  core_->Tell(std::move(down_ports));
+void ReportStream::Report(std::vector<api::NicPortKey> down_ports) {
+  core_->Report(std::move(down_ports));
 }
 void ReportStream::Step() { core_->Step(); }
 ReportStream::Stats ReportStream::stats() const { return core_->stats(); }

@@ -2,12 +2,12 @@
 // sends the newest state of the node.
 //
 //   ReportStream stream(options, clock);
-//   stream.Tell({{0, 1}});       // from now on: port 1 of rail 0 is down
+//   stream.Report({{0, 1}});       // from now on: port 1 of rail 0 is down
 //   stream.Step();               // connects when it is time; call it every few hundred ms
 //
 // Latest wins: a report goes out after the receipt of the one before; what changed meanwhile is one
 // report. After a break the newest state is sent again. Every try reads the certificates and the
-// token anew and opens a connection of its own, so a Service spreads tries over replicas, and files
+// token again and opens a connection of its own, so a Service spreads tries over replicas, and files
 // that were replaced count from the next try on. Tries are apart by `first_retry_ms`, doubled up to
 // `max_retry_ms`; each wait is drawn at random between half of that and all of it.
 //
@@ -54,8 +54,8 @@ class ReportStream {
   ReportStream(const ReportStream&) = delete;
   ReportStream& operator=(const ReportStream&) = delete;
 
-  void Tell(std::vector<api::NicPortKey> down_ports);
-  // Does nothing before the first Tell.
+  void Report(std::vector<api::NicPortKey> down_ports);
+  // Does nothing before the first Report.
   void Step();
   Stats stats() const;
   // Ends the stream; Step does nothing from then on.

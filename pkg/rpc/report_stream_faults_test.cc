@@ -75,7 +75,7 @@ TEST(ReportStreamFaultsTest, StopsAfterAReceiptThatIsNone) {
   const RealClock clock;
   OutOfTurnOperator remote("\xff\xff");
   ReportStream stream(remote.ForAgent(), clock);
-  stream.Tell({});
+  stream.Report({});
   stream.Step();
   WaitFor([&] { return remote.call().wrote(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until the agent has read it

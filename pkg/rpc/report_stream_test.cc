@@ -14,11 +14,11 @@ using ::testing::HasSubstr;
 TEST_F(ReportTest, TellsTheStateAndEveryChange) {
   StartServer();
   ReportStream& stream = Stream("n1");
-  stream.Tell({});
+  stream.Report({});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {}); }));
-  stream.Tell({{0, 1}});
+  stream.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
-  stream.Tell({{0, 1}, {3, 0}});
+  stream.Report({{0, 1}, {3, 0}});
   EXPECT_TRUE(Eventually([&] { return stream.stats().confirmed == 3; }));
   EXPECT_THAT(History(), ElementsAre("n1 ", "n1 r0p1", "n1 r0p1,r3p0"));
   EXPECT_TRUE(stream.stats().connected);
@@ -29,10 +29,10 @@ TEST_F(ReportTest, TellsTheStateAndEveryChange) {
 TEST_F(ReportTest, TheSameStateIsToldOnce) {
   StartServer();
   ReportStream& stream = Stream("n1");
-  for (int i = 0; i < 10; ++i) stream.Tell({{0, 1}});
+  for (int i = 0; i < 10; ++i) stream.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
-  for (int i = 0; i < 10; ++i) stream.Tell({{0, 1}});
-  stream.Tell({});
+  for (int i = 0; i < 10; ++i) stream.Report({{0, 1}});
+  stream.Report({});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {}); }));
   EXPECT_THAT(History(), ElementsAre("n1 r0p1", "n1 "));
 }
@@ -41,9 +41,9 @@ TEST_F(ReportTest, LatestWinsWhenTheOperatorIsSlow) {
   StartServer();
   SetSlow(true);
   ReportStream& stream = Stream("n1");
-  stream.Tell({{0, 0}});
+  stream.Report({{0, 0}});
   EXPECT_TRUE(Eventually([&] { return History().size() == 1; }));
-  for (int i = 1; i <= 100; ++i) stream.Tell({{i, 0}});
+  for (int i = 1; i <= 100; ++i) stream.Report({{i, 0}});
   SetSlow(false);
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{100, 0}}); }));
   EXPECT_THAT(History(), ElementsAre("n1 r0p0", "n1 r100p0"));
@@ -53,13 +53,13 @@ TEST_F(ReportTest, AfterABreakTheNewestStateIsToldAgain) {
   const ReportServerOptions same{.address = StrCat("127.0.0.1:", FreePort()), .tls = {}};
   StartServer(same);
   ReportStream& stream = Stream("n1");
-  stream.Tell({{0, 1}});
+  stream.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
   server_.reset();
   EXPECT_FALSE(Knows("n1", {{0, 1}}));
   EXPECT_TRUE(Eventually([&] { return stream.stats().broken >= 3; }));
   EXPECT_FALSE(stream.stats().connected);
-  stream.Tell({{2, 0}});
+  stream.Report({{2, 0}});
   StartServer(same);
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{2, 0}}); }));
   EXPECT_THAT(History(), ElementsAre("n1 r0p1", "n1 ended", "n1 r2p0"));
@@ -69,7 +69,7 @@ TEST_F(ReportTest, OnlyTheReplicaThatLeadsTakesStreams) {
   StartServer();
   server_->SetServing(false);
   ReportStream& stream = Stream("n1");
-  stream.Tell({{0, 1}});
+  stream.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return stream.stats().broken >= 2; }));
   EXPECT_THAT(stream.stats().last_error, HasSubstr("another replica leads"));
   server_->SetServing(true);
@@ -82,10 +82,10 @@ TEST_F(ReportTest, OnlyTheReplicaThatLeadsTakesStreams) {
 TEST_F(ReportTest, ANewerStreamOfANodeEndsTheOlder) {
   StartServer();
   ReportStream& first = Stream("n1");
-  first.Tell({{0, 1}});
+  first.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
   ReportStream& second = Stream("n1");
-  second.Tell({{1, 1}});
+  second.Report({{1, 1}});
   while (!Knows("n1", {{1, 1}})) second.Step();
   EXPECT_EQ(server_->stats().streams, 1);
   while (first.stats().connected) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -99,15 +99,15 @@ TEST_F(ReportTest, ReplacedCertificatesCountForTheNextStreams) {
   options.tls_reload_seconds = 1;
   const TlsFiles client = Issue("client", authority_);
   StartServer(options);
-  Stream("n1", client).Tell({{0, 1}});
+  Stream("n1", client).Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
   // Another authority for both sides; the stream that stands goes on.
   authority_ = *tls::MakeAuthority({.common_name = "second", .now_ms = clock_.WallMs()});
   Issue("server", authority_);
   Issue("client", authority_);
-  Stream("n2", client).Tell({{1, 1}});
+  Stream("n2", client).Report({{1, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n2", {{1, 1}}); }));
-  streams_.front()->Tell({{0, 0}});
+  streams_.front()->Report({{0, 0}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 0}}); }));
   EXPECT_EQ(streams_.front()->stats().broken, 0);
 }
@@ -119,7 +119,7 @@ TEST_F(ReportTest, AConnectionsAgeBringsTheAgentBackWithItsNewCertificate) {
   const TlsFiles client = Issue("client", authority_);
   StartServer(options);
   ReportStream& stream = Stream("n1", client);
-  stream.Tell({{0, 1}});
+  stream.Report({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return stream.stats().confirmed >= 3; }));
   EXPECT_GE(stream.stats().broken, 2);
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
@@ -127,7 +127,7 @@ TEST_F(ReportTest, AConnectionsAgeBringsTheAgentBackWithItsNewCertificate) {
 
 TEST_F(ReportTest, AHundredNodesAreToldApart) {
   StartServer();
-  for (int i = 0; i < 100; ++i) Stream(StrCat("n", i)).Tell({{i, 0}});
+  for (int i = 0; i < 100; ++i) Stream(StrCat("n", i)).Report({{i, 0}});
   EXPECT_TRUE(Eventually([&] {
     for (int i = 0; i < 100; ++i) {
       if (!Knows(StrCat("n", i), {{i, 0}})) return false;
@@ -154,7 +154,7 @@ TEST_F(ReportTest, AReportWaitsUntilTheOneBeforeItIsWritten) {
   for (int i = 0; i < 25; ++i) {
     ReportStream& stream = Stream(StrCat("n", i));
     for (int report = 1; report <= 20; ++report) {
-      stream.Tell({{report, 0}});
+      stream.Report({{report, 0}});
       ASSERT_TRUE(Eventually([&] { return stream.stats().confirmed == report; }));
     }
     stream.Stop();

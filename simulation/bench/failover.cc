@@ -104,10 +104,10 @@ class Failure {
   // Tries ports until one works; before routing has noticed, at most until then. Returns the last.
   std::uint16_t Retry(std::size_t flow, double start, const repac::ForwardingModel& forwarding,
                       Random& random) {
-    constexpr int kMostTries = 1000;
+    constexpr int kMaxTries = 1000;
     const repac::PlannedFlow& planned = plan_.flows[flow];
     std::uint16_t port = planned.source_port;
-    for (int attempt = 0; attempt < kMostTries; ++attempt) {
+    for (int attempt = 0; attempt < kMaxTries; ++attempt) {
       const double at = start + attempt * timing_.retry_seconds;
       if (&forwarding == &before_ && at >= timing_.reconverge_seconds) break;
       port = static_cast<std::uint16_t>(repac::kFirstSourcePort + random.Below(16383));

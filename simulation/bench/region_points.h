@@ -42,7 +42,7 @@ std::string UsualPoints();
 // `policy` is a name of ParsePolicy (simulation/policies/policies.h); `taccl-arrival` or `taccl-job` (TacclReading);
 // `paths` (paths of crux, one level) or `levels` (crux's levels on paths that a hash drew), which split the
 // gain; or crux@KEY=VALUE@..., which changes the production configuration by the keys of Vary (variants.h)
-// and by nothing=1 (everything anew at every event). Unknown keys are ignored; REQUIRES: the name is known.
+// and by nothing=1 (everything again at every event). Unknown keys are ignored; REQUIRES: the name is known.
 sim::TraceOptions OptionsOf(const RegionPoint& point, const std::string& policy, int seed,
                             const fabric::Network& network);
 

@@ -33,7 +33,7 @@ std::vector<std::int32_t> BalancedLevels(std::span<const ContendingJobId> order,
 // higher level, those beyond K distances the lowest.
 // The adaptation leaves open when it is applied.
 enum class TacclReading {
-  kGlobal,     // all jobs together, anew at every event: the strongest
+  kGlobal,     // all jobs together, again at every event: the strongest
   kAtArrival,  // a job when it arrives, given the loads of the others, and never again
   kPerJob,     // a job when it arrives, for itself, as a synthesizer of one job's collectives does
 };

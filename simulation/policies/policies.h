@@ -3,7 +3,7 @@
 //
 //   crux       the production policy (decide.h), with the options given
 //   published  the Crux paper as written: one reference job, k unbounded, least congested whole path,
-//              ten random orders, no search, everything anew at every event
+//              ten random orders, no search, everything again at every event
 //   ecmp sincronia varys taccl cassini   baselines.h
 //   exact      the optimum by enumeration of paths and levels, as ScheduleEvaluator sees it
 //
@@ -36,7 +36,7 @@ struct ExactOptions {
   std::int64_t event_budget = 200'000'000;
 };
 
-// Only crux reads `options.previous`; the others decide everything anew.
+// Only crux reads `options.previous`; the others decide everything again.
 absl::StatusOr<Solution> DecideBy(Policy policy, const Problem& problem,
                                   const Options& options = {}, const ExactOptions& exact = {});
 

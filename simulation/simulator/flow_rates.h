@@ -1,7 +1,7 @@
 // The flows of a simulation and the rates at which they move: strict and preemptive levels, max-min
 // fairness inside a level (fair_share.h).
 //
-// When a flow starts or ends only what it can reach is divided anew: flows of its own level or lower on
+// When a flow starts or ends only what it can reach is divided again: flows of its own level or lower on
 // its links, the flows of their levels or lower on theirs, and so on. Changes are collected until
 // Divide, so the order in which they were made does not matter.
 //
@@ -49,7 +49,7 @@ class FlowRates {
   void Start(FlowId id, double bytes, double now);
   // Its bytes are all delivered.
   void Finish(FlowId id, double now);
-  // Divides bandwidth anew among what changes since the last call can reach. Returns the flows that
+  // Divides bandwidth again among what changes since the last call can reach. Returns the flows that
   // have another rate than before, in no meaningful order, but for those that stand still.
   const std::vector<FlowId>& Divide(double now);
 
@@ -88,7 +88,7 @@ class FlowRates {
   std::vector<MovingFlow> flows_;
   std::vector<Tag> tags_;  // by FlowId
   FairShare share_;
-  std::vector<FlowId> reached_;  // to be divided anew
+  std::vector<FlowId> reached_;  // to be divided again
   std::vector<FlowId> dividing_;
   std::vector<FlowId> other_rate_;
   std::vector<ShareFlow> shares_;

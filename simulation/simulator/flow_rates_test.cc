@@ -31,7 +31,7 @@ TEST(FlowRates, FlowsOfOneLevelGetOneRateAndALinkCarriesItsPartOfEach) {
   EXPECT_TRUE(rates.CheckRates().ok());
 }
 
-TEST(FlowRates, OnlyWhatAChangeReachesIsDividedAnew) {
+TEST(FlowRates, OnlyWhatAChangeReachesIsDividedAgain) {
   FlowRates rates({8, 8});
   const FlowId here = rates.Add(Over({0}));
   const FlowId apart = rates.Add(Over({1}));

@@ -3,7 +3,7 @@
 // Jobs wait first in, first out for GPUs. Which they get is drawn (gpu_pool.h), or chosen by the
 // planner of the cluster (gang_placer.h). A job whose places are given takes those if their GPUs are
 // free when its turn comes, else others. At every arrival and
-// end the policy decides anew (crux from the present plan, as the operator calls it; the others from
+// end the policy decides again (crux from the present plan, as the operator calls it; the others from
 // nothing). Policies that choose no paths keep for each flow the one that was drawn
 // when its job started, as a hash would. Between two such instants every job progresses at a
 // constant speed: that of a window of the flow simulator over the jobs that share links with it,

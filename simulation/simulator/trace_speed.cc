@@ -11,7 +11,7 @@
 namespace yardmaster::sim {
 namespace {
 
-constexpr double kLeastShare = 1e-3;
+constexpr double kMinShare = 1e-3;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kBytesPerGbps = 1e9 / 8;  // and second
 
@@ -264,7 +264,7 @@ std::vector<double> ComputeShares(const std::vector<double>& link_gbps, std::vec
   run.RunUntil(warm_up + window_seconds);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const double computed = run.Totals(j).compute_seconds - shares[j];
-    shares[j] = std::max(computed / window_seconds, kLeastShare);
+    shares[j] = std::max(computed / window_seconds, kMinShare);
   }
   return shares;
 }

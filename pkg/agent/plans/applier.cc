@@ -71,7 +71,7 @@ void Applier::Apply(const std::string& uid, Entry& entry, Now now,
     return;
   }
   Record(entry, Contain([&] { return Write(id, entry, now); }), now);
-  Tell(entry, notices);
+  Report(entry, notices);
 }
 
 absl::Status Applier::Write(const PlanFileId& id, Entry& entry, Now now) {
@@ -98,7 +98,7 @@ void Applier::Record(Entry& entry, const absl::Status& status, Now now) {
   entry.retry_at_steady_ms = now.steady_ms + entry.retry_ms;
 }
 
-void Applier::Tell(Entry& entry, std::vector<PodNotice>& notices) const {
+void Applier::Report(Entry& entry, std::vector<PodNotice>& notices) const {
   NoticeKind kind = NoticeKind::kSynced;
   std::string message;
   if (entry.dirty) {
@@ -112,11 +112,11 @@ void Applier::Tell(Entry& entry, std::vector<PodNotice>& notices) const {
     message = StrCat(entry.plan.problem, "; the network's default behaviour applies");
   }
   const bool problem = kind != NoticeKind::kSynced;
-  if (!problem && !entry.told_problem) return;
-  if (problem && entry.told_problem && message == entry.told) return;
+  if (!problem && !entry.reported_problem) return;
+  if (problem && entry.reported_problem && message == entry.reported) return;
   if (!problem) message = "the network plan is in force again";
-  entry.told_problem = problem;
-  entry.told = message;
+  entry.reported_problem = problem;
+  entry.reported = message;
   notices.push_back({kind, *entry.wanted, message});
 }
 

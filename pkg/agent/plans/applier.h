@@ -77,13 +77,13 @@ class Applier {
     std::string error;    // of the last write or removal
     std::int64_t retry_at_steady_ms = 0;
     std::int64_t retry_ms = 0;  // the last pause; 0: the last write went well
-    bool told_problem = false;
-    std::string told;  // the problem last told
+    bool reported_problem = false;
+    std::string reported;  // the problem last reported
   };
 
   void Apply(const std::string& uid, Entry& entry, Now now, std::vector<PodNotice>& notices);
   absl::Status Write(const PlanFileId& id, Entry& entry, Now now);
-  void Tell(Entry& entry, std::vector<PodNotice>& notices) const;
+  void Report(Entry& entry, std::vector<PodNotice>& notices) const;
   void Record(Entry& entry, const absl::Status& status, Now now);
 
   PlanSink& sink_;

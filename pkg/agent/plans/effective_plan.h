@@ -26,7 +26,7 @@ namespace yardmaster::agent {
 struct FabricView {
   std::string name;
   std::int64_t generation = 0;  // the oldest that a path plan may be for
-  std::string uid;              // a plan for a Fabric with another one, made anew, is stale
+  std::string uid;              // a plan for a Fabric with another one, recreated, is stale
   fabric::NetworkLevels levels;
   int rails = 0;
   int nic_ports = 0;  // of each rail

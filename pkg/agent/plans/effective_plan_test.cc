@@ -55,7 +55,7 @@ TEST(Evaluate, APlanForAnOlderFabricIsStaleAndOneForANewerIsBelieved) {
   EXPECT_EQ(Evaluate(ExamplePod("u", kLater), std::nullopt, kNow).state, PlanState::kSynced);
 }
 
-TEST(Evaluate, APlanForAFabricThatWasMadeAnewSinceIsStale) {
+TEST(Evaluate, APlanForAFabricThatWasRecreatedSinceIsStale) {
   FabricView fabric = ExampleFabric();
   fabric.generation = 1;
   fabric.uid = "fabric-2";

@@ -42,7 +42,7 @@ std::optional<PodInput> PodFeed::Find(const std::string& uid) const {
   return at->second;
 }
 
-void PodFeed::TakePod(JsonView pod) {
+void PodFeed::PutPod(JsonView pod) {
   const std::optional<PodInput> input = ReadPod(pod);
   if (!input.has_value()) {
     DropPod(kube::UidOf(pod));

@@ -31,7 +31,7 @@ class PodFeed {
   std::optional<PodInput> Find(const std::string& uid) const;
 
   // The pod as it is now.
-  void TakePod(JsonView pod);
+  void PutPod(JsonView pod);
   void DropPod(const std::string& uid);
 
  private:

@@ -38,11 +38,11 @@ class PodFeedTest : public ::testing::Test {
 };
 
 TEST_F(PodFeedTest, OnlyPodsOfOurNodesCountWhateverComesFirst) {
-  feed_.TakePod(PodOn("n1", "a"));
+  feed_.PutPod(PodOn("n1", "a"));
   feed_.AddNode("n1");
   feed_.AddNode("n2");
-  feed_.TakePod(PodOn("n2", "b"));
-  feed_.TakePod(PodOn("n3", "c"));
+  feed_.PutPod(PodOn("n2", "b"));
+  feed_.PutPod(PodOn("n3", "c"));
   EXPECT_THAT(feed_.nodes(), ElementsAre("n1", "n2"));
   EXPECT_THAT(Files(), ElementsAre(Pair(PlanFileId{"n1", "a"}, ::testing::_),
                                    Pair(PlanFileId{"n2", "b"}, ::testing::_)));
@@ -51,33 +51,33 @@ TEST_F(PodFeedTest, OnlyPodsOfOurNodesCountWhateverComesFirst) {
 TEST_F(PodFeedTest, APodIsDroppedWithItsNodeItsAnnotationsOrItself) {
   feed_.AddNode("n1");
   feed_.AddNode("n2");
-  feed_.TakePod(PodOn("n1", "deleted"));
+  feed_.PutPod(PodOn("n1", "deleted"));
   feed_.DropPod("deleted");
 
-  feed_.TakePod(PodOn("n2", "node-went"));
+  feed_.PutPod(PodOn("n2", "node-went"));
   feed_.RemoveNode("n2");
 
   nlohmann::json pod = PodOn("n1", "ended");
-  feed_.TakePod(pod);
+  feed_.PutPod(pod);
   pod["status"]["phase"] = "Succeeded";
-  feed_.TakePod(pod);
+  feed_.PutPod(pod);
 
   pod = PodOn("n1", "no-longer-annotated");
-  feed_.TakePod(pod);
+  feed_.PutPod(pod);
   pod["metadata"].erase("annotations");
-  feed_.TakePod(pod);
+  feed_.PutPod(pod);
   EXPECT_THAT(Files(), IsEmpty());
 }
 
 TEST_F(PodFeedTest, ANodeThatComesBackBringsItsPods) {
   feed_.AddNode("n1");
-  feed_.TakePod(PodOn("n1", "a"));
+  feed_.PutPod(PodOn("n1", "a"));
   feed_.RemoveNode("n1");
   feed_.AddNode("n1");
   EXPECT_THAT(Files(), ElementsAre(Pair(PlanFileId{"n1", "a"}, ::testing::_)));
 }
 
-TEST_F(PodFeedTest, ANodeThatWasMadeAnewIsAmongTheRemovedOnesOnce) {
+TEST_F(PodFeedTest, ANodeThatWasRecreatedIsAmongTheRemovedOnesOnce) {
   feed_.AddNode("n1");
   feed_.AddNode("n2");
   feed_.RemoveNode("n1");

@@ -7,20 +7,20 @@ std::vector<PortKey> LinkDebouncer::Observe(std::int64_t steady_ms,
   for (const PortState& state : states) {
     const auto [at, first] = ports_.try_emplace(state.key);
     Port& port = at->second;
-    if (first) port.told_up = state.up;
-    if (state.up == port.told_up) {
+    if (first) port.reported_up = state.up;
+    if (state.up == port.reported_up) {
       port.other_since_ms = -1;
       continue;
     }
     if (port.other_since_ms < 0) port.other_since_ms = steady_ms;
     const std::int64_t patience = state.up ? times_.up_after_ms : times_.down_after_ms;
     if (steady_ms - port.other_since_ms < patience) continue;
-    port.told_up = state.up;
+    port.reported_up = state.up;
     port.other_since_ms = -1;
   }
   std::vector<PortKey> down;
   for (const auto& [key, port] : ports_) {
-    if (!port.told_up) down.push_back(key);
+    if (!port.reported_up) down.push_back(key);
   }
   return down;
 }

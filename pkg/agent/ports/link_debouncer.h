@@ -37,7 +37,7 @@ class LinkDebouncer {
 
  private:
   struct Port {
-    bool told_up = true;
+    bool reported_up = true;
     std::int64_t other_since_ms =
         -1;  // since when it differs from the reported state; -1: it does not
   };

@@ -30,16 +30,16 @@ absl::StatusOr<api::CheckpointMark> ReadCheckpointMark(const std::string& kubele
   return api::DecodeCheckpointMark(file->text);
 }
 
-absl::Status CheckpointMarks::Tell(std::int64_t steady_ms, const PodInput& pod, Entry& entry) {
+absl::Status CheckpointMarks::WriteMark(std::int64_t steady_ms, const PodInput& pod, Entry& entry) {
   const auto mark = ReadCheckpointMark(options_.kubelet_pods_folder, pod.uid);
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(mark.status());
-  if (mark->time_ms <= entry.told_ms) return absl::OkStatus();
+  if (mark->time_ms <= entry.written_ms) return absl::OkStatus();
   entry.next_write_ms = steady_ms + options_.pod_interval_ms;
   const absl::Status written =
       AnnotatePod(client_, pod, api::kCheckpointAnnotation, api::EncodeCheckpointMark(*mark));
   if (!kube::IsGone(written)) YM_RETURN_IF_ERROR(written);
-  entry.told_ms = mark->time_ms;
+  entry.written_ms = mark->time_ms;
   return absl::OkStatus();
 }
 
@@ -57,7 +57,7 @@ std::vector<absl::Status> CheckpointMarks::Poll(std::int64_t steady_ms,
     if (!pod) continue;
     Entry& entry = entries_[uid];
     if (steady_ms < entry.next_write_ms) continue;
-    const absl::Status status = Tell(steady_ms, *pod, entry);
+    const absl::Status status = WriteMark(steady_ms, *pod, entry);
     if (!status.ok()) {
       errors.push_back(
           Annotate(status, StrCat("checkpoint mark of pod ", pod->ns, "/", pod->name)));

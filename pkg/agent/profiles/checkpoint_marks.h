@@ -3,7 +3,7 @@
 //
 // The file holds the annotation's document, or nothing: then the time at which it was last written is that of the
 // checkpoint. Only a later checkpoint than the last one is written, at most every `pod_interval_ms` for a pod.
-// What is written is made anew of the numbers that were read: no text of a tenant goes on.
+// What is written is made of the numbers that were read: no text of a tenant goes on.
 //
 // Thread safety: one thread. Lifetimes: the client outlives it.
 #pragma once
@@ -46,10 +46,10 @@ class CheckpointMarks {
 
  private:
   struct Entry {
-    std::int64_t told_ms = 0;  // the checkpoint that was written last
+    std::int64_t written_ms = 0;  // the checkpoint that was written last
     std::int64_t next_write_ms = 0;
   };
-  absl::Status Tell(std::int64_t steady_ms, const PodInput& pod, Entry& entry);
+  absl::Status WriteMark(std::int64_t steady_ms, const PodInput& pod, Entry& entry);
 
   kube::Client& client_;
   const CheckpointOptions options_;

@@ -15,12 +15,12 @@ namespace yardmaster::agent {
 namespace {
 
 // More pods than GPUs on any node; reports of others are refused before they take memory.
-constexpr std::size_t kMostPods = 4096;
+constexpr std::size_t kMaxPods = 4096;
 
-bool Moved(std::optional<double> told, std::optional<double> now, double min_change) {
-  if (told.has_value() != now.has_value()) return true;
+bool Moved(std::optional<double> written, std::optional<double> now, double min_change) {
+  if (written.has_value() != now.has_value()) return true;
   if (!now) return false;
-  return std::abs(*now - *told) > min_change * std::max(std::abs(*now), std::abs(*told));
+  return std::abs(*now - *written) > min_change * std::max(std::abs(*now), std::abs(*written));
 }
 
 }  // namespace
@@ -36,8 +36,8 @@ void ProfileCollector::Add(Mean& mean, std::optional<double> value, double itera
 absl::Status ProfileCollector::Take(const rpc::IterationReport& report) {
   absl::Status good = api::CheckProfileReport(report.means);
   const MutexLock lock(mutex_);
-  if (good.ok() && entries_.count(report.pod_uid) == 0 && entries_.size() >= kMostPods) {
-    good = absl::ResourceExhaustedError(StrCat("reports of ", kMostPods, " pods are held"));
+  if (good.ok() && entries_.count(report.pod_uid) == 0 && entries_.size() >= kMaxPods) {
+    good = absl::ResourceExhaustedError(StrCat("reports of ", kMaxPods, " pods are held"));
   }
   if (!good.ok()) {
     ++refused_;
@@ -76,23 +76,24 @@ api::ProfileReport ProfileCollector::ReportOf(const Entry& entry) const {
   return report;
 }
 
-bool ProfileCollector::WorthTelling(const std::optional<api::ProfileReport>& told,
-                                    const api::ProfileReport& now) const {
-  if (!told) return true;
-  if (told->samples < options_.trusted_samples && now.samples >= options_.trusted_samples) {
+bool ProfileCollector::ChangedEnough(const std::optional<api::ProfileReport>& written,
+                                     const api::ProfileReport& now) const {
+  if (!written) return true;
+  if (written->samples < options_.trusted_samples && now.samples >= options_.trusted_samples) {
     return true;
   }
   const auto moved = [this](std::optional<double> a, std::optional<double> b) {
     return Moved(a, b, options_.min_change);
   };
-  if (told->sent_bytes.size() != now.sent_bytes.size()) return true;
+  if (written->sent_bytes.size() != now.sent_bytes.size()) return true;
   for (std::size_t i = 0; i < now.sent_bytes.size(); ++i) {
-    if (moved(told->sent_bytes[i], now.sent_bytes[i])) return true;
+    if (moved(written->sent_bytes[i], now.sent_bytes[i])) return true;
   }
-  return moved(told->iteration_seconds, now.iteration_seconds) ||
-         moved(told->compute_seconds, now.compute_seconds) ||
-         moved(told->communication_seconds, now.communication_seconds) ||
-         moved(told->communication_start, now.communication_start) || moved(told->flop, now.flop);
+  return moved(written->iteration_seconds, now.iteration_seconds) ||
+         moved(written->compute_seconds, now.compute_seconds) ||
+         moved(written->communication_seconds, now.communication_seconds) ||
+         moved(written->communication_start, now.communication_start) ||
+         moved(written->flop, now.flop);
 }
 
 std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const FindPod& find) {
@@ -116,7 +117,7 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
         continue;
       }
       api::ProfileReport report = ReportOf(entry);
-      if (!WorthTelling(entry.told, report)) continue;
+      if (!ChangedEnough(entry.written, report)) continue;
       entry.next_write_ms = steady_ms + options_.pod_interval_ms;
       due.push_back({*pod, std::move(report)});
     }
@@ -132,7 +133,7 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
     }
     const MutexLock lock(mutex_);
     const auto at = entries_.find(write.pod.uid);
-    if (at != entries_.end()) at->second.told = std::move(write.report);
+    if (at != entries_.end()) at->second.written = std::move(write.report);
     if (status.ok()) ++writes_;
   }
   return errors;

@@ -57,14 +57,14 @@ class ProfileCollector {
     std::int64_t samples = 0;  // in all, up to the window
     Mean iteration, compute, communication, start, flop;
     std::vector<Mean> sent;
-    std::optional<api::ProfileReport> told;
+    std::optional<api::ProfileReport> written;
     std::int64_t next_write_ms = 0;
   };
 
   void Add(Mean& mean, std::optional<double> value, double iterations) const;
   api::ProfileReport ReportOf(const Entry& entry) const;
-  bool WorthTelling(const std::optional<api::ProfileReport>& told,
-                    const api::ProfileReport& now) const;
+  bool ChangedEnough(const std::optional<api::ProfileReport>& written,
+                     const api::ProfileReport& now) const;
 
   kube::Client& client_;
   const ProfileOptions options_;

@@ -71,8 +71,8 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
       if (!text.ok()) {
         errors.push_back(Annotate(text.status(), StrCat("node ", name)));
         // What stood there before still does.
-        const auto told = node.told.find(document.annotation);
-        if (told != node.told.end()) wanted.insert(*told);
+        const auto written = node.written.find(document.annotation);
+        if (written != node.written.end()) wanted.insert(*written);
       } else if (*text) {
         wanted[document.annotation] = **std::move(text);
       }
@@ -82,10 +82,10 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
         wanted[api::kNeighboursAnnotation] = *std::move(document);
       }
     }
-    if (wanted == node.told && (!node.forgotten || wanted.empty())) continue;
+    if (wanted == node.written && (!node.forgotten || wanted.empty())) continue;
     nlohmann::json annotations = nlohmann::json::object();
     for (const auto& [key, text] : wanted) annotations[key] = text;
-    for (const auto& [key, text] : node.told) {
+    for (const auto& [key, text] : node.written) {
       if (wanted.count(key) == 0) annotations[key] = nullptr;
     }
     node.next_ms = steady_ms + options_.interval_ms;
@@ -94,7 +94,7 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
       errors.push_back(Annotate(written, StrCat("node ", name)));
       continue;
     }
-    node.told = std::move(wanted);
+    node.written = std::move(wanted);
     node.forgotten = false;
     ++writes_;
   }

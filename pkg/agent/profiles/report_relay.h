@@ -47,15 +47,15 @@ class ReportRelay {
 
   // What went wrong, one status a node and document.
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes);
-  // The Node was deleted: one that is made anew under its name gets its annotations at the next Poll.
+  // The Node was deleted: one that is recreated under its name gets its annotations at the next Poll.
   void Forget(const std::string& node);
   std::int64_t writes() const { return writes_; }
 
  private:
   struct Node {
-    std::map<std::string, std::string> told;  // annotation -> text, as last written
+    std::map<std::string, std::string> written;  // annotation -> text, as last written
     std::int64_t next_ms = 0;
-    bool forgotten = false;  // the Node may lack what was told
+    bool forgotten = false;  // the Node may lack what was written
   };
 
   // The file's text; nothing when it is not there. Errors: what makes it no document.

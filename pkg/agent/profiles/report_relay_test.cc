@@ -54,7 +54,7 @@ TEST_F(ReportRelayTest, FilesBecomeAnnotationsAndGoWithThemAndOthersAreLeftAlone
   EXPECT_EQ(Annotation(api::kNeighboursAnnotation), "(none)");
 }
 
-TEST_F(ReportRelayTest, ANodeThatIsMadeAnewGetsItsAnnotationsBackAtOnce) {
+TEST_F(ReportRelayTest, ANodeThatIsRecreatedGetsItsAnnotationsBackAtOnce) {
   folder_.Put("neighbours.json", "{\"neighbours\": []}\n");
   ReportRelay relay = Make("none");
   relay.Poll(0, {"n1"});

@@ -180,7 +180,7 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
   while (next < store_.log().size() && store_.log()[next].version <= seen) ++next;
   std::int64_t compacted = store_.compacted_version();
   for (;;) {
-    if (store_.compacted_version() != compacted) {  // the log began anew
+    if (store_.compacted_version() != compacted) {  // the log began again
       if (seen < store_.compacted_version()) return TooOld();
       compacted = store_.compacted_version();
       next = 0;

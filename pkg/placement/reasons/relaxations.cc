@@ -18,7 +18,7 @@ using workload::GroupPolicy;
 using workload::PlacementPolicy;
 using workload::TopologyLevel;
 
-constexpr std::size_t kMostCombinations = 24;
+constexpr std::size_t kMaxCombinations = 24;
 
 // One limit of the job and the ways to loosen it, the smallest first.
 struct Knob {
@@ -197,7 +197,7 @@ class Finder {
     std::size_t tried = 0;
     for (const Combination& combination : Combinations()) {
       if (IsKnown(combination, best)) continue;
-      if (++tried > kMostCombinations) break;
+      if (++tried > kMaxCombinations) break;
       Found found = Apply(combination);
       found.outcome = combination == loosest ? best : OutcomeOf(Changed(found.policy));
       if (found.outcome >= own_ || IsKnown(combination, found.outcome)) continue;
@@ -244,11 +244,11 @@ class Finder {
 
   bool TryMoreHosts(const GangModel& model, const Capacity& view, std::int64_t hosts,
                     const std::string& before, Outcome outcome) {
-    if (empty_.most_on_host == 0) return false;  // no host is large enough
+    if (empty_.max_on_host == 0) return false;  // no host is large enough
     Capacity more = view;
     const auto widest = std::max_element(more.of_segment.begin(), more.of_segment.end());
     const auto segment = static_cast<std::int32_t>(widest - more.of_segment.begin());
-    const std::int32_t workers = static_cast<std::int32_t>(hosts) * empty_.most_on_host;
+    const std::int32_t workers = static_cast<std::int32_t>(hosts) * empty_.max_on_host;
     *widest += workers;
     more.total += workers;
     if (!Fits(model, more)) return false;

@@ -9,7 +9,7 @@
 // to wait is the outcome of planning the changed gang, in at most 2,000 steps; what a cut search could not
 // place is left out.
 //
-// Complexity: one or two solves per combination, at most kMostCombinations of them, and none when
+// Complexity: one or two solves per combination, at most kMaxCombinations of them, and none when
 // dropping all limits together would not help. Deterministic. Thread safety: pure functions.
 #pragma once
 

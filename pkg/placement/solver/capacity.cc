@@ -34,7 +34,7 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
       if (workers == 0) continue;  // most hosts of a busy cluster
       if (host_set_size > 1) workers -= workers % host_set_size;
       capacity.of_host[id.index()] = workers;
-      capacity.most_on_host = std::max(capacity.most_on_host, workers);
+      capacity.max_on_host = std::max(capacity.max_on_host, workers);
       sum += workers;
     }
     capacity.of_segment[segment.index()] = sum;

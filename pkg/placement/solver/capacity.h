@@ -25,11 +25,11 @@ struct Capacity {
   std::vector<std::int32_t> of_host;     // workers, by HostId
   std::vector<std::int32_t> of_segment;  // workers, by SegmentId
   std::int64_t total = 0;
-  std::int32_t most_on_host = 0;
+  std::int32_t max_on_host = 0;
 
   // Hosts that so many workers take, each as large as the largest one; a host each if none takes any.
   std::int64_t HostsFor(std::int64_t workers) const {
-    return most_on_host == 0 ? workers : (workers + most_on_host - 1) / most_on_host;
+    return max_on_host == 0 ? workers : (workers + max_on_host - 1) / max_on_host;
   }
 };
 

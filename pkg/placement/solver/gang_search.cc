@@ -211,7 +211,7 @@ class Search {
     chosen_[i] = step > 0 ? segment : -1;
   }
 
-  bool Hopeless(int i) {
+  bool CanPrune(int i) {
     Objective least = cost_ + rest_bound_[space_.component[i]];
     const std::int64_t left = space_.total - placed_;
     least.segments += SegmentsFor(left);
@@ -293,7 +293,7 @@ class Search {
       rest_bound_[c] = UnplacedBound(c + 1);
       Spend((num_groups() + num_segments()) / 16);
     }
-    if (!Hopeless(i)) FindChoices(i, level.choices);
+    if (!CanPrune(i)) FindChoices(i, level.choices);
   }
 
   void FindChoices(int i, std::vector<Choice>& choices) const {

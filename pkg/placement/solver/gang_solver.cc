@@ -17,9 +17,9 @@ namespace yardmaster::placement {
 namespace {
 
 // With a placement at hand, the general search is asked to better it for gangs up to this size.
-constexpr int kMostSearchedPieces = 96;
+constexpr int kMaxSearchedPieces = 96;
 // A fabric pod's search has at least as many steps.
-constexpr std::int64_t kLeastSteps = 500;
+constexpr std::int64_t kMinSteps = 500;
 
 class GangSolver {
  public:
@@ -44,8 +44,8 @@ class GangSolver {
     if (counter_.NoRoom(capacity)) return {};
     if (auto whole = KeepWhole(capacity, rule)) return *std::move(whole);
     SegmentPlan best = SplitUniform(capacity, rule);
-    if (!Settles(best)) best = SearchCoarsePieces(capacity, rule, std::move(best));
-    if (!Settles(best)) best = SearchAtoms(capacity, std::move(best));
+    if (!IsFinal(best)) best = SearchCoarsePieces(capacity, rule, std::move(best));
+    if (!IsFinal(best)) best = SearchAtoms(capacity, std::move(best));
     if (!best.found && !best.exact) best = FindAny(capacity, rule, std::move(best));
     return best;
   }
@@ -60,7 +60,7 @@ class GangSolver {
     std::int64_t pods_left = places_.num_fabric_pods();
     std::int64_t after = steps_left_;
     for (fabric::FabricPodId pod : places_.fabric_pods()) {
-      const std::int64_t share = std::max(after / pods_left--, kLeastSteps);
+      const std::int64_t share = std::max(after / pods_left--, kMinSteps);
       steps_left_ = share;
       SegmentPlan plan = Solve(Only(capacity, pod), PodRule::kNone);
       after = std::max<std::int64_t>(0, after - (share - steps_left_));
@@ -103,7 +103,7 @@ class GangSolver {
     return score;
   }
 
-  bool Settles(const SegmentPlan& plan) const { return plan.exact || (plan.found && any_); }
+  bool IsFinal(const SegmentPlan& plan) const { return plan.exact || (plan.found && any_); }
 
   static SegmentPlan NothingKnown() {
     SegmentPlan plan;
@@ -131,11 +131,11 @@ class GangSolver {
   SegmentPlan SearchCoarsePieces(const Capacity& capacity, PodRule rule, SegmentPlan best) {
     for (const Partition& pieces : CoarserPieces(rule)) {
       // A search over many pieces would only spend its steps; the bound says what is left.
-      if (best.found && pieces.count() > kMostSearchedPieces) break;
+      if (best.found && pieces.count() > kMaxSearchedPieces) break;
       SegmentPlan plan = SearchCoarse(capacity, pieces, best);
       if (!plan.found) continue;
       best = std::move(plan);
-      if (Settles(best)) break;
+      if (IsFinal(best)) break;
     }
     return best;
   }
@@ -169,7 +169,7 @@ class GangSolver {
 
   // Better than `best`, or `best` with what the search has proved of it.
   SegmentPlan SearchAtoms(const Capacity& capacity, SegmentPlan best) {
-    const bool searchable = !best.found || model_.atoms.count() <= kMostSearchedPieces;
+    const bool searchable = !best.found || model_.atoms.count() <= kMaxSearchedPieces;
     SegmentPlan searched =
         Search(capacity, model_.atoms, best, searchable ? steps_left_ : std::int64_t{1});
     if (searched.found || !best.found) return searched;

@@ -10,14 +10,14 @@ namespace yardmaster::placement {
 
 namespace {
 
-constexpr int kMostCovered = 16;
+constexpr int kMaxCovered = 16;
 
 // The most stages of `size` workers that segments with these rooms hold, each segment one stage.
 int MostCovered(std::vector<int> rooms, int size) {
   std::erase(rooms, 0);
   const auto whole = std::count_if(rooms.begin(), rooms.end(), [&](int r) { return r >= size; });
   std::erase_if(rooms, [&](int r) { return r >= size; });
-  if (static_cast<int>(rooms.size()) > kMostCovered) {
+  if (static_cast<int>(rooms.size()) > kMaxCovered) {
     const std::int64_t sum = std::accumulate(rooms.begin(), rooms.end(), std::int64_t{0});
     return static_cast<int>(whole + sum / size);
   }

@@ -6,11 +6,11 @@
 //              div z of the pod sets with z workers or more
 //   stages     a segment with at most L stages holds no more workers than the L largest stages
 //              have; with L = 1 and stages that must share a fabric pod, every stage covers segments of
-//              its own (bin covering, solved exactly per pod up to kMostCovered segments)
+//              its own (bin covering, solved exactly per pod up to kMaxCovered segments)
 //
 // With equal atoms, equal pod sets and no limit of stages the counts decide exactly: if none is
 // short, the gang fits. Otherwise they are necessary only. Thread safety: const after construction.
-// Complexity: O(workers) once, then O(segments * distinct sizes), and 2^kMostCovered per fabric pod
+// Complexity: O(workers) once, then O(segments * distinct sizes), and 2^kMaxCovered per fabric pod
 // for bin covering.
 #pragma once
 
