@@ -8,7 +8,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/webhook/gate_admission.h"
 #include "pkg/metrics/endpoints.h"
-#include "pkg/tls/allowed_names.h"
+#include "pkg/tls/certificate_names.h"
 
 namespace yardmaster::app {
 

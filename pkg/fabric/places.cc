@@ -121,4 +121,13 @@ HostId Places::FindHost(std::string_view wanted) const {
   return by_hash_.empty() ? HostId() : by_hash_[SlotOf(wanted)];
 }
 
+std::string DistinctName(const Places& places, SegmentId segment) {
+  const std::string& name = places.name(segment);
+  for (const SegmentId other : places.segments()) {
+    if (other == segment || places.name(other) != name) continue;
+    return StrCat(places.name(places.fabric_pod_of(segment)), "/", name);
+  }
+  return name;
+}
+
 }  // namespace yardmaster::fabric

@@ -123,4 +123,7 @@ class Places {
   std::vector<HostId> by_hash_;  // by slot (SlotOf); at least half of them are free: invalid
 };
 
+// For people: "p0s3", or "p0/s3" where another fabric pod has a segment s3, too. O(segments).
+std::string DistinctName(const Places& places, SegmentId segment);
+
 }  // namespace yardmaster::fabric

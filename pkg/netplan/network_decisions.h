@@ -9,7 +9,6 @@
 
 #include "pkg/crux/decide.h"
 #include "pkg/fabric/link_path.h"
-#include "pkg/netplan/job_network.h"
 #include "pkg/netplan/network_memory.h"
 #include "pkg/netplan/previous_network.h"
 #include "pkg/plan/snapshot.h"

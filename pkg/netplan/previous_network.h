@@ -12,13 +12,25 @@
 #include <compare>
 #include <iterator>
 #include <map>
+#include <optional>
 
+#include "pkg/crux/problem.h"
 #include "pkg/fabric/network.h"
-#include "pkg/netplan/job_network.h"
 #include "pkg/repac/flow_path.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::netplan {
+
+// The network numbers of a placed job: Crux's, and the traffic they were made of ("network" of
+// PlanReport; a Gang's status has a part of them, api::NetworkStatus).
+struct JobNetwork : crux::JobNumbers {
+  double flop_per_iteration = 0;
+  double compute_seconds = 0;  // of one iteration
+  double bytes = 0;            // of its flows in one iteration, as scaled for Crux (flow_problem.h)
+  // The share of its ideal rate that it gets, by crux::PredictedShares; only with
+  // NetworkInput::predict_shares.
+  std::optional<double> share;
+};
 
 // The part of a job's traffic between two NICs that leaves by one NIC port.
 struct FlowKey {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "pkg/base/strings.h"
-#include "pkg/fabric/place_names.h"
+#include "pkg/fabric/places.h"
 #include "pkg/placement/gpu_models.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"

@@ -13,7 +13,7 @@
 #include "pkg/crux/decide.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/starvation.h"
-#include "pkg/fabric/place_names.h"
+#include "pkg/fabric/places.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::plan {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "pkg/base/strings.h"
-#include "pkg/fabric/place_names.h"
+#include "pkg/fabric/places.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/queue.h"

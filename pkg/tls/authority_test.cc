@@ -6,8 +6,8 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/status.h"
-#include "pkg/tls/allowed_names.h"
 #include "pkg/tls/certificate.h"
+#include "pkg/tls/certificate_names.h"
 
 namespace yardmaster::tls {
 namespace {

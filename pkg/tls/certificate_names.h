@@ -1,6 +1,8 @@
-// The names a certificate carries. Thread safety: a value.
+// The names that a certificate carries, and which of them a server lets in.
+// Thread safety: a value and a pure function.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,5 +19,15 @@ struct CertificateNames {
 
   bool operator==(const CertificateNames&) const = default;
 };
+
+// Whether the common name or a DNS name is one of `allowed`, letter by letter; "*" allows every name.
+inline bool HasAllowedName(const CertificateNames& names, const std::vector<std::string>& allowed) {
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& name) {
+    if (name == "*") return true;
+    return !name.empty() &&
+           (names.common_name == name || std::find(names.dns_names.begin(), names.dns_names.end(),
+                                                   name) != names.dns_names.end());
+  });
+}
 
 }  // namespace yardmaster::tls

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "pkg/base/strings.h"
-#include "pkg/fabric/place_names.h"
+#include "pkg/fabric/places.h"
 #include "pkg/placement/reasons/relaxations.h"
 #include "pkg/placement/reasons/resource_shortages.h"
 #include "pkg/placement/solver/gang_solver.h"

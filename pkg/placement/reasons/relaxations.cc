@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "pkg/base/strings.h"
-#include "pkg/fabric/place_names.h"
+#include "pkg/fabric/places.h"
 #include "pkg/placement/solver/gang_solver.h"
 
 namespace yardmaster::placement {
