@@ -9,17 +9,18 @@ absl::StatusOr<nlohmann::json> ParseAnnotation(std::string_view text, int versio
     return absl::InvalidArgumentError(
         StrCat("annotation of ", text.size(), " bytes is longer than ", kMaxAnnotationBytes));
   }
-  nlohmann::json object = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  JsonParser parser;
+  const JsonView object = parser.Parse(text).value_or(JsonView());
   if (!object.is_object()) return absl::InvalidArgumentError("annotation is not a JSON object");
   FieldErrors errors;
-  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  FieldReader in(object, "", UnknownFields::kIgnore, &errors);
   const int found = in.Int("version", 0, 0, 1'000'000);
   if (!errors.empty()) return errors.status();
   if (found != version) {
     return FieldError("version", StrCat("is ", found, ", this program reads ", version),
                       "run equal versions of all parts");
   }
-  return object;
+  return object.ToJson();
 }
 
 }  // namespace yardmaster::api

@@ -1,7 +1,11 @@
 #include "pkg/json/json_view.h"
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <simdjson.h>
 #include <type_traits>
 
@@ -188,18 +192,29 @@ std::optional<bool> JsonView::Bool() const {
   return std::nullopt;
 }
 
-json JsonView::ToJson() const {
-  if (source_ == Source::kTree) return Tape::Tree(*this);
+bool JsonView::IsDeeperThan(int levels) const {
+  if (!is_object() && !is_array()) return false;
+  bool deeper = levels <= 0;
+  ForEachMember(
+      [&](std::string_view, JsonView value) { deeper = deeper || value.IsDeeperThan(levels - 1); });
+  ForEachElement([&](JsonView value) { deeper = deeper || value.IsDeeperThan(levels - 1); });
+  return deeper;
+}
+
+json JsonView::ToJson(int levels) const {
   switch (type()) {
     case Type::kObject: {
+      if (levels <= 0) return nullptr;
       json out = json::object();
-      ForEachMember(
-          [&](std::string_view key, JsonView value) { out[std::string(key)] = value.ToJson(); });
+      ForEachMember([&](std::string_view key, JsonView value) {
+        out[std::string(key)] = value.ToJson(levels - 1);
+      });
       return out;
     }
     case Type::kArray: {
+      if (levels <= 0) return nullptr;
       json out = json::array();
-      ForEachElement([&](JsonView value) { out.push_back(value.ToJson()); });
+      ForEachElement([&](JsonView value) { out.push_back(value.ToJson(levels - 1)); });
       return out;
     }
     case Type::kString:
@@ -207,6 +222,7 @@ json JsonView::ToJson() const {
     case Type::kBool:
       return *Bool();
     case Type::kNumber: {
+      if (source_ == Source::kTree) return Tape::Tree(*this);
       const element value = Tape::Element(*this);
       if (IsDouble(value)) return value.get_double().value_unsafe();
       if (value.type() == element_type::INT64) return value.get_int64().value_unsafe();
@@ -219,23 +235,86 @@ json JsonView::ToJson() const {
   return nullptr;
 }
 
+namespace {
+
+using simdjson::dom::parser;
+
+// What the API server reads (10,000 levels, as encoding/json of Go), and what a list or an event puts
+// around an object.
+constexpr std::size_t kMaxDepth = 10'016;
+// A parser that has read a longer text gives its buffers back before it reads a short one.
+constexpr std::size_t kKeptBytes = std::size_t{256} << 10;
+
+parser MakeParser() {
+  parser made;
+  // Where there is no memory for it, the first text is told so.
+  [[maybe_unused]] const auto error = made.allocate(1024, kMaxDepth);
+  return made;
+}
+
+// `token` as a number of at most as many characters that simdjson reads; unchanged where it is one.
+std::string Readable(const std::string& token) {
+  std::int64_t fits_signed = 0;
+  std::uint64_t fits_unsigned = 0;
+  const char* end = token.data() + token.size();
+  if (std::from_chars(token.data(), end, fits_signed).ec == std::errc() ||
+      std::from_chars(token.data(), end, fits_unsigned).ec == std::errc()) {
+    return token;
+  }
+  const double number = std::strtod(token.c_str(), nullptr);
+  for (int digits = 16; digits >= 0 && std::isfinite(number); --digits) {
+    char text[32];
+    const int size = std::snprintf(text, sizeof(text), "%.*e", digits, number);
+    if (static_cast<std::size_t>(size) <= token.size()) return text;
+  }
+  return token;
+}
+
+// simdjson refuses whole numbers beyond 64 bits, which JSON has and the API server stores. Each becomes
+// the nearest double, written in the place that it has.
+void RoundLargeNumbers(std::string& text) {
+  constexpr std::size_t kAlwaysFits = 18;  // digits
+  constexpr std::size_t kBeyondDoubles = 311;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {
+      for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < text.size() && std::string_view("+-.eE0123456789").find(text[at]) != text.npos) {
+      ++at;
+    }
+    const std::size_t size = at - begin;
+    if (size == 0) ++at;
+    if (size <= kAlwaysFits || size >= kBeyondDoubles) continue;
+    const std::string token = text.substr(begin, size);
+    if (token.find_first_not_of("0123456789", token[0] == '-' ? 1 : 0) != token.npos) continue;
+    const std::string readable = Readable(token);
+    std::fill(std::copy(readable.begin(), readable.end(), text.begin() + begin), text.begin() + at,
+              ' ');
+  }
+}
+
+}  // namespace
+
 struct JsonParser::Impl {
-  simdjson::dom::parser parser;
-  json tree;
+  parser simd = MakeParser();
 };
 
 JsonParser::JsonParser() : impl_(std::make_unique<Impl>()) {}
 JsonParser::~JsonParser() = default;
 
 absl::StatusOr<JsonView> JsonParser::Parse(std::string_view text) {
+  if (impl_->simd.capacity() > kKeptBytes && text.size() <= kKeptBytes) impl_->simd = MakeParser();
   element root;
-  const auto error = impl_->parser.parse(text.data(), text.size()).get(root);
+  auto error = impl_->simd.parse(text.data(), text.size()).get(root);
+  if (error == simdjson::NUMBER_ERROR) {
+    std::string rounded(text);
+    RoundLargeNumbers(rounded);
+    error = impl_->simd.parse(rounded.data(), rounded.size()).get(root);
+  }
   if (error == simdjson::SUCCESS) return JsonView::Tape::View(root);
-  // Whole numbers beyond 64 bits and very deep nesting are valid JSON that simdjson refuses. Whoever copies or writes a
-  // tree goes down by recursion.
-  impl_->tree = json::parse(
-      text, [](int depth, json::parse_event_t, const json&) { return depth < kMaxDepth; }, false);
-  if (!impl_->tree.is_discarded()) return JsonView(impl_->tree);
   return absl::InvalidArgumentError(StrCat("is not JSON: ", simdjson::error_message(error)));
 }
 

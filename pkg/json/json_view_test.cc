@@ -6,6 +6,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/testing/heap_meter.h"
+
 namespace yardmaster {
 namespace {
 
@@ -88,25 +90,55 @@ TEST(JsonViewTest, AParserIsUsedAgainForTextsOfAnyLength) {
   }
 }
 
-TEST(JsonViewTest, WhatSimdjsonRefusesAndIsJsonIsReadAllTheSame) {
+TEST(JsonViewTest, AWholeNumberBeyond64BitsIsTheNearestDouble) {
   JsonParser parser;
-  const auto large = parser.Parse(R"({"x":123456789012345678901234567890,"y":1})");
-  ASSERT_TRUE(large.ok());
-  EXPECT_EQ((*large)["y"].WholeNumber(), 1);
-  const auto deep = parser.Parse(std::string(2000, '[') + std::string(2000, ']'));
-  ASSERT_TRUE(deep.ok());
-  EXPECT_TRUE(deep->is_array());
+  const auto value = parser.Parse(
+      R"({"a":123456789012345678901234567890,"b":-99999999999999999999,"c":"99999999999999999999\"1",)"
+      R"("d":18446744073709551615,"e":9223372036854775808,"f":[99999999999999999999]})");
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ((*value)["a"].Number(), 123456789012345678901234567890.0);
+  EXPECT_EQ((*value)["b"].Number(), -99999999999999999999.0);
+  EXPECT_EQ((*value)["c"].Text(), "99999999999999999999\"1");
+  EXPECT_EQ((*value)["d"].Number(), 18446744073709551615.0);
+  EXPECT_EQ((*value)["e"].ToJson(), json(9223372036854775808u));
+  EXPECT_EQ((*value)["f"].size(), 1u);
+  EXPECT_EQ((*value)["a"].WholeNumber(), std::nullopt);
 }
 
-TEST(JsonViewTest, WhatLiesVeryDeepReadsAsAbsentAndTheRestIsRead) {
+std::string Nested(std::size_t levels) {
+  return std::string(levels, '[') + std::string(levels, ']');
+}
+
+TEST(JsonViewTest, AsDeepAsTheApiServerStoresIsReadAndCopiedUpToALimit) {
   JsonParser parser;
-  const int depth = 200'000;
-  const auto value = parser.Parse(R"({"deep": )" + std::string(depth, '[') +
-                                  std::string(depth, ']') + R"(, "y": 1})");
-  ASSERT_TRUE(value.ok());
-  EXPECT_EQ((*value)["y"].WholeNumber(), 1);
-  const json copy = value->ToJson();
-  EXPECT_LT(copy.dump().size(), 3u * JsonParser::kMaxDepth);
+  const auto deep = parser.Parse(Nested(10'000));
+  ASSERT_TRUE(deep.ok()) << deep.status();
+  EXPECT_TRUE(deep->IsDeeperThan(9'999));
+  EXPECT_FALSE(deep->IsDeeperThan(10'000));
+  EXPECT_EQ(deep->ToJson(2), json::parse("[[null]]"));
+  EXPECT_EQ(deep->ToJson().dump().size(), 2u * JsonView::kMaxCopiedLevels + 4);
+  EXPECT_FALSE(parser.Parse(Nested(20'000)).ok());
+}
+
+// What a person without rights can post or store: nothing of it costs a second parser.
+TEST(JsonViewTest, MemoryIsBoundedByTheTextWhateverStandsInIt) {
+  std::string lists = "[99999999999999999999", numbers = lists;
+  while (lists.size() < (4u << 20)) lists += ",[]";
+  while (numbers.size() < (4u << 20)) numbers += ",99999999999999999999";
+  for (const std::string& text : {std::string(4u << 20, '['), lists + "]", numbers + "]"}) {
+    const HeapMeter heap;
+    JsonParser parser;
+    (void)parser.Parse(text);
+    EXPECT_LE(heap.peak(), static_cast<std::int64_t>(17 * text.size())) << text.substr(0, 30);
+  }
+}
+
+TEST(JsonViewTest, TheBuffersOfALongTextAreNotKept) {
+  JsonParser parser;
+  const HeapMeter heap;
+  ASSERT_TRUE(parser.Parse(json(std::string(4u << 20, 'x')).dump()).ok());
+  ASSERT_TRUE(parser.Parse("1").ok());
+  EXPECT_LE(heap.held(), 1 << 20);
 }
 
 TEST(JsonViewTest, WhatIsNoJsonIsAnError) {

@@ -5,6 +5,7 @@
 
 #include "pkg/base/base64.h"
 #include "pkg/base/status.h"
+#include "pkg/base/testing/heap_meter.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -96,6 +97,17 @@ TEST(GateAdmissionTest, OtherBodiesAreErrorsThatNameTheField) {
     const absl::Status refused = AdmitBehindGate(body).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << body;
     EXPECT_NE(MessageOf(refused).find(names), std::string::npos) << refused;
+  }
+}
+
+// The largest body that the server takes, posted by anybody who reaches the port.
+TEST(GateAdmissionTest, ABodyOfBracketsIsRefusedInBoundedMemory) {
+  for (const char* piece : {"[", "{\"a\":", "[],", "9"}) {
+    std::string body = piece[0] == '[' && piece[1] == ']' ? "[" : "";
+    while (body.size() < (4u << 20)) body += piece;
+    const HeapMeter heap;
+    EXPECT_FALSE(AdmitBehindGate(body).ok());
+    EXPECT_LE(heap.peak(), 72 << 20) << piece;
   }
 }
 
