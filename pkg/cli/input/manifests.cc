@@ -60,12 +60,8 @@ bool IsClusterScoped(std::string_view kind) {
 std::optional<int> PodsInAll(const json& workload, int wanted) {
   const api::OwnerReference owner{TextOf(workload, "apiVersion"), TextOf(workload, "kind"), "", "",
                                   false};
-  int total = 0;
-  for (const auto& [subgroup, count] :
-       extender::PodsBySubgroup(owner, workload).value_or(std::map<std::string, int>())) {
-    total += count;
-  }
-  return total == wanted ? std::optional<int>(total) : std::nullopt;
+  const auto size = extender::SizeOf(owner, workload);
+  return size && size->pods() == wanted ? std::optional<int>(wanted) : std::nullopt;
 }
 
 class ManifestReader {

@@ -4,18 +4,41 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/testing/heap_meter.h"
+
 namespace yardmaster::extender {
 namespace {
 
 using nlohmann::json;
 using Pods = std::map<std::string, int>;
 
-std::optional<Pods> PodsOf(const std::string& api_version, const std::string& kind, json spec) {
-  return PodsBySubgroup({api_version, kind, "x", "", true}, {{"spec", std::move(spec)}});
+std::optional<OwnerSize> SizeOfSpec(const std::string& api_version, const std::string& kind,
+                                    json spec) {
+  const json object = {{"spec", std::move(spec)}};
+  return SizeOf({api_version, kind, "x", "", true}, object);
+}
+
+// The pods of those subgroups, where no others are there.
+std::optional<Pods> PodsOf(const std::string& api_version, const std::string& kind, json spec,
+                           const std::vector<std::string>& subgroups = {}) {
+  const auto size = SizeOfSpec(api_version, kind, std::move(spec));
+  if (!size) return std::nullopt;
+  Pods pods;
+  int all = 0;
+  for (const std::string& subgroup : subgroups) all += pods[subgroup] = size->PodsIn(subgroup);
+  EXPECT_EQ(size->pods(), all);
+  return pods;
+}
+
+OwnerSize Sized(const Pods& pods) {
+  OwnerSize size;
+  for (const auto& [subgroup, count] : pods) size.Set(subgroup, count);
+  return size;
 }
 
 TEST(OwnerSizeTest, AnIndexedJobThatRunsAllItsIndexesAtOnceSaysItsSize) {
-  EXPECT_EQ(PodsOf("batch/v1", "Job", {{"completions", 5}, {"parallelism", 5}}), (Pods{{"", 5}}));
+  EXPECT_EQ(PodsOf("batch/v1", "Job", {{"completions", 5}, {"parallelism", 5}}, {""}),
+            (Pods{{"", 5}}));
   EXPECT_EQ(PodsOf("batch/v1", "Job", {{"completions", 5}, {"parallelism", 3}}), std::nullopt);
   EXPECT_EQ(PodsOf("batch/v1", "Job", {{"parallelism", 3}}), std::nullopt);
 }
@@ -27,21 +50,24 @@ TEST(OwnerSizeTest, EveryJobOfAJobSetIsASubgroup) {
   const json spec = {{"replicatedJobs",
                       json::array({{{"name", "driver"}, {"replicas", 1}, {"template", job(1)}},
                                    {{"name", "workers"}, {"replicas", 2}, {"template", job(4)}}})}};
-  EXPECT_EQ(PodsOf("jobset.x-k8s.io/v1alpha2", "JobSet", spec),
-            (Pods{{"0", 1}, {"1", 4}, {"2", 4}}));
+  EXPECT_EQ(
+      PodsOf("jobset.x-k8s.io/v1alpha2", "JobSet", spec, {"0", "1", "2", "3", "-1", "01", ""}),
+      (Pods{{"0", 1}, {"1", 4}, {"2", 4}, {"3", 0}, {"-1", 0}, {"01", 0}, {"", 0}}));
 }
 
 TEST(OwnerSizeTest, ReplicaTypesTasksAndMpiWorkersAreRead) {
-  EXPECT_EQ(PodsOf("kubeflow.org/v1", "PyTorchJob",
-                   {{"pytorchReplicaSpecs",
-                     {{"Master", json::object()}, {"Worker", {{"replicas", 3}}}}}}),
-            (Pods{{"master", 1}, {"worker", 3}}));
+  EXPECT_EQ(
+      PodsOf("kubeflow.org/v1", "PyTorchJob",
+             {{"pytorchReplicaSpecs", {{"Master", json::object()}, {"Worker", {{"replicas", 3}}}}}},
+             {"master", "worker"}),
+      (Pods{{"master", 1}, {"worker", 3}}));
   EXPECT_EQ(PodsOf("batch.volcano.sh/v1alpha1", "Job",
-                   {{"tasks", json::array({{{"name", "worker"}, {"replicas", 4}}})}}),
+                   {{"tasks", json::array({{{"name", "worker"}, {"replicas", 4}}})}}, {"worker"}),
             (Pods{{"worker", 4}}));
   EXPECT_EQ(
       PodsOf("kubeflow.org/v2beta1", "MPIJob",
-             {{"mpiReplicaSpecs", {{"Worker", {{"replicas", 4}}}}}, {"runLauncherAsWorker", true}}),
+             {{"mpiReplicaSpecs", {{"Worker", {{"replicas", 4}}}}}, {"runLauncherAsWorker", true}},
+             {""}),
       (Pods{{"", 5}}));
 }
 
@@ -61,20 +87,48 @@ TEST(OwnerSizeTest, ObjectsOfAnyShapeSayNothing) {
 
 TEST(OwnerSizeTest, TheLastSubgroupGrowsAndShrinksWithoutRenumbering) {
   const std::vector<api::RankBase> bases = {{"master", 0}, {"worker", 1}};
-  const auto grown = ResizedTo(bases, 4, {}, {{"master", 1}, {"worker", 6}});
+  const auto grown = ResizedTo(bases, 4, {}, Sized({{"master", 1}, {"worker", 6}}));
   ASSERT_TRUE(grown.ok());
   EXPECT_EQ(grown->workers, 7);
   EXPECT_EQ(grown->rank_bases, bases);
-  EXPECT_EQ(ResizedTo(bases, 4, {}, {{"master", 1}, {"worker", 2}})->workers, 3);
+  EXPECT_EQ(ResizedTo(bases, 4, {}, Sized({{"master", 1}, {"worker", 2}}))->workers, 3);
 }
 
 TEST(OwnerSizeTest, ASizeThatWouldRenumberRanksIsRefused) {
   const std::vector<api::RankBase> bases = {{"1", 0}, {"2", 4}};
-  EXPECT_FALSE(ResizedTo(bases, 8, {}, {{"1", 5}, {"2", 5}}).ok());
-  EXPECT_FALSE(ResizedTo(bases, 8, {"0"}, {{"0", 1}, {"1", 4}, {"2", 4}}).ok());
-  const auto more = ResizedTo(bases, 8, {"3"}, {{"1", 4}, {"2", 4}, {"3", 4}});
+  EXPECT_FALSE(ResizedTo(bases, 8, {}, Sized({{"1", 5}, {"2", 5}})).ok());
+  EXPECT_FALSE(ResizedTo(bases, 8, {"0"}, Sized({{"0", 1}, {"1", 4}, {"2", 4}})).ok());
+  const auto more = ResizedTo(bases, 8, {"3"}, Sized({{"1", 4}, {"2", 4}, {"3", 4}}));
   ASSERT_TRUE(more.ok());
   EXPECT_EQ(more->workers, 12);
+}
+
+// A JobSet of 58 KB, as a tenant may write it.
+TEST(OwnerSizeTest, WhatIsKeptIsBoundedByTheTextAndNotByTheNumbersInIt) {
+  json jobs = json::array();
+  for (int i = 0; i < 600; ++i) {
+    jobs.push_back({{"replicas", 16'384},
+                    {"template", {{"spec", {{"completions", 16'384}, {"parallelism", 16'384}}}}}});
+  }
+  const json object = {{"spec", {{"replicatedJobs", jobs}}}};
+  const HeapMeter heap;
+  const auto size = SizeOf({"jobset.x-k8s.io/v1alpha2", "JobSet", "x", "", true}, object);
+  ASSERT_TRUE(size.has_value());
+  EXPECT_LE(heap.peak(), 64 << 10);
+  EXPECT_EQ(size->pods(), std::int64_t{600} * 16'384 * 16'384);
+  EXPECT_EQ(size->PodsIn("9830399"), 16'384);
+  EXPECT_EQ(size->PodsIn("9830400"), 0);
+  EXPECT_FALSE(ResizedTo({{"0", 0}}, 16'384, {"1"}, *size).ok());
+}
+
+TEST(OwnerSizeTest, AsManySubgroupsAsAGangCanHaveAreResizedAtOnce) {
+  std::vector<api::RankBase> bases;
+  for (int i = 0; i < 16'000; ++i) bases.push_back({std::to_string(i), i});
+  OwnerSize size;
+  size.Append(16'384, 1);
+  const auto resized = ResizedTo(bases, 16'000, {"16000"}, size);
+  ASSERT_TRUE(resized.ok()) << resized.status();
+  EXPECT_EQ(resized->workers, 16'001);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ std::optional<GangSize> ResizeStep::SizeOfOwner(PassState& pass, const Namespace
   if (!object.ok() || OwnerStateOf(gang, *object).phase != OwnerPhase::kActive) {
     return std::nullopt;
   }
-  const auto pods = PodsBySubgroup(gang.owner, *object);
+  const auto pods = SizeOf(gang.owner, *object);
   if (!pods) return std::nullopt;
   std::vector<std::string> added;
   for (const GangMember& stray : pass.GatheredOf(key)->strays) {

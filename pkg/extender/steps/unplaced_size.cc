@@ -71,10 +71,9 @@ OwnerSays UnplacedSize::Ask(const PassState& pass, const NamespacedName& key,
   const auto object = client_.Get({*resource, key.namespace_name, owner.name, ""});
   if (!object.ok()) return says;
   says.ended = EndedOf(pass, key, pods, *object);
-  const auto wanted = PodsBySubgroup(owner, *object);
+  const auto wanted = SizeOf(owner, *object);
   if (!wanted) return says;
-  std::size_t total = 0;
-  for (const auto& [subgroup, count] : *wanted) total += static_cast<std::size_t>(count);
+  const auto total = static_cast<std::size_t>(wanted->pods());
   std::set<Replica> without_pod(says.ended.begin(), says.ended.end());
   without_pod.insert(pods.ended.begin(), pods.ended.end());
   for (const GangMember& member : pods.members) {
