@@ -19,7 +19,9 @@ using nlohmann::json;
 constexpr const char* kHttpPayload = "yardmaster.dev/http";  // "<code> <retry after ms>"
 constexpr const char* kNeverSentPayload = "yardmaster.dev/never-sent";
 constexpr const char* kReplayedPayload = "yardmaster.dev/replayed";
+constexpr const char* kTooLargePayload = "yardmaster.dev/too-large";
 constexpr std::size_t kMaxForeignTextBytes = 300;
+constexpr std::size_t kMaxStatusBytes = 256 * 1024;
 constexpr std::int64_t kMaxRetryAfterMs = 3'600'000;
 
 // What the body of a refusal says beyond its code.
@@ -123,7 +125,9 @@ std::int64_t HttpPayload(const absl::Status& status, std::size_t index) {
 }  // namespace
 
 absl::Status StatusFromAnswer(const ErrorContext& context, int http_code, std::string_view body) {
-  const json object = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  json object;
+  if (body.size() <= kMaxStatusBytes)
+    object = json::parse(body, nullptr, /*allow_exceptions=*/false);
   return Build(context, http_code, object, body);
 }
 

@@ -32,6 +32,9 @@ std::int64_t ParseRetryAfterMs(std::string_view header);
 // Marks a transport error after which the server certainly has not seen the request.
 absl::Status MarkNeverSent(absl::Status status);
 bool WasNeverSent(const absl::Status& status);
+// Marks a transport error for an answer of more bytes than may be taken.
+absl::Status MarkTooLarge(absl::Status status);
+bool WasTooLarge(const absl::Status& status);
 // Marks the result of the last of several tries, of which an earlier one may have taken effect.
 absl::Status MarkReplayed(absl::Status status);
 bool WasReplayed(const absl::Status& status);

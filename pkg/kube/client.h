@@ -117,6 +117,8 @@ class Client {
   // One page of a collection: calls `on_object`, on the calling thread, for every object in order.
   // Built-in types come without apiVersion and kind, as the server sends them. DataLoss, before any object, where the
   // answer's `items` is not a list; no items at all are an empty list only in an object whose kind ends with "List".
+  // DataLoss after some objects where the answer is broken behind them. A page of large objects has fewer than
+  // `options.limit`: no page takes more than 32 MiB.
   virtual absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
                                            const OnObject& on_object) = 0;
   // Creates in the collection `target`; with a subresource set, POSTs to that subresource of the

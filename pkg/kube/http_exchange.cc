@@ -6,6 +6,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::kube {
 
@@ -21,7 +22,10 @@ HttpExchange::PutResult HttpExchange::Put(const char* data, std::size_t size,
   if (left_) return PutResult::kRefuse;
   // In this order: `size` may be absurd.
   if (size > max_bytes_ || total_bytes_ > max_bytes_ - size) {
-    if (!end_) end_ = absl::DataLossError(StrCat("an answer of more than ", max_bytes_, " bytes"));
+    if (!end_) {
+      end_ = MarkTooLarge(
+          absl::DataLossError(StrCat("an answer of more than ", max_bytes_, " bytes")));
+    }
     changed_.notify_all();
     return PutResult::kRefuse;
   }

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/random.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -42,7 +43,8 @@ TEST(HttpExchangeTest, ASizeBeyondTheLimitIsRefusedHoweverAbsurd) {
   for (std::size_t size : {std::size_t{101}, SIZE_MAX, SIZE_MAX - 1}) {
     HttpExchange exchange(0, 100);
     EXPECT_EQ(exchange.Put("abc", size, {}), PutResult::kRefuse);
-    EXPECT_TRUE(absl::IsDataLoss(*TakenOf(exchange).end));
+    const absl::Status end = *TakenOf(exchange).end;
+    EXPECT_TRUE(absl::IsDataLoss(end) && WasTooLarge(end)) << end;
   }
   HttpExchange exchange(0, 100);
   const std::string sixty(60, 'x');

@@ -26,7 +26,6 @@ using web::http::client::http_client_config;
 
 // The API server keeps objects below 1.5 MiB; in a watch line there is one.
 constexpr std::size_t kMaxLineBytes = 16u << 20;
-constexpr std::size_t kMaxBodyBytes = 256u << 20;
 constexpr std::size_t kStreamHighWaterBytes = 1u << 20;
 constexpr std::size_t kMaxErrorBodyBytes = 64u << 10;
 // Nothing ever waits on them, so a few are enough.
@@ -226,9 +225,10 @@ class HttpTransport final : public Transport {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(deadline_ms);
     YM_ASSIGN_OR_RETURN(web::http::http_request built, Build(request));
     Running running(Client(/*watch=*/false), std::move(built),
-                    std::make_shared<HttpExchange>(0, kMaxBodyBytes));
+                    std::make_shared<HttpExchange>(0, request.max_answer_bytes));
     YM_ASSIGN_OR_RETURN(HttpResponse response, running.exchange().WaitForHead(deadline, stop));
-    YM_RETURN_IF_ERROR(ReadBody(running.exchange(), deadline, stop, kMaxBodyBytes, response));
+    YM_RETURN_IF_ERROR(
+        ReadBody(running.exchange(), deadline, stop, request.max_answer_bytes, response));
     return response;
   }
 
@@ -243,7 +243,7 @@ class HttpTransport final : public Transport {
     const std::int64_t head_ms = std::min(config_.attempt_deadline_ms, deadlines.idle_ms);
     YM_ASSIGN_OR_RETURN(web::http::http_request built, Build(request));
     Running running(Client(/*watch=*/true), std::move(built),
-                    std::make_shared<HttpExchange>(kStreamHighWaterBytes, kMaxBodyBytes));
+                    std::make_shared<HttpExchange>(kStreamHighWaterBytes, kMaxLineBytes));
     YM_ASSIGN_OR_RETURN(HttpResponse response, running.exchange().WaitForHead(in(head_ms), stop));
     if (response.code != 200) {
       YM_RETURN_IF_ERROR(
@@ -354,7 +354,8 @@ class HttpTransport final : public Transport {
       }
       if (taken.end) return *taken.end;
       if (response.body.size() > max_bytes) {
-        return absl::DataLossError(StrCat("an answer of more than ", max_bytes, " bytes"));
+        return MarkTooLarge(
+            absl::DataLossError(StrCat("an answer of more than ", max_bytes, " bytes")));
       }
     }
   }

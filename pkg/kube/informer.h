@@ -6,7 +6,8 @@
 //   2. No change is lost: a watch resumes from the last version delivered (bookmarks included). When
 //      the server no longer has that version (410), or five watches in a row brought nothing but
 //      errors, the collection is listed again.
-//   3. Memory is flat while a list is read: one page, or one object of a streamed list, at a time.
+//   3. Memory is flat while a list is read: the text of one page and one parsed object of it (client.h), or one
+//      object of a streamed list, at a time.
 //   4. Errors never end it. It tries again with backoff (0.8 s to 30 s, jitter), or after the delay
 //      that the server asks for; an event begins the backoff again. Lists that follow each other because the server
 //      forgets versions within seconds back off in the same way; half a minute after a list the next one is read at once.

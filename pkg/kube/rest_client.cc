@@ -19,6 +19,8 @@ using nlohmann::json;
 constexpr int kMaxTries = 10;
 // A watch that the server has not ended this long after it should have is taken for dead.
 constexpr std::int64_t kWatchGraceMs = 15'000;
+// 500 objects of 64 KiB.
+constexpr std::size_t kMaxPageBytes = std::size_t{32} << 20;
 
 }  // namespace
 
@@ -33,6 +35,7 @@ struct RestClient::Operation {
   std::string content_type = {};
   std::string body = {};
   bool json_patch = false;
+  std::size_t max_answer_bytes = HttpRequest().max_answer_bytes;
 
   ErrorContext Context(std::int64_t retry_after_ms = 0) const {
     return {method, path.substr(0, path.find('?')), json_patch, retry_after_ms};
@@ -69,31 +72,21 @@ absl::StatusOr<json> RestClient::Get(const Target& target) {
 absl::StatusOr<PageEnd> RestClient::ReadPage(const Target& target, const ListOptions& options,
                                              const OnObject& on_object) {
   Operation operation{"GET", target, ""};
-  YM_ASSIGN_OR_RETURN(operation.path, CollectionPath(target));
-  Query query;
-  query.Add("labelSelector", options.label_selector)
-      .Add("fieldSelector", options.field_selector)
-      .Add("limit", options.limit > 0 ? StrCat(options.limit) : "")
-      .Add("continue", options.continue_token);
-  operation.path += query.text();
-  YM_ASSIGN_OR_RETURN(HttpResponse response, Call(operation).response);
-  JsonParser parser;
-  const absl::StatusOr<JsonView> list = parser.Parse(response.body);
-  if (!list.ok() || !list->is_object()) {
-    return absl::DataLossError(StrCat("GET ", operation.path, ": the answer is not a list"));
+  operation.max_answer_bytes = kMaxPageBytes;
+  YM_ASSIGN_OR_RETURN(const std::string path, CollectionPath(target));
+  for (int limit = options.limit;; limit /= 2) {
+    Query query;
+    query.Add("labelSelector", options.label_selector)
+        .Add("fieldSelector", options.field_selector)
+        .Add("limit", limit > 0 ? StrCat(limit) : "")
+        .Add("continue", options.continue_token);
+    operation.path = path + query.text();
+    const absl::StatusOr<HttpResponse> response = Call(operation).response;
+    // Whoever writes objects chooses how large a page of them is.
+    if (WasTooLarge(response.status()) && limit > 1) continue;
+    YM_RETURN_IF_ERROR(response.status());
+    return ReadPageBody(response->body, StrCat("GET ", operation.path), on_object);
   }
-  // Callers delete every object that a list does not name, so an answer without a list must not read as an empty one.
-  const JsonView items = (*list)["items"];
-  const bool empty =
-      (!items.present() || items.is_null()) && StringAt(*list, {"kind"}).ends_with("List");
-  if (!items.is_array() && !empty) {
-    return absl::DataLossError(StrCat("GET ", operation.path, ": the answer has no list of items"));
-  }
-  response.body = {};  // the parser has what it needs
-  items.ForEachElement([&](JsonView item) {
-    if (item.is_object()) on_object(item);
-  });
-  return PageEnd{ResourceVersionOf(*list), StringAt(*list, {"metadata", "continue"})};
 }
 
 absl::StatusOr<json> RestClient::Create(const Target& target, const json& object,
@@ -257,7 +250,8 @@ RestClient::Outcome RestClient::Try(const Operation& operation, std::int64_t wit
 }
 
 absl::StatusOr<HttpRequest> RestClient::Build(const Operation& operation) {
-  HttpRequest request{operation.method, operation.path, {}, operation.body};
+  HttpRequest request{
+      operation.method, operation.path, {}, operation.body, operation.max_answer_bytes};
   auto add = [&](std::string name, std::string value) {
     if (!value.empty()) request.headers.emplace_back(std::move(name), std::move(value));
   };

@@ -150,6 +150,23 @@ TEST_F(RestClientTest, ListAllFollowsTheContinueTokensAndFillsInTheKind) {
   EXPECT_THAT(Request(1).target, HasSubstr("continue=tok%2F1"));
 }
 
+TEST_F(RestClientTest, APageThatIsTooLargeIsAskedForAgainWithFewerObjects) {
+  const absl::Status too_large = MarkTooLarge(absl::DataLossError("an answer of many bytes"));
+  transport_->Answer(too_large);
+  transport_->Answer(too_large);
+  transport_->Answer(200, PodList(5, {"a"}, "next"));
+  transport_->Answer(200, PodList(5, {"b"}));
+  const auto all = ListAll(*client_, {Pods()}, {.limit = 10});
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_THAT(*all, SizeIs(2));
+  EXPECT_THAT(Request(1).target, HasSubstr("limit=5"));
+  EXPECT_THAT(Request(2).target, HasSubstr("limit=2"));
+  EXPECT_THAT(Request(3).target, HasSubstr("limit=10&continue=next"));
+  for (int i = 0; i < 4; ++i) transport_->Answer(too_large);
+  EXPECT_TRUE(absl::IsDataLoss(ListAll(*client_, {Pods()}, {.limit = 10}).status()))
+      << "one object is larger than any can be";
+}
+
 TEST_F(RestClientTest, TooManyRequestsWaitsAsLongAsTheServerAsksForEveryVerb) {
   transport_->Answer(429, "", {{"retry-after", "3"}});
   transport_->Answer(429, "", {{"retry-after", "2"}});

@@ -7,6 +7,7 @@
 // Thread safety: all methods from any thread, at the same time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,6 +29,9 @@ struct HttpRequest {
   std::string target;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  // A longer body of an answer to Unary is not taken: DataLoss, marked as too large (api_error.h). The API
+  // server keeps objects below 1.5 MiB.
+  std::size_t max_answer_bytes = std::size_t{16} << 20;
 };
 
 struct HttpResponse {

@@ -4,7 +4,9 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/json/json_pieces.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -54,11 +56,49 @@ json DeleteBody(const DeleteOptions& options) {
 }
 
 absl::StatusOr<json> ParseBody(std::string_view body, std::string_view what) {
-  json parsed = json::parse(body, nullptr, false);
-  if (!parsed.is_object()) {
+  JsonParser parser;
+  const auto parsed = parser.Parse(body);
+  if (!parsed.ok() || !parsed->is_object()) {
     return absl::DataLossError(StrCat(what, ": the answer is not an object"));
   }
-  return parsed;
+  return parsed->ToJson();
+}
+
+absl::StatusOr<PageEnd> ReadPageBody(std::string_view body, std::string_view what,
+                                     const OnObject& on_object) {
+  std::string_view kind, metadata, items;
+  const bool is_object = ForEachMemberText(body, [&](std::string_view key, std::string_view value) {
+    if (key == "kind") kind = value;
+    if (key == "metadata") metadata = value;
+    if (key == "items") items = value;
+  });
+  if (!is_object) return absl::DataLossError(StrCat(what, ": the answer is not a list"));
+  // Callers delete every object that a list does not name, so an answer without a list must not read as an empty one.
+  const bool empty = (items.empty() || items == "null") && kind.ends_with("List\"");
+  if (!items.starts_with('[') && !empty) {
+    return absl::DataLossError(StrCat(what, ": the answer has no list of items"));
+  }
+  JsonParser parser;
+  PageEnd end;
+  if (const auto parsed = parser.Parse(metadata); parsed.ok()) {
+    end = {(*parsed)["resourceVersion"].Text(), (*parsed)["continue"].Text()};
+  } else if (!metadata.empty()) {
+    return absl::DataLossError(StrCat(what, ": the list's metadata ", parsed.status().message()));
+  }
+  absl::Status sound;
+  const bool whole =
+      empty || ForEachElementText(items, [&](std::string_view item) {
+        if (!sound.ok()) return;
+        const auto parsed = parser.Parse(item);
+        if (!parsed.ok()) {
+          sound = absl::DataLossError(StrCat(what, ": an item ", parsed.status().message()));
+        } else if (parsed->is_object()) {
+          on_object(*parsed);
+        }
+      });
+  YM_RETURN_IF_ERROR(sound);
+  if (!whole) return absl::DataLossError(StrCat(what, ": the answer has no list of items"));
+  return end;
 }
 
 absl::StatusOr<WatchEvent> ParseEvent(JsonParser& parser, std::string_view line,

@@ -31,8 +31,15 @@ const char* ContentTypeOf(PatchType type);
 std::string BodyOf(const nlohmann::json& object);
 nlohmann::json DeleteBody(const DeleteOptions& options);
 
-// Errors: DataLoss, beginning with `what`, where the body is not an object.
+// A document of one object, without what lies deeper than JsonView::kMaxCopiedLevels. Errors: DataLoss,
+// beginning with `what`, where the body is not an object.
 absl::StatusOr<nlohmann::json> ParseBody(std::string_view body, std::string_view what);
+
+// A page of a list: calls `on_object` for every object in it, parsed one by one. Errors: DataLoss, beginning
+// with `what`: before any object where the items are not a list (client.h), else where the body breaks off
+// or is no JSON.
+absl::StatusOr<PageEnd> ReadPageBody(std::string_view body, std::string_view what,
+                                     const OnObject& on_object);
 
 // One line of a watch. An ERROR event comes back as the status it carries. The object is valid until
 // the parser's next call.
