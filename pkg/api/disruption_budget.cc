@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
-#include "nlohmann/json.hpp"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::api {
 
 namespace {
 
+constexpr std::size_t kMostSelected = 1024;
+constexpr KeptMetadata kNothingKept = {[](std::string_view) { return std::size_t{0}; },
+                                       [](std::string_view) { return false; }};
 constexpr std::string_view kLabelOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist"};
 
 bool Holds(const LabelRequirement& requirement, const std::map<std::string, std::string>& labels) {
@@ -37,11 +40,11 @@ bool DisruptionBudget::Covers(const std::string& namespace_name,
                      [&](const LabelRequirement& r) { return Holds(r, labels); });
 }
 
-absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const nlohmann::json& object) {
+absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(JsonView object) {
   FieldErrors errors;
-  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  FieldReader in(object, "", UnknownFields::kIgnore, &errors);
   DisruptionBudget budget;
-  budget.metadata = ReadMetadata(in, Namespaced::kYes);
+  budget.metadata = ReadMetadata(in, Namespaced::kYes, &kNothingKept);
   FieldReader selector = in.Object("spec").Object("selector");
   budget.has_selector = selector.present();
   for (const auto& [key, value] : selector.StringMap("matchLabels")) {
@@ -52,6 +55,12 @@ absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const nlohmann::json& ob
         {expression.RequiredString("key"),
          expression.Enum("operator", kLabelOperatorNames, LabelOperator::kIn),
          expression.Strings("values")});
+  }
+  std::size_t values = 0;
+  for (const LabelRequirement& r : budget.requirements) values += 1 + r.values.size();
+  if (values > kMostSelected) {
+    selector.errors().Add(selector.path(), StrCat("has more than ", kMostSelected, " values"),
+                          "select pods by a label that they share");
   }
   FieldReader status = in.Object("status");
   budget.disruptions_allowed = status.Int64("disruptionsAllowed", 0, INT32_MIN, INT32_MAX);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/metadata.h"
 
@@ -37,7 +36,8 @@ struct DisruptionBudget {
               const std::map<std::string, std::string>& labels) const;
 };
 
-// Other fields are ignored. Errors: InvalidArgument naming each wrong field.
-absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const nlohmann::json& object);
+// Other fields are ignored, labels and annotations of the budget included. Errors: InvalidArgument naming
+// each wrong field; a selector of more than 1,024 values is one.
+absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(JsonView object);
 
 }  // namespace yardmaster::api

@@ -3,15 +3,18 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/testing/heap_meter.h"
+
 namespace yardmaster::api {
 namespace {
 
 using nlohmann::json;
 
 DisruptionBudget Decode(const char* spec, int allowed = 0) {
-  auto budget = DecodeDisruptionBudget({{"metadata", {{"name", "b"}, {"namespace", "team"}}},
-                                        {"spec", json::parse(spec)},
-                                        {"status", {{"disruptionsAllowed", allowed}}}});
+  const json object = {{"metadata", {{"name", "b"}, {"namespace", "team"}}},
+                       {"spec", json::parse(spec)},
+                       {"status", {{"disruptionsAllowed", allowed}}}};
+  auto budget = DecodeDisruptionBudget(object);
   EXPECT_TRUE(budget.ok()) << budget.status();
   return *std::move(budget);
 }
@@ -43,6 +46,20 @@ TEST(DisruptionBudgetTest, AnOperatorThatDoesNotExistIsAnErrorThatNamesIt) {
   ASSERT_FALSE(budget.ok());
   EXPECT_NE(budget.status().message().find("matchExpressions[0].operator"), std::string::npos)
       << budget.status();
+}
+
+TEST(DisruptionBudgetTest, WhatIsKeptIsTheSelectorAndASelectorIsBounded) {
+  json object = {{"metadata",
+                  {{"name", "b"},
+                   {"labels", {{"a", "b"}}},
+                   {"annotations", {{"a", std::string(200'000, 'x')}}}}},
+                 {"spec", {{"selector", {{"matchLabels", {{"app", "a"}}}}}}}};
+  const HeapMeter heap;
+  const auto budget = DecodeDisruptionBudget(object);
+  ASSERT_TRUE(budget.ok());
+  EXPECT_LE(heap.held(), 1024);
+  for (int i = 0; i < 2'000; ++i) object["spec"]["selector"]["matchLabels"][std::to_string(i)] = "";
+  EXPECT_FALSE(DecodeDisruptionBudget(object).ok());
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ namespace yardmaster::api {
 namespace {
 
 constexpr std::size_t kMaxErrors = 50;
+constexpr std::size_t kMaxLineBytes = 512;
+constexpr std::size_t kMaxEntries =
+    16'384;  // no list of ours, or of core/v1 as people use it, is longer
+constexpr std::size_t kMaxWordBytes = 64;
 
 bool PlainName(std::string_view key) {
   return !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
@@ -70,6 +74,7 @@ void FieldErrors::Add(std::string_view field, std::string_view problem, std::str
 
 void FieldErrors::AddLine(std::string line) {
   ++added_;
+  if (line.size() > kMaxLineBytes) line = StrCat(CutAtCharacter(line, kMaxLineBytes - 3), "...");
   // A field may be read twice; what is wrong with it is said once.
   if (std::find(lines_.begin(), lines_.end(), line) != lines_.end()) return;
   if (lines_.size() < kMaxErrors) lines_.push_back(std::move(line));
@@ -95,6 +100,7 @@ std::string Shown(JsonView value) {
 }
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  if (word.size() > kMaxWordBytes) return "";
   const std::string lower = Lower(word);
   std::string best;
   int best_distance = std::max(1, static_cast<int>(word.size()) / 3) + 1;
@@ -134,8 +140,13 @@ JsonView FieldReader::FindArray(std::string_view key, const ListRule& rule) {
   const JsonView value = Find(key);
   if (!value.present()) return value;
   if (value.is_array()) {
+    const std::size_t entries = value.size();
+    if (entries > kMaxEntries) {
+      CheckCount(PathOf(key), entries, 0, static_cast<int>(kMaxEntries));
+      return {};
+    }
     if (strict()) {
-      CheckCount(PathOf(key), value.size(), rule.min_entries, rule.max_entries);
+      CheckCount(PathOf(key), entries, rule.min_entries, rule.max_entries);
       CheckDistinct(PathOf(key), value, rule);
     }
     return value;

@@ -3,8 +3,9 @@
 //
 //   spec.parallelism.tensor: expected an integer from 1 to 1000000, got "eight"; ...
 //
-// The errors of one object are collected, each once and at most 50, so that a person mends them in one
-// go. A reader never stops: after an error it returns the fallback. Null is treated as left out, as Kubernetes has it.
+// The errors of one object are collected, each once and at most 50 lines of 512 bytes, so that a person
+// mends them in one go. A reader never stops: after an error it returns the fallback. Null is treated as left out, as
+// Kubernetes has it. A list of more than 16,384 entries is an error and is not read, whatever it is a list of.
 //
 // UnknownFields::kReject is for what people wrote. Close makes an error of each field that was not read,
 // since a misspelt field would otherwise change the job unnoticed, and a value that breaks its rule

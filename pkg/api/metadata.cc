@@ -1,5 +1,8 @@
 #include "pkg/api/metadata.h"
 
+#include <iterator>
+#include <limits>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/time_field.h"
@@ -33,7 +36,76 @@ std::optional<std::string_view> Find(const std::map<std::string, std::string>& m
   return std::string_view(it->second);
 }
 
-ObjectMeta ReadMetadata(FieldReader& object, Namespaced namespaced) {
+namespace {
+
+constexpr std::size_t kOtherLabels = 32;
+constexpr std::size_t kOtherOwners = 8;
+constexpr int kFinalizers = 64;
+
+// The entries of an object of strings, which is all that the API server stores there.
+template <typename Call>
+void ForEachText(JsonView map, Call call) {
+  map.ForEachMember([&](std::string_view key, JsonView value) {
+    if (const auto text = value.String()) call(key, *text);
+  });
+}
+
+std::map<std::string, std::string> KeptAnnotations(FieldReader& metadata,
+                                                   const KeptMetadata& kept) {
+  std::map<std::string, std::string> out;
+  ForEachText(metadata.Raw("annotations"), [&](std::string_view key, std::string_view text) {
+    const std::size_t most = kept.annotation_bytes(key);
+    if (most == 0) return;
+    if (text.size() > most) {
+      metadata.errors().Add(JoinPath(metadata.PathOf("annotations"), key),
+                            StrCat("is ", text.size(), " bytes long"),
+                            StrCat("at most ", most, " are read; shorten it"));
+      text = CutAtCharacter(text, most);
+    }
+    out.emplace(key, text);
+  });
+  return out;
+}
+
+std::map<std::string, std::string> KeptLabels(FieldReader& metadata, const KeptMetadata& kept) {
+  std::map<std::string, std::string> out;
+  std::map<std::string_view, std::string_view> others;
+  ForEachText(metadata.Raw("labels"), [&](std::string_view key, std::string_view text) {
+    if (kept.needs_label(key)) {
+      out.emplace(key, text);
+      return;
+    }
+    others.emplace(key, text);
+    if (others.size() > kOtherLabels) others.erase(std::prev(others.end()));
+  });
+  out.insert(others.begin(), others.end());
+  return out;
+}
+
+std::vector<std::string> KeptFinalizers(FieldReader& metadata) {
+  const auto count = static_cast<std::int64_t>(metadata.Raw("finalizers").size());
+  if (count <= kFinalizers) return metadata.Strings("finalizers");
+  metadata.errors().Add(metadata.PathOf("finalizers"),
+                        StrCat("expected at most ", kFinalizers, " entries, got ", count),
+                        "leave some out");
+  return {};
+}
+
+std::vector<OwnerReference> ReadOwners(FieldReader& metadata, std::size_t most_others) {
+  std::vector<OwnerReference> out;
+  std::size_t others = 0;
+  for (FieldReader& owner : metadata.Objects("ownerReferences")) {
+    const bool controller = owner.Bool("controller", false);
+    if (!controller && ++others > most_others) continue;
+    out.push_back({owner.String("apiVersion"), owner.RequiredString("kind"),
+                   owner.RequiredString("name"), owner.String("uid"), controller});
+  }
+  return out;
+}
+
+}  // namespace
+
+ObjectMeta ReadMetadata(FieldReader& object, Namespaced namespaced, const KeptMetadata* kept) {
   FieldReader in = object.OpenObject("metadata");
   ObjectMeta meta;
   meta.name = in.RequiredString("name");
@@ -46,14 +118,11 @@ ObjectMeta ReadMetadata(FieldReader& object, Namespaced namespaced) {
   meta.generation = in.Int64("generation", 0, 0, INT64_MAX);
   meta.created_ms = in.TimeMs("creationTimestamp");
   if (in.has("deletionTimestamp")) meta.deleted_ms = in.TimeMs("deletionTimestamp");
-  meta.labels = in.StringMap("labels");
-  meta.annotations = in.StringMap("annotations");
-  for (FieldReader& owner : in.Objects("ownerReferences")) {
-    meta.owners.push_back({owner.String("apiVersion"), owner.RequiredString("kind"),
-                           owner.RequiredString("name"), owner.String("uid"),
-                           owner.Bool("controller", false)});
-  }
-  meta.finalizers = in.Strings("finalizers");
+  const bool all = kept == nullptr;
+  meta.labels = all ? in.StringMap("labels") : KeptLabels(in, *kept);
+  meta.annotations = all ? in.StringMap("annotations") : KeptAnnotations(in, *kept);
+  meta.owners = ReadOwners(in, all ? std::numeric_limits<std::size_t>::max() : kOtherOwners);
+  meta.finalizers = all ? in.Strings("finalizers") : KeptFinalizers(in);
   return meta;
 }
 

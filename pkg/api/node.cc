@@ -5,6 +5,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/kept_metadata.h"
 #include "pkg/api/names.h"
 #include "pkg/api/resource_list.h"
 
@@ -41,11 +42,11 @@ bool Node::backup() const {
   });
 }
 
-absl::StatusOr<Node> DecodeNode(JsonView object) {
+absl::StatusOr<Node> DecodeNode(JsonView object, Keep keep) {
   FieldErrors errors;
   FieldReader in(object, "", UnknownFields::kIgnore, &errors);
   Node node;
-  node.metadata = ReadMetadata(in, Namespaced::kNo);
+  node.metadata = ReadMetadata(in, Namespaced::kNo, keep == Keep::kRead ? &KeptOfNodes() : nullptr);
   FieldReader spec = in.Object("spec");
   node.unschedulable = spec.Bool("unschedulable", false);
   for (FieldReader& taint : spec.Objects("taints")) {

@@ -49,7 +49,7 @@ struct Node {
 };
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field.
-absl::StatusOr<Node> DecodeNode(JsonView object);
+absl::StatusOr<Node> DecodeNode(JsonView object, Keep keep = Keep::kAll);
 // A Node that `kubectl apply` takes; its resources stand in capacity and allocatable.
 nlohmann::json EncodeNode(const Node& node);
 

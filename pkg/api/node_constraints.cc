@@ -166,6 +166,41 @@ CapacityType CapacityTypeOf(const Node& node) {
   return CapacityType::kOnDemand;
 }
 
+namespace {
+
+// How many values, and bytes of text, a pod may say of its nodes in all.
+constexpr std::size_t kMostConstraintValues = 1024;
+constexpr std::size_t kMostConstraintBytes = 32 * 1024;
+
+struct Extent {
+  std::size_t values = 0;
+  std::size_t bytes = 0;
+  void Add(std::size_t text_bytes) {
+    ++values;
+    bytes += text_bytes;
+  }
+  void Add(const std::vector<SelectorRequirement>& requirements) {
+    for (const SelectorRequirement& r : requirements) {
+      Add(r.key.size());
+      for (const std::string& value : r.values) Add(value.size());
+    }
+  }
+};
+
+bool IsTooLarge(const NodeConstraints& constraints) {
+  Extent extent;
+  for (const auto& [key, value] : constraints.node_selector) extent.Add(key.size() + value.size());
+  for (const SelectorTerm& term : constraints.terms) {
+    extent.Add(0);
+    extent.Add(term.expressions);
+    extent.Add(term.fields);
+  }
+  for (const Toleration& t : constraints.tolerations) extent.Add(t.key.size() + t.value.size());
+  return extent.values > kMostConstraintValues || extent.bytes > kMostConstraintBytes;
+}
+
+}  // namespace
+
 NodeConstraints ReadPodConstraints(FieldReader& pod_spec) {
   NodeConstraints out;
   out.node_selector = pod_spec.StringMap("nodeSelector");
@@ -174,7 +209,15 @@ NodeConstraints ReadPodConstraints(FieldReader& pod_spec) {
   FieldReader required = node_affinity.OpenObject("requiredDuringSchedulingIgnoredDuringExecution");
   ReadTerms(required, out);
   ReadTolerations(pod_spec, out);
-  return out;
+  if (!IsTooLarge(out)) return out;
+  pod_spec.errors().Add(
+      pod_spec.PathOf("nodeSelector") + ", affinity and tolerations",
+      StrCat("name more than ", kMostConstraintValues, " values, or have more than ",
+             kMostConstraintBytes, " bytes of text"),
+      "select nodes by a label that they share");
+  NodeConstraints nothing;
+  nothing.has_affinity = true;
+  return nothing;
 }
 
 NodeConstraints ReadConstraints(FieldReader in) {

@@ -64,7 +64,8 @@ bool Tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 // From the labels that clouds and node provisioners set; a node without any is on demand.
 CapacityType CapacityTypeOf(const Node& node);
 
-// From a pod spec: nodeSelector, affinity, tolerations.
+// From a pod spec: nodeSelector, affinity, tolerations. More than 1,024 values or 32 KiB of text are an
+// error and select no node, so that a host is never thought fit that is not.
 NodeConstraints ReadPodConstraints(FieldReader& pod_spec);
 // From and to the block `constraints` of a Gang.
 NodeConstraints ReadConstraints(FieldReader constraints);

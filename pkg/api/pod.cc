@@ -4,12 +4,31 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/kept_metadata.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::api {
 
 namespace {
+
+constexpr std::size_t kMostGates = 64;
+constexpr std::size_t kMostExits = 64;
+constexpr std::size_t kMostProblems = 8;
+constexpr std::size_t kMessageBytes = 4096;
+
+void ReadGates(FieldReader& spec, Pod& pod) {
+  for (FieldReader& gate : spec.Objects("schedulingGates")) {
+    if (pod.scheduling_gates.size() < kMostGates) {
+      pod.scheduling_gates.push_back(gate.RequiredString("name"));
+      continue;
+    }
+    spec.errors().Add(spec.PathOf("schedulingGates"), StrCat("has more than ", kMostGates),
+                      "use fewer; only the first are looked at");
+    return;
+  }
+}
 
 void ReadScheduled(FieldReader& status, Pod& pod) {
   for (FieldReader& condition : status.Objects("conditions")) {
@@ -18,14 +37,14 @@ void ReadScheduled(FieldReader& status, Pod& pod) {
       continue;
     }
     pod.unschedulable = true;
-    pod.unschedulable_message = condition.String("message");
+    pod.unschedulable_message = CutAtCharacter(condition.String("message"), kMessageBytes);
   }
 }
 
 // What the container wrote into its terminationMessagePath; a log is not kept.
 void ReadMessage(FieldReader& terminated, Pod& pod) {
   std::string message = terminated.String("message");
-  if (message.starts_with("{")) pod.end_message = std::move(message);
+  if (message.starts_with("{")) pod.end_message = CutAtCharacter(message, kMessageBytes);
 }
 
 std::string FirstContainer(FieldReader& spec) {
@@ -41,14 +60,14 @@ void ReadEnd(FieldReader& spec, FieldReader& status, Pod& pod) {
     }
     FieldReader state = container.Object("state");
     FieldReader terminated = state.Object("terminated");
-    if (!terminated.present()) continue;
+    if (!terminated.present() || pod.exits.size() >= kMostExits) continue;
     pod.exits.push_back({container.String("name"),
                          terminated.Int("exitCode", 0, INT32_MIN, INT32_MAX),
                          terminated.TimeMs("finishedAt")});
     if (pod.end_message.empty()) ReadMessage(terminated, pod);
   }
   for (FieldReader& condition : status.Objects("conditions")) {
-    if (condition.String("status") == "True") {
+    if (condition.String("status") == "True" && pod.final_conditions.size() < kMostExits) {
       pod.final_conditions.push_back(condition.String("type"));
     }
   }
@@ -114,17 +133,16 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   FieldErrors errors;
   FieldReader in(object, "", UnknownFields::kIgnore, &errors);
   Pod pod;
-  pod.metadata = ReadMetadata(in, Namespaced::kYes);
+  pod.metadata = ReadMetadata(in, Namespaced::kYes,
+                              decoding == Decoding::kLenient ? &KeptOfWorkloads() : nullptr);
   FieldReader spec = in.Object("spec");
   pod.node_name = spec.String("nodeName");
-  for (FieldReader& gate : spec.Objects("schedulingGates")) {
-    pod.scheduling_gates.push_back(gate.RequiredString("name"));
-  }
+  ReadGates(spec, pod);
   FieldReader status = in.Object("status");
-  const std::int64_t problems_before = errors.added();
-  pod.requests = ReadPodRequests(spec, status, pod.metadata);
+  bool readable = true;
+  pod.requests = ReadPodRequests(spec, status, pod.metadata, &readable);
   pod.gpu_resource = GpuResourceOf(pod.metadata, pod.requests);
-  if (errors.added() != problems_before) {
+  if (!readable) {
     pod.requests_unreadable = true;
     workload::SetAmount(pod.requests, pod.gpu_resource, kUnreadableGpus);
   }
@@ -144,6 +162,7 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   if (errors.empty()) return pod;
   if (decoding == Decoding::kStrict || pod.metadata.name.empty()) return errors.status();
   pod.problems = errors.lines();
+  if (pod.problems.size() > kMostProblems) pod.problems.resize(kMostProblems);
   return pod;
 }
 

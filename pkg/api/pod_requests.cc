@@ -29,6 +29,26 @@ constexpr std::string_view kKnownGpus[] = {"nvidia.com/gpu",   "amd.com/gpu",
                                            "habana.ai/gaudi",  "huawei.com/Ascend910"};
 constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
 
+// Each name may cost a column of numbers over all hosts.
+constexpr std::size_t kMostNames = 64;
+
+bool IsOfEveryHost(std::string_view name) {
+  return name == "cpu" || name == "memory" || name == "ephemeral-storage" ||
+         name == kPodsResource ||
+         std::find(std::begin(kKnownGpus), std::end(kKnownGpus), name) != std::end(kKnownGpus);
+}
+
+// Leaves out what is too much: the last by name, and never what nearly every pod asks for.
+void Bound(ResourceList& list, bool& too_many) {
+  while (list.size() > kMostNames) {
+    too_many = true;
+    auto last = list.end();
+    do --last;
+    while (IsOfEveryHost(last->name));
+    list.erase(last);
+  }
+}
+
 // Requests of a `resources` block; what only has a limit is requested in full.
 ResourceList RequestsIn(FieldReader resources) {
   FieldReader limits = resources.Object("limits");
@@ -54,29 +74,33 @@ Actual ReadActual(FieldReader& status, const char* list) {
   return out;
 }
 
-ResourceList RequestsOf(FieldReader& container, const Actual& actual) {
+ResourceList RequestsOf(FieldReader& container, const Actual& actual, bool& too_many) {
   ResourceList out = RequestsIn(container.Object("resources"));
   const auto at = actual.find(container.String("name"));
   if (at != actual.end()) workload::RaiseAmounts(out, at->second);
+  Bound(out, too_many);
   return out;
 }
 
-ResourceList SumOfContainers(FieldReader& pod_spec, FieldReader& status) {
+ResourceList SumOfContainers(FieldReader& pod_spec, FieldReader& status, bool& too_many) {
   const Actual actual = ReadActual(status, "containerStatuses");
   const Actual actual_init = ReadActual(status, "initContainerStatuses");
   ResourceList running;
   for (FieldReader& container : pod_spec.Objects("containers")) {
-    workload::AddAmounts(running, RequestsOf(container, actual));
+    workload::AddAmounts(running, RequestsOf(container, actual, too_many));
+    Bound(running, too_many);
   }
   ResourceList sidecars;
   ResourceList starting;
   for (FieldReader& container : pod_spec.Objects("initContainers")) {
-    ResourceList requests = RequestsOf(container, actual_init);
+    ResourceList requests = RequestsOf(container, actual_init, too_many);
     if (container.String("restartPolicy") == "Always") {
       workload::AddAmounts(sidecars, requests);
+      Bound(sidecars, too_many);
     } else {
       workload::AddAmounts(requests, sidecars);
       workload::RaiseAmounts(starting, requests);
+      Bound(starting, too_many);
     }
   }
   workload::AddAmounts(running, sidecars);
@@ -103,7 +127,7 @@ void ReplaceByPodLevel(FieldReader& pod_spec, ResourceList& sum) {
 }
 
 // A hostPort that the pod asks for twice conflicts with nothing but other pods.
-void AddHostPorts(FieldReader& pod_spec, ResourceList& out) {
+void AddHostPorts(FieldReader& pod_spec, ResourceList& out, bool& too_many) {
   const bool host_network = pod_spec.Bool("hostNetwork", false);
   const auto add = [&](FieldReader& container) {
     for (FieldReader& port : container.Objects("ports")) {
@@ -118,6 +142,7 @@ void AddHostPorts(FieldReader& pod_spec, ResourceList& out) {
       const bool every = address.empty() || address == "0.0.0.0" || address == "::";
       workload::RaiseAmounts(out, {{name, every ? kWholePort : 1}});
       if (!every) workload::SetAmount(out, StrCat(name, "-", address), kWholePort);
+      Bound(out, too_many);
     }
   };
   for (FieldReader& container : pod_spec.Objects("containers")) add(container);
@@ -169,27 +194,39 @@ std::optional<std::string> ExclusionOf(FieldReader& term, const ObjectMeta& pod)
   return text;
 }
 
-void AddExclusions(FieldReader& pod_spec, const ObjectMeta& metadata, ResourceList& out) {
+void AddExclusions(FieldReader& pod_spec, const ObjectMeta& metadata, ResourceList& out,
+                   bool& too_many) {
   FieldReader anti_affinity = pod_spec.Object("affinity").Object("podAntiAffinity");
   for (FieldReader& term :
        anti_affinity.Objects("requiredDuringSchedulingIgnoredDuringExecution")) {
     if (const auto text = ExclusionOf(term, metadata)) {
       workload::SetAmount(out, StrCat(kOnePerHost, ShortHash(*text)), 1);
+      Bound(out, too_many);
     }
   }
 }
 
 }  // namespace
 
-ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
-                             const ObjectMeta& metadata) {
-  ResourceList out = SumOfContainers(pod_spec, status);
+ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status, const ObjectMeta& metadata,
+                             bool* readable) {
+  const std::int64_t errors_before = pod_spec.errors().added();
+  bool too_many = false;
+  ResourceList out = SumOfContainers(pod_spec, status, too_many);
   ReplaceByPodLevel(pod_spec, out);
   FieldReader overhead = pod_spec.Object("overhead");
   workload::AddAmounts(out, ReadResources(overhead));
   workload::SetAmount(out, kPodsResource, 1);
-  AddHostPorts(pod_spec, out);
-  AddExclusions(pod_spec, metadata, out);
+  AddHostPorts(pod_spec, out, too_many);
+  AddExclusions(pod_spec, metadata, out, too_many);
+  Bound(out, too_many);
+  if (readable != nullptr) *readable = pod_spec.errors().added() == errors_before;
+  if (too_many) {
+    pod_spec.errors().Add(
+        pod_spec.PathOf("containers"),
+        StrCat("ask for more than ", kMostNames, " resources, host ports and hosts of their own"),
+        "ask for fewer; the last by name are not counted");
+  }
   return out;
 }
 

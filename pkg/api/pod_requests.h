@@ -12,7 +12,8 @@
 //   yardmaster.dev/host-port-tcp-8080-<ip>   all of this address' port, where hostIP is given
 //   yardmaster.dev/one-per-host-<hash>       required anti-affinity by hostname that excludes the
 //                                            pod's own kind: labels, namespace and term are hashed
-// Other pod affinity, topology spread and volumes are not counted.
+// Other pod affinity, topology spread and volumes are not counted. Of more than 64 names the last are
+// not counted, which is an error; cpu, memory, pods and GPUs always are.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -29,9 +30,10 @@ namespace yardmaster::api {
 // The resource of which every pod asks for one, as a Node says it.
 inline constexpr std::string_view kPodsResource = "pods";
 
-// `status` may be absent. Labels, annotations and namespace are taken from `metadata`.
+// `status` may be absent. Labels, annotations and namespace are taken from `metadata`. `readable`: whether
+// every amount could be read.
 workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
-                                       const ObjectMeta& metadata);
+                                       const ObjectMeta& metadata, bool* readable = nullptr);
 
 // A host's amount of a name that stands for an exclusive claim; 0 for every real resource.
 std::int64_t RoomForExclusive(std::string_view name);

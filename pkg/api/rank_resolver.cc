@@ -247,6 +247,14 @@ bool IsNumberedWithWorkers(const Pod& pod) {
 
 }  // namespace
 
+bool IsMembershipKey(std::string_view key) {
+  return !key.empty() && std::any_of(std::begin(kTable), std::end(kTable), [&](const Row& row) {
+    return key == row.name_label || key == row.only_label || key == row.uid_label ||
+           key == row.group_label || key == row.subgroup_label || key == row.index_label ||
+           key == row.size_annotation;
+  });
+}
+
 bool WantsGang(const Pod& pod) {
   // Every pod of the cluster is asked, and most ask for no gang: their requests are not looked at.
   const ObjectMeta& meta = pod.metadata;

@@ -59,6 +59,9 @@ bool WantsGang(const Pod& pod);
 // annotations and owners are equal. False: the answers may be equal all the same.
 bool SaySameGang(const Pod& a, const Pod& b);
 
+// Whether the table reads labels, or annotations, of that key.
+bool IsMembershipKey(std::string_view key);
+
 // nullopt if no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs
 // is missing or is not a number, or when the pod has another controller than its labels say.
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod);

@@ -12,6 +12,12 @@
 
 namespace yardmaster::state {
 
+namespace {
+
+constexpr std::size_t kMaxProblemBytes = 4096;
+
+}  // namespace
+
 // The sink of a kind, with what the cache itself asks of it.
 class ClusterCache::KindCache : public kube::ObjectSink {
  public:
@@ -123,6 +129,10 @@ class ClusterCache::TypedCache final : public KindCache {
   }
   std::string ProblemKey(JsonView object) const { return StrCat(name_, " ", kube::KeyOf(object)); }
 
+  static std::string Problem(const std::string& who, std::string_view text) {
+    return StrCat(who, ": ", CutAtCharacter(text, kMaxProblemBytes));
+  }
+
   // Of an object that cannot be decoded, only who it is.
   void TellOfUnreadable(const NamespacedName& key, bool deleted) const {
     api::ObjectMeta metadata;
@@ -157,7 +167,7 @@ class ClusterCache::TypedCache final : public KindCache {
     if (decoded.ok()) return std::make_shared<const T>(*std::move(decoded));
     const std::string who = ProblemKey(object);
     MutexLock lock(cache_.mutex_);
-    cache_.problems_[who] = StrCat(who, ": ", MessageOf(decoded.status()));
+    cache_.problems_[who] = Problem(who, MessageOf(decoded.status()));
     cache_.Changed();
     return nullptr;
   }
@@ -182,7 +192,7 @@ class ClusterCache::TypedCache final : public KindCache {
     if (text.empty()) return cache_.problems_.erase(who) != 0;
     listed_problems_.insert(who);
     std::string& noted = cache_.problems_[who];
-    std::string now = StrCat(who, ": ", text);
+    std::string now = Problem(who, text);
     if (noted == now) return false;
     noted = std::move(now);
     return true;
@@ -208,7 +218,8 @@ ClusterCache::ClusterCache()
     : fabrics_(Make<api::Fabric>(
           Kind::kFabric, "Fabric", false,
           [](JsonView o) { return api::DecodeFabric(o, api::UnknownFields::kIgnore); })),
-      nodes_(Make<api::Node>(Kind::kNode, "Node", false, api::DecodeNode)),
+      nodes_(Make<api::Node>(Kind::kNode, "Node", false,
+                             [](JsonView o) { return api::DecodeNode(o, api::Keep::kRead); })),
       pods_(Make<api::Pod>(Kind::kPod, "Pod", true,
                            [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); })),
       jobs_(Make<api::TrainingJob>(

@@ -1,5 +1,6 @@
 #include "pkg/agent/plans/pod_input.h"
 
+#include "pkg/api/annotation.h"
 #include "pkg/api/names.h"
 #include "pkg/kube/object.h"
 
@@ -11,7 +12,9 @@ constexpr char kMultusStatus[] = "k8s.v1.cni.cncf.io/network-status";
 
 std::optional<std::string> Annotation(JsonView pod, const char* name) {
   const auto text = pod.At({"metadata", "annotations", name}).String();
-  return text ? std::optional<std::string>(*text) : std::nullopt;
+  // A longer one is refused where it is read.
+  return text ? std::optional<std::string>(text->substr(0, api::kMaxAnnotationBytes + 1))
+              : std::nullopt;
 }
 
 }  // namespace

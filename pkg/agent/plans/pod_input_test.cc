@@ -3,6 +3,8 @@
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/testing/heap_meter.h"
+
 namespace yardmaster::agent {
 namespace {
 
@@ -33,6 +35,18 @@ TEST(ReadPod, PodsThatAreNoConcernOfOursAreLeftOut) {
     ended["status"]["phase"] = phase;
     EXPECT_FALSE(ReadPod(ended).has_value());
   }
+}
+
+TEST(ReadPod, AnAnnotationIsTakenUpToWhatItsReaderAccepts) {
+  nlohmann::json pod = BoundPod();
+  pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"] = std::string(200'000, 'x');
+  pod["metadata"]["annotations"]["yardmaster.dev/path-plan"] = std::string(200'000, 'x');
+  pod["metadata"]["annotations"]["other"] = std::string(200'000, 'x');
+  const HeapMeter heap;
+  const auto taken = ReadPod(pod);
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_EQ(taken->network_status.size(), 64u * 1024 + 1);
+  EXPECT_LE(heap.held(), 132 << 10);
 }
 
 TEST(ReadPod, StrangeJsonIsNoPod) {

@@ -1,6 +1,6 @@
 #include "pkg/extender/steps/budget_reader.h"
 
-#include "nlohmann/json.hpp"
+#include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -9,16 +9,18 @@ namespace yardmaster::extender {
 
 const std::vector<api::DisruptionBudget>* BudgetReader::Read(PassReport& report) {
   if (budgets_) return &*budgets_;
-  const auto list = kube::ListAll(client_, {kube::PodDisruptionBudgets(), "", "", ""});
-  if (!list.ok()) {
-    report.errors.push_back(MessageOf(list.status()));
+  std::vector<api::DisruptionBudget> budgets;
+  const absl::Status listed = kube::ReadAll(
+      client_, {kube::PodDisruptionBudgets(), "", "", ""}, [&] { budgets.clear(); },
+      [&](JsonView object) {
+        auto budget = api::DecodeDisruptionBudget(object);
+        if (budget.ok()) budgets.push_back(*std::move(budget));
+      });
+  if (!listed.ok()) {
+    report.errors.push_back(MessageOf(listed));
     return nullptr;
   }
-  budgets_.emplace();
-  for (const kube::ObjectPtr& object : *list) {
-    auto budget = api::DecodeDisruptionBudget(*object);
-    if (budget.ok()) budgets_->push_back(*std::move(budget));
-  }
+  budgets_ = std::move(budgets);
   return &*budgets_;
 }
 
