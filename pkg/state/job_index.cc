@@ -8,6 +8,13 @@ namespace yardmaster::state {
 
 namespace {
 
+// As status.assignments of a Gang has it.
+constexpr int kMostWorkers = 16'384;
+
+}  // namespace
+
+namespace {
+
 bool SameShape(const workload::Job& a, const workload::Job& b) {
   return a.workers == b.workers && a.gpus_per_worker == b.gpus_per_worker &&
          a.parallelism == b.parallelism && !a.gpus_differ() && !b.gpus_differ();
@@ -122,6 +129,13 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
   return job;
 }
 
+// Anybody may write a job of a million workers in ten lines; its groups would take 100 MB.
+std::vector<std::string> JobIndex::ProblemsOf(const workload::Job& job) const {
+  if (job.workers <= kMostWorkers) return workload::Problems(job, gpus_per_host_);
+  return {StrCat("spec.workers: is ", job.workers, "; a Gang has at most ", kMostWorkers,
+                 " ranks; use fewer workers with more GPUs each")};
+}
+
 // A placed gang has the size at which it was placed, even if its owner now wants another size.
 void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
   const bool has_gang = kept.gang != nullptr;
@@ -130,7 +144,7 @@ void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
   plan::JobState state;
   state.job = JobOf(key, kept, placed > 0 ? api::WithWorkers(spec, placed) : spec);
   if (kept.job != nullptr) state.grace_seconds = kept.job->checkpoint.grace_seconds;
-  state.problems = workload::Problems(state.job, gpus_per_host_);
+  state.problems = ProblemsOf(state.job);
   if (state.problems.empty()) {
     const bool known = kept.own_problems == 0 && kept.state.groups->workers > 0 &&
                        SameShape(kept.state.job, state.job);
@@ -149,7 +163,7 @@ std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const NamespacedName& key
                                                        std::vector<std::string>& problems) const {
   auto resize = std::make_shared<plan::Resize>();
   resize->job = JobOf(key, kept, kept.gang->job);
-  const std::vector<std::string> wrong = workload::Problems(resize->job, gpus_per_host_);
+  const std::vector<std::string> wrong = ProblemsOf(resize->job);
   if (!wrong.empty()) {
     problems.push_back(StrCat("it stays at ", Count(kept.gang->placed_workers(), "worker"), ": ",
                               Join(wrong, "; ")));

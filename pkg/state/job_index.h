@@ -63,6 +63,8 @@ class JobIndex {
                       const api::JobSpec& spec) const;
   std::shared_ptr<const plan::Resize> ResizeOf(const NamespacedName& key, const KeptJob& kept,
                                                std::vector<std::string>& problems) const;
+  // What makes it impossible to plan the job, whatever hosts there are.
+  std::vector<std::string> ProblemsOf(const workload::Job& job) const;
   void Read(const NamespacedName& key, KeptJob& kept);
   static bool MoveAssignment(const HostChanges& changes, KeptJob& kept);
   void ReadAssignment(const fabric::Places& places, KeptJob& kept);

@@ -7,6 +7,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/heap_meter.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/testing/snapshot_fixture.h"
 
@@ -25,6 +26,25 @@ TEST_F(SnapshotBuilderTest, EqualTemplatesShareOneMask) {
   ASSERT_NE(s.jobs[0].eligible, nullptr);
   EXPECT_EQ(s.jobs[0].eligible, s.jobs[1].eligible);
   EXPECT_EQ(std::count(s.jobs[0].eligible->begin(), s.jobs[0].eligible->end(), 1), 4);
+}
+
+// What ten lines of YAML cost, before any pod exists.
+TEST_F(SnapshotBuilderTest, AJobTakesMemoryForTheWorkersThatAGangCanHave) {
+  const struct {
+    const char* spec;
+    bool sound;
+  } cases[] = {
+      {R"({"workers":1000000,"gpusPerWorker":1,"parallelism":{"tensor":2}})", false},
+      {R"({"workers":16384,"gpusPerWorker":8,"parallelism":{"tensor":16,"pipeline":64}})", true},
+      {R"({"workers":16384,"gpusPerWorker":1,"parallelism":{"tensor":2,"context":2,"expert":2}})",
+       true}};
+  for (const auto& [spec, sound] : cases) {
+    jobs_ = {Job("a", spec)};
+    const HeapMeter heap;
+    const plan::Snapshot s = Build();
+    EXPECT_EQ(s.jobs[0].problems.empty(), sound) << spec;
+    EXPECT_LE(heap.held(), 16 << 20) << spec;
+  }
 }
 
 TEST_F(SnapshotBuilderTest, BoundUnfinishedPodsHoldTheirGpus) {
