@@ -46,6 +46,8 @@ constexpr char kJobSetIndex[] = "jobset.sigs.k8s.io/job-global-index";
 constexpr char kTrainingName[] = "training.kubeflow.org/job-name";
 constexpr char kTrainingIndex[] = "training.kubeflow.org/replica-index";
 constexpr char kTrainingOperator[] = "training.kubeflow.org/operator-name";
+constexpr char kKueueGroup[] = "kueue.x-k8s.io/pod-group-name";
+constexpr char kKueueGroupSize[] = "kueue.x-k8s.io/pod-group-total-count";
 constexpr char kIndexedFix[] = "let its Jobs have completionMode: Indexed";
 constexpr char kTrainingFix[] = "only replicas that the training operator numbers can join a gang";
 
@@ -180,8 +182,8 @@ std::optional<std::string_view> SizeOfPlainPods(const Pod& pod) {
     return std::nullopt;
   }
   const auto size = Find(pod.metadata.annotations, kGangSizeAnnotation);
-  if (size || !Find(pod.metadata.labels, "kueue.x-k8s.io/pod-group-name")) return size;
-  return Find(pod.metadata.annotations, "kueue.x-k8s.io/pod-group-total-count");
+  if (size || !Find(pod.metadata.labels, kKueueGroup)) return size;
+  return Find(pod.metadata.annotations, kKueueGroupSize);
 }
 
 absl::Status ResolvePlain(const Pod& pod, std::string_view size, Membership& out) {
@@ -248,6 +250,7 @@ bool IsNumberedWithWorkers(const Pod& pod) {
 }  // namespace
 
 bool IsMembershipKey(std::string_view key) {
+  if (key == kKueueGroup || key == kKueueGroupSize) return true;
   return !key.empty() && std::any_of(std::begin(kTable), std::end(kTable), [&](const Row& row) {
     return key == row.name_label || key == row.only_label || key == row.uid_label ||
            key == row.group_label || key == row.subgroup_label || key == row.index_label ||
