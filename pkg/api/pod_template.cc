@@ -3,12 +3,39 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/pod_manifest.h"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::api {
 
 using nlohmann::json;
 
+namespace {
+
+// Deeper than any field of a pod.
+constexpr int kMaxLevels = 64;
+
+bool IsBounded(FieldReader& object, std::string_view key) {
+  const JsonView written = object.Raw(key);
+  if (written.IsDeeperThan(kMaxLevels)) {
+    object.errors().Add(object.PathOf(key),
+                        StrCat("has more than ", kMaxLevels, " values inside of each other"),
+                        "write a pod template");
+    return false;
+  }
+  const std::size_t bytes = written.TextBytes();
+  if (bytes <= PodTemplate::kMaxBytes) return true;
+  object.errors().Add(
+      object.PathOf(key),
+      StrCat("is about ", bytes, " bytes long, and at most ", PodTemplate::kMaxBytes,
+             " are taken, because every pod of the job has them"),
+      "put files and scripts into a ConfigMap or the image");
+  return false;
+}
+
+}  // namespace
+
 PodTemplate PodTemplate::Read(FieldReader& object, std::string_view key) {
+  if (!IsBounded(object, key)) return {};
   const PodManifest pod = ReadPodManifest(object, key);
   PodTemplate out;
   out.host_network_ = pod.host_network;

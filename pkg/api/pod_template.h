@@ -22,7 +22,11 @@ class PodTemplate {
  public:
   PodTemplate() = default;  // empty
 
-  // Reads the field `key` of `object`. Errors are those of ReadPodManifest.
+  // More than a template has that names its scripts and does not contain them.
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 10;
+
+  // Reads the field `key` of `object`. Errors are those of ReadPodManifest, and a template that is larger than kMaxBytes
+  // or has more than 64 levels, which reads as empty.
   static PodTemplate Read(FieldReader& object, std::string_view key);
 
   // A new pod to fill in. O(bytes()).

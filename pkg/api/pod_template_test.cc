@@ -41,18 +41,22 @@ TEST(PodTemplateTest, OneThatIsLeftOutIsEmpty) {
   }
 }
 
-TEST(PodTemplateTest, NestingOfAnyDepthIsReadAndWritten) {
-  std::string nested;
-  for (int i = 0; i < 50'000; ++i) nested += R"({"a":)";
-  nested += "1" + std::string(50'000, '}');
+TEST(PodTemplateTest, OneThatIsTooLargeOrTooDeepIsAnErrorThatNamesTheField) {
+  const json large = {{"template", {{"spec", {{"x", std::string(300'000, 'x')}}}}}};
+  std::string nested = R"({"template": {"spec": {"x": )";
+  nested += std::string(5'000, '[') + std::string(5'000, ']') + "}}}";
   JsonParser parser;
-  const auto object =
-      parser.Parse(R"({"template": {"spec": {"x": )" + nested + R"(, "hostNetwork": true}}})");
-  ASSERT_TRUE(object.ok()) << object.status();
-  FieldErrors errors;
-  const PodTemplate kept = Read(*object, errors);
-  EXPECT_TRUE(kept.host_network());
-  EXPECT_EQ(kept.Manifest().spec.count("x"), 1u);
+  const auto deep = parser.Parse(nested);
+  ASSERT_TRUE(deep.ok()) << deep.status();
+  const std::pair<JsonView, const char*> cases[] = {{JsonView(large), "262144"},
+                                                    {*deep, "64 values"}};
+  for (const auto& [object, says] : cases) {
+    FieldErrors errors;
+    EXPECT_EQ(Read(object, errors).bytes(), 0u);
+    ASSERT_EQ(errors.lines().size(), 1u);
+    EXPECT_TRUE(errors.lines()[0].starts_with("spec.template: ")) << errors.lines()[0];
+    EXPECT_NE(errors.lines()[0].find(says), std::string::npos) << errors.lines()[0];
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/kept_metadata.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
 #include "pkg/api/time_field.h"
@@ -140,6 +141,16 @@ void ReadTemplate(FieldReader& spec, TrainingJob& job) {
   job.pod_template = PodTemplate::Read(spec, "template");
 }
 
+void CheckTemplateBytes(FieldReader& spec, const TrainingJob& job) {
+  std::size_t bytes = job.pod_template.bytes();
+  for (const JobRole& role : job.roles) bytes += role.pod_template.bytes();
+  if (bytes <= PodTemplate::kMaxBytes) return;
+  spec.errors().Add(spec.PathOf("roles"),
+                    StrCat("and spec.template have templates of ", bytes, " bytes, and at most ",
+                           PodTemplate::kMaxBytes, " are taken for a job"),
+                    "put files and scripts into a ConfigMap or the image");
+}
+
 // The command becomes the first container's preStop hook, and a container has one.
 void CheckCheckpointHook(FieldReader& spec, const TrainingJob& job) {
   if (job.checkpoint.request != CheckpointRequest::kCommand) return;
@@ -194,13 +205,15 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   FieldReader in(object, "", unknown, &errors);
   ReadTypeMeta(in, kGroupVersion, kTrainingJobKind);
   TrainingJob job;
-  job.metadata = ReadMetadata(in, Namespaced::kYes);
+  job.metadata = ReadMetadata(in, Namespaced::kYes,
+                              unknown == UnknownFields::kIgnore ? &KeptOfWorkloads() : nullptr);
   FieldReader spec = in.Object("spec");
   job.job = ReadJobSpec(spec);
   ReadPolicies(spec, job);
   ReadRunPolicy(spec, job.run);
   ReadTemplate(spec, job);
   job.roles = ReadRoles(spec, job.metadata.name, job.job.gpu_resource);
+  CheckTemplateBytes(spec, job);
   CheckSuccessRole(spec, job);
   CheckCheckpointHook(spec, job);
   job.elastic = ReadElasticPolicy(spec, job.job);

@@ -129,6 +129,11 @@ struct TrainingJob {
   workload::ResourceList requests;
   TrainingJobStatus status;
 
+  // For processes that make no pods: both read as empty templates from then on.
+  void DropTemplates() {
+    pod_template = {};
+    for (JobRole& role : roles) role.pod_template = {};
+  }
   // Workers and pods of roles.
   int members() const { return job.workers + ReplicasOf(roles); }
   // The time of one checkpoint: as the job has reported it, else as the spec has it.
@@ -138,7 +143,9 @@ struct TrainingJob {
   }
 };
 
-// Errors: InvalidArgument, one line per wrong field; contradictions among template, roles, checkpoint,
+// With UnknownFields::kIgnore, of what the API server has, metadata is kept as kept_metadata.h says.
+// Errors: InvalidArgument, one line per wrong field; templates of more than PodTemplate::kMaxBytes together, and
+// contradictions among template, roles, checkpoint,
 // capacity, priority and elastic fields are errors, too. Those of size, parallelism and placement are
 // not checked here: see workload::Problems.
 absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object,

@@ -99,7 +99,7 @@ class Extender {
   std::unique_ptr<kube::Client> fence_client_;
   Leadership leadership_;
   kube::EventRecorder events_;
-  state::ClusterCache cache_;
+  state::ClusterCache cache_{state::Templates::kDrop};
   extender::Webhook webhook_;
   extender::Binder binder_{*client_};
   state::ClusterFeed feed_;

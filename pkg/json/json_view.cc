@@ -201,6 +201,30 @@ bool JsonView::IsDeeperThan(int levels) const {
   return deeper;
 }
 
+std::size_t JsonView::TextBytes() const {
+  switch (type()) {
+    case Type::kAbsent:
+      return 0;
+    case Type::kObject:
+    case Type::kArray: {
+      std::size_t bytes = 2;
+      ForEachMember([&](std::string_view key, JsonView value) {
+        bytes += key.size() + 4 + value.TextBytes();
+      });
+      ForEachElement([&](JsonView value) { bytes += 1 + value.TextBytes(); });
+      return bytes;
+    }
+    case Type::kString:
+      return String()->size() + 2;
+    case Type::kNumber:
+      return 8;
+    case Type::kNull:
+    case Type::kBool:
+      break;
+  }
+  return 4;
+}
+
 json JsonView::ToJson(int levels) const {
   switch (type()) {
     case Type::kObject: {

@@ -120,6 +120,18 @@ TEST(JsonViewTest, AsDeepAsTheApiServerStoresIsReadAndCopiedUpToALimit) {
   EXPECT_FALSE(parser.Parse(Nested(20'000)).ok());
 }
 
+TEST(JsonViewTest, TextBytesAreThoseOfTheTextRoughly) {
+  JsonParser parser;
+  for (const char* text : {"{}", "[]", R"({"a":"b","c":[true,null,{}]})", R"(["aaaaaaaaaa"])"}) {
+    const auto value = parser.Parse(text);
+    ASSERT_TRUE(value.ok());
+    EXPECT_NEAR(static_cast<double>(value->TextBytes()),
+                static_cast<double>(std::string(text).size()), 4)
+        << text;
+  }
+  EXPECT_EQ(JsonView().TextBytes(), 0u);
+}
+
 // What a person without rights can post or store: nothing of it costs a second parser.
 TEST(JsonViewTest, MemoryIsBoundedByTheTextWhateverStandsInIt) {
   std::string lists = "[99999999999999999999", numbers = lists;

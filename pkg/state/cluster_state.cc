@@ -213,8 +213,22 @@ std::unique_ptr<ClusterCache::TypedCache<T>> ClusterCache::Make(
   return std::make_unique<TypedCache<T>>(*this, kind, name, namespaced, decode);
 }
 
+namespace {
+
 // Fields that are not known come from a newer version, whose schema the API server has already.
-ClusterCache::ClusterCache()
+absl::StatusOr<api::TrainingJob> DecodeJob(JsonView object) {
+  return api::DecodeTrainingJob(object, api::UnknownFields::kIgnore);
+}
+
+absl::StatusOr<api::TrainingJob> DecodeJobWithoutTemplates(JsonView object) {
+  absl::StatusOr<api::TrainingJob> job = DecodeJob(object);
+  if (job.ok()) job->DropTemplates();
+  return job;
+}
+
+}  // namespace
+
+ClusterCache::ClusterCache(Templates templates)
     : fabrics_(Make<api::Fabric>(
           Kind::kFabric, "Fabric", false,
           [](JsonView o) { return api::DecodeFabric(o, api::UnknownFields::kIgnore); })),
@@ -224,7 +238,7 @@ ClusterCache::ClusterCache()
                            [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); })),
       jobs_(Make<api::TrainingJob>(
           Kind::kTrainingJob, "TrainingJob", true,
-          [](JsonView o) { return api::DecodeTrainingJob(o, api::UnknownFields::kIgnore); })),
+          templates == Templates::kKeep ? DecodeJob : DecodeJobWithoutTemplates)),
       gangs_(
           Make<api::Gang>(Kind::kGang, "Gang", true,
                           [](JsonView o) { return api::DecodeGang(o, api::Decoding::kLenient); })),

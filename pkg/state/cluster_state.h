@@ -49,9 +49,12 @@ struct ClusterState {
   std::vector<std::string> problems;  // "Pod ns/name: ..."
 };
 
+// Whether pod templates of TrainingJobs are kept once they have been checked: by a process that makes pods.
+enum class Templates { kKeep, kDrop };
+
 class ClusterCache {
  public:
-  ClusterCache();
+  explicit ClusterCache(Templates templates = Templates::kKeep);
   ~ClusterCache();
   ClusterCache(const ClusterCache&) = delete;
   ClusterCache& operator=(const ClusterCache&) = delete;

@@ -6,6 +6,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/heap_meter.h"
 
 namespace yardmaster::state {
 namespace {
@@ -170,6 +171,53 @@ TEST(ClusterCacheTest, ANewVersionWithNothingNewInItWakesNoWaiter) {
       << "for writes that test it";
   cache.Deliver(Kind::kNode, node(3, "2026-01-01T00:05:00Z", true));
   EXPECT_NE(cache.version(), seen);
+}
+
+// Twenty suspended jobs with templates of any size, as a tenant may write them.
+TEST(ClusterCacheTest, TemplatesOfAnySizeCostWhatIsUsedOfThem) {
+  const auto deliver = [](ClusterCache& cache, std::size_t bytes) {
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = StrCat("j", i);
+      const json container = {{"name", "c"}, {"image", "i"}, {"args", {std::string(bytes, 'x')}}};
+      const json job = {{"metadata", {{"name", name}, {"namespace", "team"}, {"uid", name}}},
+                        {"spec",
+                         {{"workers", 2},
+                          {"suspend", true},
+                          {"template", {{"spec", {{"containers", {container}}}}}}}}};
+      cache.Deliver(Kind::kTrainingJob, job);
+    }
+  };
+  const struct {
+    Templates templates;
+    std::size_t bytes;
+    std::size_t jobs;
+    std::int64_t most;
+  } cases[] = {{Templates::kDrop, 200'000, 20, 20 * (16 << 10)},
+               {Templates::kKeep, 200'000, 20, 20 * (216 << 10)},
+               {Templates::kDrop, 1'300'000, 0, 20 * (16 << 10)},
+               {Templates::kKeep, 1'300'000, 0, 20 * (16 << 10)}};
+  for (const auto& [templates, bytes, jobs, most] : cases) {
+    const HeapMeter heap;
+    ClusterCache cache(templates);
+    deliver(cache, bytes);
+    EXPECT_EQ(cache.Take().jobs.size(), jobs);
+    EXPECT_EQ(
+        cache.ProblemOf(Kind::kTrainingJob, "team/j0").find("spec.template") == std::string::npos,
+        jobs > 0);
+    EXPECT_LE(heap.held(), most) << bytes;
+  }
+}
+
+TEST(ClusterCacheTest, PodsWithAnnotationsOfOthersCostNoMoreThanPods) {
+  const HeapMeter heap;
+  ClusterCache cache;
+  for (int i = 0; i < 200; ++i) {
+    json pod = Pod(StrCat("p", i), StrCat("u", i), 5 + i);
+    pod["metadata"]["annotations"] = {{"note", std::string(250'000, 'x')}};
+    cache.Deliver(Kind::kPod, pod);
+  }
+  EXPECT_EQ(cache.Take().pods.size(), 200u);
+  EXPECT_LE(heap.held(), 200 * (4 << 10));
 }
 
 }  // namespace
