@@ -3,7 +3,7 @@
 // Options with their defaults are the production configuration. The operator (pkg/netplan), `kubectl
 // yardmaster crux`, the simulator and the benchmarks start from them; placement predicts contention
 // (pkg/plan/contention_cost.h) with them, but without a search. The paper as written and the schedulers
-// it is compared with are in lab/policies.h.
+// it is compared with are in policies/policies.h.
 //
 // Steps: paths (path_selection.h), priorities (priority.h), levels (compression.h,
 // level_hysteresis.h), and two searches of bounded work from that result: whole plans made anew in

@@ -148,7 +148,7 @@ struct ValidationOptions {
 
 // The first thing wrong with `problem`, as a FieldError whose path is that of the case file
 // (`jobs[1].flows[0].bytes`) and whose text names the job. A path that uses a link twice is a cycle
-// and refused. Decide (decide.h) and DecideBy (lab/policies.h) validate their problem themselves; every
+// and refused. Decide (decide.h) and DecideBy (policies/policies.h) validate their problem themselves; every
 // other function of this folder REQUIRES a problem that passed.
 absl::Status Validate(const Problem& problem, const ValidationOptions& options = {});
 

@@ -18,7 +18,7 @@
 // a single uplink of 200 Gbit/s per ToR, 16 to 1, to see what scarce uplinks change.
 //
 // The mix: models and sizes of test/data/lingjun-2023/model-gpus.csv (recorded; its README has
-// origin and licence), arrivals and run times generated from them by seed (sim/trace_workload.h),
+// origin and licence), arrivals and run times generated from them by seed (simulator/trace_workload.h),
 // more of them large than recorded so that gangs span segments and share uplinks. All ways place
 // the same jobs at the same arrivals and departures; what differs is only the choice among equals.
 // Reported, as means over time: the load of the busiest segment's uplinks and the unevenness (root

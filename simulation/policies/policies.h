@@ -1,7 +1,7 @@
 // Every policy by its name, for comparisons: problem in, decisions out. What production runs is one of
 // them; ym_crux links none of the others.
 //
-//   crux       the production policy (decide.h), with the options given
+//   crux       the production policy (crux/decide.h), with the options given
 //   published  the Crux paper as written: one reference job, k unbounded, least congested whole path,
 //              ten random orders, no search, everything again at every event
 //   ecmp sincronia varys taccl cassini   baselines.h

@@ -1,7 +1,7 @@
 // Simulates how much work a few jobs get done on shared links with given paths and levels, for searches that
 // compare many schedules.
 //
-// Model: that of sim/simulator.h, with rings that move as one (streams.h). A job repeats compute and
+// Model: that of simulator/simulator.h, with rings that move as one (streams.h). A job repeats compute and
 // communication; its streams start when their part of the compute is done; an iteration ends when
 // its compute and its streams are done; a stream in the background is waited for only before it runs
 // again. Links serve levels strictly, the background below them, and share max-min fairly inside

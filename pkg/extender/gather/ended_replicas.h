@@ -17,7 +17,7 @@
 
 namespace yardmaster::extender {
 
-// As Membership has it (rank_resolver.h).
+// As Membership has it (api/rank_resolver.h).
 struct Replica {
   std::string subgroup;
   int index = 0;
