@@ -5,13 +5,13 @@
 //
 // The errors of one object are collected, each once and at most 50 lines of 512 bytes, so that a person
 // mends them in one go. A reader never stops: after an error it returns the fallback. Null is treated as left out, as
-// Kubernetes has it. A list of more than 16,384 entries is an error and is not read, whatever it is a list of.
+// Kubernetes has it.
 //
 // UnknownFields::kReject is for what people wrote. Close makes an error of each field that was not read,
 // since a misspelt field would otherwise change the job unnoticed, and a value that breaks its rule
 // (field_rules.h) is an error, since the API server would refuse it. kIgnore is for what the API server
 // has, which an older version may have stored under another schema: such fields are ignored and rules are
-// not checked.
+// not checked. There a list of more than 16,384 entries is an error and is not read, whatever it is a list of.
 //
 // Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
 // safety: none; readers are local variables.
