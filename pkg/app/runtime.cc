@@ -103,6 +103,9 @@ absl::Status Runtime::StartServer(const std::string& address,
                                   std::unique_ptr<http::Server>& server) {
   YM_ASSIGN_OR_RETURN(http::ServerOptions options, ParseBindAddress(address));
   options.io_threads = 1;
+  // Anybody who reaches these ports would choose what a process holds.
+  options.limits.methods = {"GET", "HEAD"};
+  options.limits.body_bytes = options.limits.total_body_bytes = 1024;
   server = std::make_unique<http::Server>(std::move(options), http::HandlerOf(std::move(router)));
   return Annotate(server->Start(), StrCat("listening on ", address));
 }

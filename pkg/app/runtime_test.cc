@@ -45,6 +45,22 @@ TEST_F(RuntimeTest, TheHealthPortServesHealthAlone) {
   runtime.Stop();
 }
 
+TEST_F(RuntimeTest, NoBodyIsTaken) {
+  Runtime runtime(options_, "test");
+  ASSERT_TRUE(runtime.Serve().ok());
+  for (const int port : {metrics_port_, health_port_}) {
+    for (const auto& [method, status] : {std::pair("POST", 405), std::pair("GET", 413)}) {
+      http::RawClient client(port);
+      client.Send(
+          StrCat(method, " /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 8000000\r\n\r\n"));
+      const auto response = client.ReadResponse();
+      ASSERT_TRUE(response.has_value());
+      EXPECT_EQ(response->status, status);
+    }
+  }
+  runtime.Stop();
+}
+
 TEST_F(RuntimeTest, TheHistoryBeginsAtTheStart) {
   Runtime runtime(options_, "test");
   ASSERT_TRUE(runtime.Serve().ok());
