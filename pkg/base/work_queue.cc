@@ -27,24 +27,6 @@ bool DueEarlier(const std::string& key, std::int64_t due,
 }
 }  // namespace
 
-template <typename Keys>
-Keys& WorkQueue::Groups<Keys>::At(std::string_view group) {
-  const auto [it, is_new] = keys.try_emplace(std::string(group));
-  if (is_new) turns.emplace_back(group);
-  return it->second;
-}
-
-template <typename Keys>
-void WorkQueue::Groups<Keys>::EndTurn(const std::string& group) {
-  std::erase(turns, group);
-  const auto it = keys.find(group);
-  if (it->second.empty()) {
-    keys.erase(it);
-  } else {
-    turns.push_back(group);
-  }
-}
-
 void WorkQueue::PushReadyLocked(const std::string& key) {
   ready_.At(GroupOf(key)).push_back(key);
   wake_.notify_one();
@@ -103,7 +85,7 @@ void WorkQueue::AddBackground(const std::string& key, std::int64_t due_in_ms) {
 
 std::string WorkQueue::TakeReadyLocked() {
   const std::string group = ready_.turns.front();
-  std::deque<std::string>& keys = ready_.keys.find(group)->second;
+  std::deque<std::string>& keys = ready_.things.find(group)->second;
   std::string key = std::move(keys.front());
   keys.pop_front();
   ready_.EndTurn(group);
@@ -111,21 +93,19 @@ std::string WorkQueue::TakeReadyLocked() {
 }
 
 void WorkQueue::EraseReadyLocked(const std::string& key) {
-  const auto group = ready_.keys.find(GroupOf(key));
-  if (group == ready_.keys.end() || std::erase(group->second, key) == 0) return;
-  if (!group->second.empty()) return;
-  std::erase(ready_.turns, group->first);
-  ready_.keys.erase(group);
+  const std::string group(GroupOf(key));
+  std::erase(ready_.At(group), key);
+  ready_.DropIfEmpty(group);
 }
 
 std::optional<std::string> WorkQueue::TakeBackgroundLocked() {
-  const bool keys_are_ready = !ready_.turns.empty();
+  const bool keys_are_ready = !ready_.empty();
   if (keys_are_ready && (!in_background_.empty() || since_background_ < kReadyBetween)) {
     return std::nullopt;
   }
   const std::int64_t now = clock_.SteadyMs();
   for (const std::string& group : background_.turns) {
-    DueKeys& keys = background_.keys.find(group)->second;
+    DueKeys& keys = background_.things.find(group)->second;
     for (auto at = keys.begin(); at != keys.end(); ++at) {
       if (keys_are_ready && at->first > now) break;
       if (processing_.count(at->second) != 0) continue;
@@ -152,7 +132,7 @@ std::optional<std::string> WorkQueue::Get(bool* background) {
       in_background_.insert(*key);
       return key;
     }
-    if (!ready_.turns.empty()) {
+    if (!ready_.empty()) {
       if (background != nullptr) *background = false;
       ++since_background_;
       std::string key = TakeReadyLocked();
@@ -194,7 +174,7 @@ void WorkQueue::ShutDown() {
 std::size_t WorkQueue::Depth() const {
   MutexLock lock(mutex_);
   std::size_t depth = background_due_.size();
-  for (const auto& [group, keys] : ready_.keys) depth += keys.size();
+  for (const auto& [group, keys] : ready_.things) depth += keys.size();
   return depth;
 }
 

@@ -30,6 +30,7 @@
 #include <utility>
 
 #include "pkg/base/clock.h"
+#include "pkg/base/group_turns.h"
 #include "pkg/base/mutex.h"
 
 namespace yardmaster {
@@ -57,16 +58,6 @@ class WorkQueue {
  private:
   // Steady due time and key.
   using DueKeys = std::set<std::pair<std::int64_t, std::string>>;
-  // Keys by group, and the groups in the order of their turns; a group without keys is in neither.
-  template <typename Keys>
-  struct Groups {
-    std::map<std::string, Keys, std::less<>> keys;
-    std::deque<std::string> turns;
-
-    Keys& At(std::string_view group);
-    // The group has had its turn, and may have no keys left.
-    void EndTurn(const std::string& group);
-  };
 
   static std::string_view GroupOf(std::string_view key) {
     const std::size_t slash = key.find('/');
@@ -84,7 +75,7 @@ class WorkQueue {
   const Clock& clock_;
   mutable Mutex mutex_;
   CondVar wake_;
-  Groups<std::deque<std::string>> ready_ ABSL_GUARDED_BY(mutex_);
+  GroupTurns<std::deque<std::string>> ready_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> dirty_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> processing_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> in_background_ ABSL_GUARDED_BY(mutex_);  // of processing_: background work
@@ -92,7 +83,7 @@ class WorkQueue {
   std::map<std::string, std::int64_t> delayed_due_
       ABSL_GUARDED_BY(mutex_);  // the times of delayed_
   std::map<std::string, int> failures_ ABSL_GUARDED_BY(mutex_);
-  Groups<DueKeys> background_ ABSL_GUARDED_BY(mutex_);
+  GroupTurns<DueKeys> background_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::int64_t> background_due_ ABSL_GUARDED_BY(mutex_);  // its times
   int since_background_ ABSL_GUARDED_BY(mutex_) = 0;  // deliveries of ready keys
   bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,5 +1,6 @@
 #include "pkg/kube/events.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -32,13 +33,26 @@ EventRecorder::~EventRecorder() {
   thread_.join();
 }
 
+bool EventRecorder::MakeRoom(const std::string& ns) {
+  if (queued_ < queue_size_) return true;
+  ++dropped_;
+  const auto most = std::max_element(
+      queue_.things.begin(), queue_.things.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  const auto own = queue_.things.find(ns);
+  const std::size_t has = own == queue_.things.end() ? 0 : own->second.size();
+  if (most == queue_.things.end() || has + 1 >= most->second.size()) return false;
+  most->second.pop_back();
+  --queued_;
+  return true;
+}
+
 void EventRecorder::Record(EventRecord event) {
+  const std::string ns = event.regarding.ns;
   MutexLock lock(mutex_);
-  if (queue_.size() >= queue_size_) {
-    ++dropped_;
-    return;
-  }
-  queue_.push_back({std::move(event), timing_.clock.WallMs()});
+  if (!MakeRoom(ns)) return;
+  queue_.At(ns).push_back({std::move(event), timing_.clock.WallMs()});
+  ++queued_;
   changed_.notify_all();
 }
 
@@ -74,8 +88,12 @@ bool EventRecorder::WriteNext(std::stop_token stop, absl::Status& written) {
   changed_.wait_for(lock, stop, kPoll,
                     [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !queue_.empty(); });
   if (queue_.empty()) return false;
-  const Queued queued = std::move(queue_.front());
-  queue_.pop_front();
+  const std::string ns = queue_.turns.front();
+  std::deque<Queued>& events = queue_.At(ns);
+  const Queued queued = std::move(events.front());
+  events.pop_front();
+  queue_.EndTurn(ns);
+  --queued_;
   writing_ = true;
   lock.unlock();
   written = Write(queued, stop);
@@ -87,8 +105,9 @@ bool EventRecorder::WriteNext(std::stop_token stop, absl::Status& written) {
 
 void EventRecorder::DropQueue() {
   MutexLock lock(mutex_);
-  dropped_ += static_cast<std::int64_t>(queue_.size());
-  queue_.clear();
+  dropped_ += static_cast<std::int64_t>(queued_);
+  queue_ = {};
+  queued_ = 0;
   changed_.notify_all();
 }
 

@@ -2,7 +2,8 @@
 // `kubectl describe`.
 //
 // Record never blocks and never fails: events wait in a bounded queue for a thread of their own;
-// when it is full, new ones are dropped and counted. event_writer.h says how events are counted up
+// when it is full, new ones of the namespace that has most in it are dropped and counted. Namespaces take turns, so that one
+// with thousands of events delays no other by more than one. event_writer.h says how events are counted up
 // and combined. An event the API server refuses is dropped; one it could not take is tried
 // again three times.
 //
@@ -13,6 +14,7 @@
 #include <deque>
 #include <thread>
 
+#include "pkg/base/group_turns.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/event_writer.h"
@@ -47,6 +49,8 @@ class EventRecorder {
   };
 
   void Run(std::stop_token stop);
+  // Makes room for one event of the namespace. False: it has most of the queue itself.
+  bool MakeRoom(const std::string& ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes the first event of the queue, or waits up to a second for one. False: there is none.
   bool WriteNext(std::stop_token stop, absl::Status& written);
   absl::Status Write(const Queued& queued, std::stop_token stop);
@@ -61,7 +65,8 @@ class EventRecorder {
 
   mutable Mutex mutex_;
   CondVar changed_;
-  std::deque<Queued> queue_ ABSL_GUARDED_BY(mutex_);
+  GroupTurns<std::deque<Queued>> queue_ ABSL_GUARDED_BY(mutex_);  // by namespace
+  std::size_t queued_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   std::int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
 

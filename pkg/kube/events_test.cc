@@ -1,6 +1,11 @@
 #include "pkg/kube/events.h"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -189,6 +194,31 @@ TEST_F(EventsTest, AFullQueueDropsAndNeverBlocks) {
   manual.WaitForSleepers(1);  // the first is out of the queue and being tried again
   for (int i = 0; i < 10; ++i) recorder.Record(Event(StrCat("note ", i)));
   EXPECT_EQ(recorder.dropped(), 7);
+}
+
+TEST_F(EventsTest, ANamespaceWithThousandsOfEventsDelaysAndDropsNoneOfAnother) {
+  std::atomic<bool> hold = true;
+  client_.SetHook([&](const Call&) {
+    while (hold) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return absl::OkStatus();
+  });
+  EventRecorder recorder(client_, Options(), {clock_, sleeper_, 1}, 100);
+  for (int i = 0; i < 2'000; ++i) {
+    EventRecord event = Event("refused", StrCat("flood-", i));
+    event.regarding.ns = "flood";
+    recorder.Record(event);
+  }
+  recorder.Record(Event("placed", "good"));
+  hold = false;
+  recorder.Flush();
+  client_.SetHook({});
+  std::vector<std::string> order;
+  for (const Call& call : client_.calls()) {
+    if (call.verb == Verb::kCreate) order.push_back(call.target.ns);
+  }
+  const auto at = std::find(order.begin(), order.end(), "team");
+  ASSERT_NE(at, order.end());
+  EXPECT_LE(at - order.begin(), 3);
 }
 
 TEST_F(EventsTest, TheEndWritesWhatIsQueuedAndOpenCounts) {
