@@ -112,9 +112,11 @@ TEST_F(EndedRanksTest, AJobThatMadeRoomComesBackWithWhatIsLeftOfIt) {
 TEST_F(EndedRanksTest, AGangWithAnEndedRankCountsAsRunningInFull) {
   planner_options_.gates.ready_timeout_ms = 60'000;
   Process process(*this, true);
-  RunAndResume(process, "Succeeded");
+  const std::string name = RunAndResume(process, "Succeeded");
   process.Pass();
-  RunReleasedPods();
+  json pod = *client_.Find(kube::Pods(), "team", name);
+  pod["spec"]["nodeName"] = PinnedTo(pod);
+  client_.Seed(kube::Pods(), pod);
   clock_.Advance(50'000);
   process.Pass();
   EXPECT_TRUE(IsTrue("job-a", "Running"));

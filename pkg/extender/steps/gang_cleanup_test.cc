@@ -69,7 +69,7 @@ TEST_F(GangCleanupTest, AGangThatHoldsHostsStays) {
   json gang = Gang("job-a");
   RemoveOwners(gang);
   client_.Seed(kube::Gangs(), gang);
-  EXPECT_TRUE(IsThereAfter(600'000));
+  EXPECT_TRUE(IsThereAfter(300'000));
   EXPECT_EQ(HostsOf("job-a").size(), 2u);
 }
 
