@@ -37,11 +37,11 @@ void CertificateRenewal::AddMetrics() {
       });
 }
 
-void CertificateRenewal::Tell(const op::CertificateNotice& notice) {
+void CertificateRenewal::ReportNotice(const op::CertificateNotice& notice) {
   runtime_.registry()
       .GetCounter(kRenewals, kRenewalsHelp, {{"result", notice.warning ? "failed" : "renewed"}})
       .Increment();
-  if (notice.warning && std::exchange(told_[notice.secret], notice.note) == notice.note) return;
+  if (notice.warning && std::exchange(reported_[notice.secret], notice.note) == notice.note) return;
   Announce(
       {.regarding = {"v1", "Secret", options_.secrets.namespace_name, notice.secret, notice.uid},
        .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
@@ -55,10 +55,10 @@ RunResult CertificateRenewal::RunOnce(op::CertificateKeeper& keeper) {
   op::CertificateKeeper::Report report = keeper.RunOnce(runtime_.clock().WallMs());
   std::map<std::string, std::string> failures;
   for (const op::CertificateNotice& notice : report.notices) {
-    Tell(notice);
+    ReportNotice(notice);
     if (notice.warning) failures[notice.secret] = notice.note;
   }
-  told_ = std::move(failures);
+  reported_ = std::move(failures);
   const MutexLock lock(mutex_);
   ends_ms_ = std::move(report.ends_ms);
   return report;

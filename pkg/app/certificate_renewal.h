@@ -46,7 +46,7 @@ class CertificateRenewal {
  private:
   void Run(const std::stop_token& stop);
   RunResult RunOnce(op::CertificateKeeper& keeper);
-  void Tell(const op::CertificateNotice& notice);
+  void ReportNotice(const op::CertificateNotice& notice);
   void AddMetrics();
 
   const CertificateOptions& options_;
@@ -55,7 +55,7 @@ class CertificateRenewal {
   Runtime& runtime_;
   metrics::Loop loop_;
   std::unique_ptr<kube::Client> client_;
-  std::map<std::string, std::string> told_;  // the thread's: the failure by Secret
+  std::map<std::string, std::string> reported_;  // the thread's: the failure by Secret
   Mutex mutex_;
   std::map<std::string, std::int64_t> ends_ms_ ABSL_GUARDED_BY(mutex_);  // by Secret
   std::jthread thread_;

@@ -72,7 +72,7 @@ class Extender {
             [this](std::shared_ptr<const extender::View> view) {
               webhook_.Publish(std::move(view));
             },
-            [this](const extender::ObjectNotice& notice) { Tell(notice); },
+            [this](const extender::ObjectNotice& notice) { RecordEvent(notice); },
             PlannerOptions(options, *fence_client_)) {}
 
   absl::Status Start(KubeAccess& access);
@@ -86,7 +86,7 @@ class Extender {
     bool operator==(const Seen&) const = default;
   };
 
-  void Tell(const extender::ObjectNotice& notice);
+  void RecordEvent(const extender::ObjectNotice& notice);
   RunResult RunOnce(RoundSchedule& schedule);
   void PlanLoop(std::stop_token stop);
   bool WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token stop);
@@ -105,13 +105,13 @@ class Extender {
   state::ClusterFeed feed_;
   extender::ClusterPlanner planner_;
   WebhookServer server_{options_.webhook, webhook_, binder_, runtime_};
-  std::set<std::string> told_;  // problems that the log has, planner thread only
-  int failed_passes_ = 0;       // in a row whose writes failed, planner thread only
+  std::set<std::string> logged_;  // problems that the log has, planner thread only
+  int failed_passes_ = 0;         // in a row whose writes failed, planner thread only
   metrics::Loop loop_{"passes", runtime_.registry(), runtime_.log()};
   std::jthread planner_thread_;
 };
 
-void Extender::Tell(const extender::ObjectNotice& notice) {
+void Extender::RecordEvent(const extender::ObjectNotice& notice) {
   Announce({.regarding = {notice.regarding.api_version, notice.regarding.kind,
                           notice.namespace_name, notice.regarding.name, notice.regarding.uid},
             .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
@@ -126,9 +126,9 @@ void Extender::LogPass(const extender::PassReport& report) {
   for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
   std::set<std::string> problems(report.problems.begin(), report.problems.end());
   for (const std::string& problem : problems) {
-    if (told_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
+    if (logged_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
   }
-  told_ = std::move(problems);
+  logged_ = std::move(problems);
 }
 
 // A pass costs more in a large cluster, where more changes, too: a pause as long as the pass keeps the
@@ -174,12 +174,12 @@ RunResult Extender::RunOnce(RoundSchedule& schedule) {
   schedule.End(ended_ms, report.waited_ms);
   failed_passes_ = report.errors.empty() ? 0 : failed_passes_ + 1;
   if (failed_passes_ > 0 || report.more_to_do) {
-    schedule.Again(ended_ms + RetryMs(options_, failed_passes_));
+    schedule.RequestAt(ended_ms + RetryMs(options_, failed_passes_));
   }
-  schedule.Again(ended_ms + std::min(options_.max_pass_ms, report.wake_in_ms));
+  schedule.RequestAt(ended_ms + std::min(options_.max_pass_ms, report.wake_in_ms));
   if (report.releases_left) {
-    schedule.Again(ended_ms);
-    schedule.Hurry();
+    schedule.RequestAt(ended_ms);
+    schedule.SkipPause();
   }
   extender::ReportPass(report, static_cast<double>(ended_ms - began_ms) / 1000.0,
                        runtime_.registry());

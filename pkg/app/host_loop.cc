@@ -44,7 +44,7 @@ void HostLoop::Run(const std::stop_token& stop) {
     if (leadership_.IsLeader()) {
       schedule.Take(loop_.RunOnce([&] { return RunOnce(now_ms); }), now_ms);
     } else {
-      schedule.Again(now_ms + kFollowerRetryMs);
+      schedule.RequestAt(now_ms + kFollowerRetryMs);
     }
   }
 }

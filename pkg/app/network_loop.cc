@@ -63,10 +63,10 @@ void NetworkLoop::Await(const std::stop_token& stop) {
   if (seen_.objects != before.objects) schedule_.Changed(now_ms);
   // Traffic stands still.
   if (seen_.links != before.links ||
-      seen_.waiting.standing_still != before.waiting.standing_still) {
+      seen_.waiting.blocked_released_gangs != before.waiting.blocked_released_gangs) {
     schedule_.Urgent(now_ms);
   }
-  if (seen_.waiting != before.waiting) schedule_.Again(now_ms + kWaitingPodsMs);
+  if (seen_.waiting != before.waiting) schedule_.RequestAt(now_ms + kWaitingPodsMs);
 }
 
 RunResult NetworkLoop::WriteDeferred() {
@@ -100,7 +100,7 @@ void NetworkLoop::Run(const std::stop_token& stop) {
     if (!leadership_.IsLeader()) {
       network_.Forget();
       page_.SetPicture(nullptr);
-      schedule_.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
+      schedule_.RequestAt(now_ms + kFollowerRetryMs);  // this process may lead by then
       continue;
     }
     const RunResult result = loop_.RunOnce([&] { return due ? RunOnce(now_ms) : WriteDeferred(); });

@@ -51,18 +51,21 @@ class Operator {
         refusals_(runtime.clock()),
         job_loop_("jobs", runtime.registry(), runtime.log()),
         hosts_(options.host_loss),
-        marker_(*client_, cache_, options.hosts, [this](const op::HostNotice& n) { TellHost(n); }),
+        marker_(*client_, cache_, options.hosts,
+                [this](const op::HostNotice& n) { RecordHostEvent(n); }),
         jobs_(
             *client_, cache_, hosts_, marker_, runtime.clock(),
-            [this](const op::JobNotice& n) { Tell(n); }, [this] { return leadership_.IsLeader(); }),
+            [this](const op::JobNotice& n) { RecordJobEvent(n); },
+            [this] { return leadership_.IsLeader(); }),
         capacity_(
-            *client_, cache_, hosts_, runtime.clock(), [this](const op::JobNotice& n) { Tell(n); },
+            *client_, cache_, hosts_, runtime.clock(),
+            [this](const op::JobNotice& n) { RecordJobEvent(n); },
             [this] { return leadership_.IsLeader(); }),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),
         certificates_(options.certificates, leadership_, events_, runtime),
         network_(*client_, cache_, runtime.clock(), WithSources(options.network),
-                 {.on_notice = [this](const op::NetworkNotice& n) { TellNetwork(n); },
+                 {.on_notice = [this](const op::NetworkNotice& n) { RecordNetworkEvent(n); },
                   .on_plan = PlanObserver()}),
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
@@ -89,9 +92,9 @@ class Operator {
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   bool NotePod(const std::string& key);
   void NoteGang(const std::string& key);
-  void Tell(const op::JobNotice& notice);
-  void TellNetwork(const op::NetworkNotice& notice);
-  void TellHost(const op::HostNotice& notice);
+  void RecordJobEvent(const op::JobNotice& notice);
+  void RecordNetworkEvent(const op::NetworkNotice& notice);
+  void RecordHostEvent(const op::HostNotice& notice);
   void TellFailure(const RunFailure& failure);
   bool IsStalled(const std::string& key) const;
   void TryRefused(const std::string& namespace_name);
@@ -184,7 +187,7 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
   }
 }
 
-void Operator::Tell(const op::JobNotice& notice) {
+void Operator::RecordJobEvent(const op::JobNotice& notice) {
   Announce({.regarding = {api::kGroupVersion, api::kTrainingJobKind, notice.namespace_name,
                           notice.job, notice.uid},
             .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
@@ -194,7 +197,7 @@ void Operator::Tell(const op::JobNotice& notice) {
            events_, runtime_.log());
 }
 
-void Operator::TellNetwork(const op::NetworkNotice& notice) {
+void Operator::RecordNetworkEvent(const op::NetworkNotice& notice) {
   Announce({.regarding = {api::kGroupVersion, notice.kind, notice.namespace_name, notice.name,
                           notice.uid},
             .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
@@ -207,7 +210,7 @@ void Operator::TellNetwork(const op::NetworkNotice& notice) {
               StrCat(notice.reason, ": ", notice.note)});
 }
 
-void Operator::TellHost(const op::HostNotice& notice) {
+void Operator::RecordHostEvent(const op::HostNotice& notice) {
   Announce({.regarding = {"v1", "Node", "", notice.host, notice.uid},
             .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
             .reason = notice.reason,
@@ -268,9 +271,9 @@ void Operator::TryRefused(const std::string& namespace_name) {
 void Operator::TellFailure(const RunFailure& failure) {
   const auto job = cache_.FindJob(failure.object);
   if (job == nullptr || !IsDefect(failure.error)) return;
-  Tell({job->metadata.namespace_name, job->metadata.name, job->metadata.uid, true,
-        "ReconcileFailed",
-        StrCat(MessageOf(failure.error), "; the job is left as it is and tried again")});
+  RecordJobEvent({job->metadata.namespace_name, job->metadata.name, job->metadata.uid, true,
+                  "ReconcileFailed",
+                  StrCat(MessageOf(failure.error), "; the job is left as it is and tried again")});
 }
 
 void Operator::JobLoop() {

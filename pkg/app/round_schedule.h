@@ -1,6 +1,6 @@
 // When to make the next round of work that follows from changes: after `quiet_ms` without another
 // change, or `max_delay_ms` after the first change that no round has seen, whichever is earlier; at the
-// latest at a time that was requested (Again), and every `resync_ms`. After a round there is a pause of
+// latest at a time that was requested (RequestAt), and every `resync_ms`. After a round there is a pause of
 // `pause_share` times its length, at most `max_pause_ms`, which delays all of these: changes that never
 // end, such as those that the rounds' own writes make, do not keep a core busy. The time that a round
 // waited for others does not count. Pure arithmetic on times that the caller reads. Thread safety: none.
@@ -36,11 +36,11 @@ class RoundSchedule {
   bool has_changes() const { return has_changes_; }
   // Requests another round at `at_ms`, or at the end of the pause if that is later, with or without
   // changes.
-  void Again(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
+  void RequestAt(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
   // What a run says of the next one. After a defect of this program no change brings it forward.
   void Take(const RunResult& result, std::int64_t now_ms) {
     if (!result.again_ms) return;
-    Again(now_ms + *result.again_ms);
+    RequestAt(now_ms + *result.again_ms);
     for (const RunFailure& failure : result.failures) {
       if (IsDefect(failure.error)) {
         not_before_ms_ = std::max(not_before_ms_, now_ms + *result.again_ms);
@@ -48,12 +48,12 @@ class RoundSchedule {
     }
   }
   // What has changed does not wait for the pause to end.
-  void Hurry() { not_before_ms_ = 0; }
+  void SkipPause() { not_before_ms_ = 0; }
   // A change that waits neither for quiet nor for the pause to end.
   void Urgent(std::int64_t now_ms) {
     Changed(now_ms);
-    Hurry();
-    Again(now_ms + times_.urgent_ms);
+    SkipPause();
+    RequestAt(now_ms + times_.urgent_ms);
   }
   // Until the next round is due; 0: now.
   std::int64_t WaitMs(std::int64_t now_ms) const {

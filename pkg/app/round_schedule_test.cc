@@ -48,8 +48,8 @@ TEST_F(RoundScheduleTest, UnderConstantChangeRoundsAreOneLongestDelayApart) {
 
 TEST_F(RoundScheduleTest, WithoutChangesThereIsTheResyncAndWhatARoundAskedFor) {
   const auto rounds = RoundsUntil(130'000, [this](std::int64_t now) {
-    if (now == 10'000) schedule_.Again(now + 3'000);
-    if (now == 11'000) schedule_.Again(now + 30'000);
+    if (now == 10'000) schedule_.RequestAt(now + 3'000);
+    if (now == 11'000) schedule_.RequestAt(now + 30'000);
   });
   EXPECT_EQ(rounds, (std::vector<std::int64_t>{0, 13'000, 73'000}));
 }
@@ -80,7 +80,7 @@ TEST_F(RoundScheduleTest, ThePauseAfterALongRoundIsBounded) {
   schedule_.End(clock_.SteadyMs());
   schedule_.Changed(clock_.SteadyMs());
   EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), RoundTimes{}.max_pause_ms);
-  schedule_.Hurry();
+  schedule_.SkipPause();
   EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 100) << "the shortest delay";
 }
 
@@ -88,7 +88,7 @@ TEST_F(RoundScheduleTest, TimeInWhichARoundWaitedForOthersMakesNoPause) {
   schedule_.Begin(clock_.SteadyMs());
   clock_.Advance(1'000);
   schedule_.End(clock_.SteadyMs(), 950);
-  schedule_.Again(clock_.SteadyMs());
+  schedule_.RequestAt(clock_.SteadyMs());
   EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 150);
 }
 

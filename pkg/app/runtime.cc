@@ -87,7 +87,7 @@ Runtime::Runtime(const CommonOptions& options, std::string name)
   health_.AddReadiness("running", [this] {
     return stopping_.stop_requested() ? absl::UnavailableError("stopping") : absl::OkStatus();
   });
-  signal_thread_ = std::thread([this] { TakeSignal(); });
+  signal_thread_ = std::thread([this] { AwaitSignal(); });
 }
 
 Runtime::~Runtime() {
@@ -135,7 +135,7 @@ void Runtime::Sample(const std::stop_token& stop) {
   } while (sleeper_.Sleep(metrics::kHistoryIntervalMs, stop));
 }
 
-void Runtime::TakeSignal() {
+void Runtime::AwaitSignal() {
   const sigset_t set = StopSignals();
   int signal = 0;
   sigwait(&set, &signal);

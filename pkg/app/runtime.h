@@ -91,7 +91,7 @@ class Runtime {
   absl::Status StartServer(const std::string& address, std::shared_ptr<const http::Router> router,
                            std::unique_ptr<http::Server>& server);
   void Sample(const std::stop_token& stop);
-  void TakeSignal();
+  void AwaitSignal();
 
   CommonOptions options_;
   RealClock clock_;

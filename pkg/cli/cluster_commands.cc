@@ -9,7 +9,7 @@
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/output/host_story.h"
+#include "pkg/cli/output/host_description.h"
 #include "pkg/cli/output/hosts_table.h"
 #include "pkg/cli/output/json_path.h"
 #include "pkg/cli/output/label_selector.h"
@@ -117,16 +117,17 @@ void DeclareGet(GetFlags& flags, CLI::App& app) {
       ".jobs[*]}{.name}{\"\\t\"}{.state}{\"\\n\"}{end}'");
 }
 
-void PrintStory(const Story& story, const std::string& output, std::ostream& out) {
+void PrintDescription(const Description& description, const std::string& output,
+                      std::ostream& out) {
   if (output.empty()) {
-    for (const auto& [label, text] : story) {
+    for (const auto& [label, text] : description) {
       out << label << ":" << std::string(label.size() < 15 ? 15 - label.size() : 1, ' ')
           << OneLine(text) << "\n";
     }
     return;
   }
   nlohmann::json answer = nlohmann::json::object();
-  for (const auto& [label, text] : story) {
+  for (const auto& [label, text] : description) {
     if (!answer.contains(label)) answer[label] = nlohmann::json::array();
     answer[label].push_back(text);
   }
@@ -168,10 +169,10 @@ int PrintJob(const ExplainFlags& flags, const state::ClusterState& cluster, std:
   return 0;
 }
 
-int PrintStoryOrFail(const absl::StatusOr<Story>& story, const std::string& output,
-                     std::ostream& out, std::ostream& err) {
-  if (!story.ok()) return Fail(story.status(), err);
-  PrintStory(*story, output, out);
+int PrintDescriptionOrFail(const absl::StatusOr<Description>& description,
+                           const std::string& output, std::ostream& out, std::ostream& err) {
+  if (!description.ok()) return Fail(description.status(), err);
+  PrintDescription(*description, output, out);
   return 0;
 }
 
@@ -229,11 +230,13 @@ int RunExplainCommand(const Args& args, const Connector& connect, std::ostream& 
   if (!cluster.ok()) return Fail(cluster.status(), err);
   const std::int64_t now_ms = cluster->connection.now_ms;
   if (const auto node = NameOf(flags.what, {"node", "nodes", "no"})) {
-    return PrintStoryOrFail(HostStory(cluster->state, *node, now_ms), flags.output, out, err);
+    return PrintDescriptionOrFail(DescribeHost(cluster->state, *node, now_ms), flags.output, out,
+                                  err);
   }
   if (const auto pod = NameOf(flags.what, {"pod", "pods", "po"})) {
-    return PrintStoryOrFail(PodStory(cluster->state, flags.read.namespace_name, *pod, now_ms),
-                            flags.output, out, err);
+    return PrintDescriptionOrFail(
+        DescribePod(cluster->state, flags.read.namespace_name, *pod, now_ms), flags.output, out,
+        err);
   }
   if (const auto job = NameOf(flags.what, {"trainingjob", "trainingjobs",
                                            "trainingjob.yardmaster.dev", "gang", "gangs", "job"})) {
@@ -253,8 +256,8 @@ int RunWhyCommand(const Args& args, const Connector& connect, std::ostream& out,
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(flags.read, connect, err);
   if (!cluster.ok()) return Fail(cluster.status(), err);
-  return PrintStoryOrFail(HostStory(cluster->state, flags.what, cluster->connection.now_ms),
-                          flags.output, out, err);
+  return PrintDescriptionOrFail(
+      DescribeHost(cluster->state, flags.what, cluster->connection.now_ms), flags.output, out, err);
 }
 
 }  // namespace yardmaster::cli

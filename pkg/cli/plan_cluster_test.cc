@@ -194,7 +194,7 @@ TEST_F(PlanClusterTest, ACordonedNodeIsAWhatIf) {
   EXPECT_FALSE(real->contains("/spec/unschedulable"_json_pointer));
 }
 
-TEST_F(PlanClusterTest, AJobGivenAsItIsKeepsItsPlaceAndAChangedOneIsPlannedAnew) {
+TEST_F(PlanClusterTest, AJobGivenAsItIsKeepsItsPlaceAndAChangedOneIsPlannedAgain) {
   Running("a", 2, 5);
   const Answer same = Plan({}, Job("a", {{"workers", 2}}).dump());
   EXPECT_EQ(JobOf(same, "a")["isNew"], false);
@@ -206,7 +206,7 @@ TEST_F(PlanClusterTest, AJobGivenAsItIsKeepsItsPlaceAndAChangedOneIsPlannedAnew)
   EXPECT_EQ(JobOf(grown, "a")["assignments"].size(), 8u);
 }
 
-TEST_F(PlanClusterTest, AJobThatHasEndedIsPlannedAnewWhenItIsGivenAgain) {
+TEST_F(PlanClusterTest, AJobThatHasEndedIsPlannedAgainWhenItIsGivenAgain) {
   Running("a", 2, 5);
   json job = *client_.Find(kube::TrainingJobs(), "default", "a");
   job["status"]["conditions"] = {{{"type", "Succeeded"}, {"status", "True"}}};

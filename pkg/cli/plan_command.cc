@@ -187,7 +187,7 @@ void Print(const nlohmann::json& report, const std::string& format, std::ostream
 
 // Says what contradicts itself, with the place it was read from. True when something does that was
 // given.
-bool TellProblems(const Question& question, bool all_given, std::ostream& err) {
+bool PrintProblems(const Question& question, bool all_given, std::ostream& err) {
   bool any = false;
   for (const plan::JobState& state : question.input.snapshot.jobs) {
     const auto name = question.input.names.find(state.job.key);
@@ -206,8 +206,8 @@ bool TellProblems(const Question& question, bool all_given, std::ostream& err) {
 }
 
 // Says why no flow has a source port where the Fabric's hashes cannot be used. True when the Fabric was given.
-bool TellHashesProblem(const Question& question, const netplan::NetworkPlan& plan,
-                       std::ostream& err) {
+bool PrintHashesProblem(const Question& question, const netplan::NetworkPlan& plan,
+                        std::ostream& err) {
   if (plan.report.hashes_problem.empty()) return false;
   const std::string object = StrCat("Fabric ", question.input.snapshot.network->spec().name);
   const auto origin = question.origin.find(object);
@@ -257,8 +257,8 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
                     names);
   }
   Print(report, flags.output, out);
-  const bool contradicts = TellProblems(*question, flags.offline, err);
-  const bool bad_hashes = TellHashesProblem(*question, plans.network, err);
+  const bool contradicts = PrintProblems(*question, flags.offline, err);
+  const bool bad_hashes = PrintHashesProblem(*question, plans.network, err);
   return contradicts || bad_hashes || !input.refused.empty() ? 1 : 0;
 }
 

@@ -248,7 +248,7 @@ std::string NoFabricText() {
                 "fabric render writes one)");
 }
 
-void TellWarnings(const plan::Snapshot& snapshot, std::ostream& err) {
+void PrintWarnings(const plan::Snapshot& snapshot, std::ostream& err) {
   for (const std::string& warning : snapshot.warnings) err << "warning: " << warning << "\n";
 }
 
@@ -278,7 +278,7 @@ PlanInput InputOfFiles(Manifests manifests, std::ostream& err) {
   const bool no_fabric = manifests.cluster.fabrics.empty();
   PlanInput input = BuildInput(manifests, err);
   if (no_fabric) input.snapshot.warnings.push_back(NoFabricText());
-  TellWarnings(input.snapshot, err);
+  PrintWarnings(input.snapshot, err);
   return input;
 }
 
@@ -293,7 +293,7 @@ PlanInput InputOfCluster(Manifests manifests, std::int64_t now_ms, std::ostream&
         "there is no Fabric that can be used, so jobs are placed and get no levels and no paths; "
         "apply a Fabric, or give one with -f");
   }
-  TellWarnings(input.snapshot, err);
+  PrintWarnings(input.snapshot, err);
   return input;
 }
 

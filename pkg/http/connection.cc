@@ -47,12 +47,12 @@ class Connection::ReplySlot {
   ReplySlot& operator=(const ReplySlot&) = delete;
   ~ReplySlot() {
     if (answered_.exchange(true)) return;
-    Tell([](Connection& connection) { connection.OnDropped(); });
+    Notify([](Connection& connection) { connection.OnDropped(); });
   }
 
   void Answer(Response response) {
     if (answered_.exchange(true)) return;
-    Tell([answer = std::move(response)](Connection& connection) mutable {
+    Notify([answer = std::move(response)](Connection& connection) mutable {
       connection.OnReply(std::move(answer));
     });
   }
@@ -60,7 +60,7 @@ class Connection::ReplySlot {
   void Abandon() { answered_ = true; }
 
  private:
-  void Tell(std::function<void(Connection&)> what) {
+  void Notify(std::function<void(Connection&)> what) {
     const std::shared_ptr<ConnectionTransport> transport = transport_.lock();
     if (transport == nullptr) return;
     transport->Post([connection = connection_, tell = std::move(what)] {

@@ -45,13 +45,14 @@ absl::Status Configure(SSL_CTX* context) {
   SSL_CTX_set_num_tickets(context, 1);
   if (SSL_CTX_set_session_id_context(context, kSessionContext.data(), kSessionContext.size()) !=
       1) {
-    return absl::InternalError("no session context: " + tls::TakeOpenSslErrors());
+    return absl::InternalError("no session context: " + tls::DrainOpenSslErrors());
   }
   // Idle connections give their record buffers back.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_alpn_select_cb(context, SelectHttp11, nullptr);
   if (SSL_CTX_set_cipher_list(context, kTls12Ciphers) != 1) {
-    return absl::InternalError("OpenSSL has no forward-secret cipher: " + tls::TakeOpenSslErrors());
+    return absl::InternalError("OpenSSL has no forward-secret cipher: " +
+                               tls::DrainOpenSslErrors());
   }
   return absl::OkStatus();
 }
@@ -98,7 +99,7 @@ absl::Status UseCertificate(SSL_CTX* context, const TlsSettings& settings) {
     ok = SSL_CTX_add1_chain_cert(context, chain[i].get()) == 1;
   }
   if (!ok) {
-    return FieldError("certificate_pem", "OpenSSL refuses it (" + tls::TakeOpenSslErrors() + ")",
+    return FieldError("certificate_pem", "OpenSSL refuses it (" + tls::DrainOpenSslErrors() + ")",
                       "use a P-256 key or RSA with 2048 bits or more");
   }
   return absl::OkStatus();
@@ -111,7 +112,7 @@ absl::Status UseClientCa(SSL_CTX* context, const TlsSettings& settings) {
   for (const tls::X509Ptr& authority : authorities) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(context, authority.get()) != 1) {
-      return FieldError("client_ca_pem", "OpenSSL refuses it (" + tls::TakeOpenSslErrors() + ")",
+      return FieldError("client_ca_pem", "OpenSSL refuses it (" + tls::DrainOpenSslErrors() + ")",
                         "give CA certificates in PEM form");
     }
   }
@@ -125,7 +126,7 @@ absl::StatusOr<std::shared_ptr<const TlsContext>> TlsContext::Make(const TlsSett
   ERR_clear_error();
   SSL_CTX* raw = SSL_CTX_new(TLS_server_method());
   if (raw == nullptr) {
-    return absl::InternalError("no TLS context: " + tls::TakeOpenSslErrors());
+    return absl::InternalError("no TLS context: " + tls::DrainOpenSslErrors());
   }
   std::shared_ptr<const TlsContext> context(new TlsContext(raw));
   YM_RETURN_IF_ERROR(Configure(raw));

@@ -1,5 +1,5 @@
 // What changes between two plans, by names, so that plans of different snapshots compare. Paths of
-// acknowledgements (NetworkPlan::answers) are not compared.
+// acknowledgements (NetworkPlan::ack_paths) are not compared.
 // Complexity: O(ranks + paths, each times log). Deterministic. Thread safety: pure function.
 #pragma once
 

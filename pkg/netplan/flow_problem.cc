@@ -139,7 +139,7 @@ void FlowProblem::AddAckPaths(JobFlows& mine) {
   for (const FlowSource& flow : mine.flows) {
     if (flow.connection != connection) {
       connection = flow.connection;
-      of_connection = mine.answers.size();
+      of_connection = mine.ack_paths.size();
     }
     FlowSource answer;
     answer.connection = connection;
@@ -148,12 +148,12 @@ void FlowProblem::AddAckPaths(JobFlows& mine) {
     if (std::binary_search(sent.begin(), sent.end(), answer.key())) continue;
     // Where both ports of a NIC send to one port, one answer serves both.
     const bool served = std::any_of(
-        mine.answers.begin() + static_cast<std::ptrdiff_t>(of_connection), mine.answers.end(),
+        mine.ack_paths.begin() + static_cast<std::ptrdiff_t>(of_connection), mine.ack_paths.end(),
         [&answer](const FlowSource& other) { return other.from == answer.from; });
     if (served) continue;
     answer.routes = &routes_.Between(answer.from, answer.to);
     answer.candidates = static_cast<int>(answer.routes->size());
-    if (answer.candidates > 0) mine.answers.push_back(answer);
+    if (answer.candidates > 0) mine.ack_paths.push_back(answer);
   }
 }
 

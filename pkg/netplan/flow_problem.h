@@ -55,8 +55,8 @@ struct FlowSource {
 struct JobFlows {
   plan::JobId job;
   std::vector<workload::TrafficDemand> connections;
-  std::vector<FlowSource> flows;    // as in the Crux job
-  std::vector<FlowSource> answers;  // from a flow's receiver to its sender
+  std::vector<FlowSource> flows;      // as in the Crux job
+  std::vector<FlowSource> ack_paths;  // from a flow's receiver to its sender
 };
 
 // How long the busiest NIC of a job sends in an iteration: its communication without contention, by

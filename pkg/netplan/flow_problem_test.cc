@@ -167,11 +167,11 @@ TEST_F(FlowProblemTest, WhereTrafficGoesOneWayEveryFlowHasAnAnswer) {
   FlowProblem flows(network(), unusable_, kAllUplinks);
   AddRing(flows, {0, 4, 5});
   const JobFlows& job = flows.jobs()[0];
-  ASSERT_EQ(job.answers.size(), job.flows.size());
+  ASSERT_EQ(job.ack_paths.size(), job.flows.size());
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
-    EXPECT_EQ(job.answers[f].from, job.flows[f].to);
-    EXPECT_EQ(job.answers[f].to, job.flows[f].from);
-    EXPECT_EQ(job.answers[f].connection, job.flows[f].connection);
+    EXPECT_EQ(job.ack_paths[f].from, job.flows[f].to);
+    EXPECT_EQ(job.ack_paths[f].to, job.flows[f].from);
+    EXPECT_EQ(job.ack_paths[f].connection, job.flows[f].connection);
   }
 }
 
@@ -179,7 +179,7 @@ TEST_F(FlowProblemTest, WhereTrafficGoesBothWaysNothingElseAnswers) {
   FlowProblem flows(network(), unusable_, kAllUplinks);
   AddRing(flows, {0, 4});
   EXPECT_FALSE(flows.jobs()[0].flows.empty());
-  EXPECT_THAT(flows.jobs()[0].answers, IsEmpty());
+  EXPECT_THAT(flows.jobs()[0].ack_paths, IsEmpty());
 }
 
 TEST_F(FlowProblemTest, AJobOnOneHostHasNoFlows) {
@@ -236,7 +236,7 @@ TEST_F(SinglePlaneFlowsTest, FlowsToALostPortArriveAtTheOtherAndHaveOneAnswer) {
   }
   EXPECT_EQ(arrive, 2);
   std::set<FlowKey> keys;
-  for (const FlowSource& answer : flows.jobs()[0].answers) {
+  for (const FlowSource& answer : flows.jobs()[0].ack_paths) {
     EXPECT_TRUE(keys.insert(answer.key()).second) << "two answers between the same ports";
   }
   EXPECT_EQ(keys.count({HostId(3), 3, 1, HostId(0), 3}), 1u);

@@ -100,7 +100,7 @@ TEST(LostLinksTest, WhereBothPortsOfANicAreInOnePlaneOneLostPortLeavesAStablePla
   const auto [first, previous] = ring.Next(remembered, {lost});
   const auto [second, later] = ring.Next(previous, {lost});
   EXPECT_EQ(PortsOf(first.paths), PortsOf(second.paths));
-  EXPECT_EQ(PortsOf(first.answers), PortsOf(second.answers));
+  EXPECT_EQ(PortsOf(first.ack_paths), PortsOf(second.ack_paths));
   for (const PathAssignment& path : second.paths) EXPECT_FALSE(Uses(path, lost));
   const NetworkPlan back = ring.Next(later, {}).first;
   EXPECT_EQ(PortsOf(back.paths), PortsOf(whole.paths));

@@ -74,7 +74,7 @@ struct NetworkPlan {
   std::vector<PathAssignment> paths;            // with NetworkInput::ports
   // Paths of acknowledgements, where a job sends one way only: from the receiver of a flow to its
   // sender. Counts in `report` are without them.
-  std::vector<PathAssignment> answers;
+  std::vector<PathAssignment> ack_paths;
   NetworkReport report;
 };
 

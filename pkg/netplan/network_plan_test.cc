@@ -145,9 +145,9 @@ TEST_F(NetworkPlanTest, PlanningAgainChangesNothing) {
   EXPECT_EQ(PortsOf(first), PortsOf(second));
   EXPECT_EQ(LevelsOf(first), LevelsOf(second));
   EXPECT_EQ(second.report.changed_flows + second.report.new_flows, 0);
-  ASSERT_EQ(first.answers.size(), second.answers.size());
-  for (std::size_t i = 0; i < first.answers.size(); ++i) {
-    EXPECT_EQ(first.answers[i].source_port, second.answers[i].source_port);
+  ASSERT_EQ(first.ack_paths.size(), second.ack_paths.size());
+  for (std::size_t i = 0; i < first.ack_paths.size(); ++i) {
+    EXPECT_EQ(first.ack_paths[i].source_port, second.ack_paths[i].source_port);
   }
   EXPECT_EQ(second.report.changed_jobs, 0);
 }
@@ -186,7 +186,7 @@ TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
   const NetworkPlan plan = Next();
   std::set<std::pair<plan::JobId, FlowKey>> planned;
   for (const PathAssignment& path : plan.paths) planned.insert({path.job, path.key});
-  for (const PathAssignment& answer : plan.answers) {
+  for (const PathAssignment& answer : plan.ack_paths) {
     EXPECT_NE(answer.source_port, 0) << answer.reason;
     EXPECT_TRUE(planned.insert({answer.job, answer.key}).second) << "planned twice";
   }
@@ -196,36 +196,36 @@ TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
     EXPECT_EQ(planned.count({path.job, back}), 1u);
     ++one_way;
   }
-  EXPECT_EQ(plan.answers.size(), static_cast<std::size_t>(one_way));
+  EXPECT_EQ(plan.ack_paths.size(), static_cast<std::size_t>(one_way));
 }
 
 TEST_F(NetworkPlanTest, AnswersLeaveADeadAggAtOnceAndTheOthersStay) {
   const NetworkPlan before = Next();
-  const fabric::SwitchId agg = snapshot_.network->far_end(before.answers[0].links.at(1));
+  const fabric::SwitchId agg = snapshot_.network->far_end(before.ack_paths[0].links.at(1));
   for (std::int32_t c = 0; c < snapshot_.network->num_cables(); ++c) {
     const LinkId up = Network::up(CableId(c));
     if (snapshot_.network->far_end(up) == agg) input_.avoid.push_back(CableId(c));
   }
   ASSERT_EQ(input_.avoid.size(), 32u) << "one uplink of every segment and rail";
   const NetworkPlan after = Next();
-  ASSERT_EQ(before.answers.size(), after.answers.size());
+  ASSERT_EQ(before.ack_paths.size(), after.ack_paths.size());
   int moved = 0;
-  for (std::size_t i = 0; i < after.answers.size(); ++i) {
+  for (std::size_t i = 0; i < after.ack_paths.size(); ++i) {
     bool touched = false;
     for (const CableId cable : input_.avoid) {
-      EXPECT_FALSE(Uses(after.answers[i].links, cable));
-      touched = touched || Uses(before.answers[i].links, cable);
+      EXPECT_FALSE(Uses(after.ack_paths[i].links, cable));
+      touched = touched || Uses(before.ack_paths[i].links, cable);
     }
     if (!touched) {
-      EXPECT_EQ(before.answers[i].source_port, after.answers[i].source_port);
+      EXPECT_EQ(before.ack_paths[i].source_port, after.ack_paths[i].source_port);
     }
     moved += touched ? 1 : 0;
   }
   EXPECT_GT(moved, 0);
   input_.avoid.clear();
   const NetworkPlan whole = Next();
-  for (std::size_t i = 0; i < whole.answers.size(); ++i) {
-    EXPECT_EQ(whole.answers[i].source_port, before.answers[i].source_port);
+  for (std::size_t i = 0; i < whole.ack_paths.size(); ++i) {
+    EXPECT_EQ(whole.ack_paths[i].source_port, before.ack_paths[i].source_port);
   }
 }
 

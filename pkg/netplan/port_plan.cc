@@ -141,7 +141,7 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
                                             const crux::Solution& solution) const {
   std::vector<Want> wants;
   std::size_t count = 0;
-  for (const JobFlows& job : jobs) count += job.flows.size() + job.answers.size();
+  for (const JobFlows& job : jobs) count += job.flows.size() + job.ack_paths.size();
   wants.reserve(count);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const JobFlows& job = jobs[j];
@@ -161,7 +161,7 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
     const PreviousJob* previous = PreviousOf(snapshot_.jobs[job.job.index()].job.key);
     static const FlowFinder::Flows kNone;
     FlowFinder before(previous != nullptr ? previous->flows : kNone);
-    for (const FlowSource& answer : job.answers) {
+    for (const FlowSource& answer : job.ack_paths) {
       wants.push_back({job.job, &answer, connection_of(answer), 1, nullptr, nullptr,
                        before.Find(answer.key()), true});
     }
@@ -203,10 +203,10 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
   const auto answers = static_cast<std::size_t>(
       std::count_if(wants.begin(), wants.end(), [](const Want& want) { return want.answer; }));
   plan.paths.reserve(wants.size() - answers);
-  plan.answers.reserve(answers);
+  plan.ack_paths.reserve(answers);
   for (std::size_t i = 0; i < wants.size(); ++i) {
     const Want& want = wants[i];
-    PathAssignment& path = (want.answer ? plan.answers : plan.paths).emplace_back();
+    PathAssignment& path = (want.answer ? plan.ack_paths : plan.paths).emplace_back();
     Record(want, ports.flows[i], path);
     if (!want.answer) Count(path, want.previous, plan.report);
   }

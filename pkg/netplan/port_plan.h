@@ -38,7 +38,7 @@ class PortPlan {
   absl::Status status() const { return status_; }
   // The path of `previous` that the flow can keep; KeptPath::previous is left null.
   KeptPath ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const;
-  // Fills plan.paths, plan.answers and counts in plan.report. kept[job][flow] and solution are in the order of
+  // Fills plan.paths, plan.ack_paths and counts in plan.report. kept[job][flow] and solution are in the order of
   // `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
            const crux::Solution& solution, NetworkPlan& plan) const;

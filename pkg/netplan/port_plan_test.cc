@@ -129,7 +129,7 @@ TEST_F(PortPlanTest, NoPortIsUsedTwiceBetweenTwoNicsAnswersIncluded) {
   const NetworkPlan plan = Run();
   using Nics = std::pair<repac::Nic, repac::Nic>;
   std::map<Nics, std::set<std::uint16_t>> used;
-  for (const auto* paths : {&plan.paths, &plan.answers}) {
+  for (const auto* paths : {&plan.paths, &plan.ack_paths}) {
     for (const PathAssignment& path : *paths) {
       Nics nics = {{path.from.host, path.from.rail}, {path.to.host, path.to.rail}};
       if (nics.second < nics.first) std::swap(nics.first, nics.second);
@@ -140,12 +140,12 @@ TEST_F(PortPlanTest, NoPortIsUsedTwiceBetweenTwoNicsAnswersIncluded) {
       }
     }
   }
-  EXPECT_EQ(plan.answers.size(), jobs()[0].answers.size()) << "of job a; b sends both ways";
+  EXPECT_EQ(plan.ack_paths.size(), jobs()[0].ack_paths.size()) << "of job a; b sends both ways";
 }
 
 TEST_F(PortPlanTest, AnAnswerHasThePartOfTheBytesThatAcknowledgementsAre) {
   const NetworkPlan plan = Run();
-  for (const PathAssignment& answer : plan.answers) {
+  for (const PathAssignment& answer : plan.ack_paths) {
     EXPECT_NE(answer.source_port, 0) << answer.reason;
     EXPECT_EQ(answer.bytes, 0) << "Crux counts no load for it";
     EXPECT_EQ(answer.links,

@@ -36,7 +36,7 @@ PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot
     static_cast<JobNetwork&>(entry) = *plan.jobs[j];
     of_job[j] = &entry;
   }
-  for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+  for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.ack_paths}) {
     for (const PathAssignment& path : *paths) {
       PreviousJob* job = of_job[path.job.index()];
       if (job == nullptr) continue;

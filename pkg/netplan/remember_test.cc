@@ -61,7 +61,7 @@ TEST_F(RememberTest, OfAnEmptyPlanThereIsNothing) {
 
 TEST_F(RememberTest, NumbersFlowsAndAnswersAreKept) {
   plan_.paths = {Path(Key(0, 1), 50'000)};
-  plan_.answers = {Path(Key(1, 0), 50'001)};
+  plan_.ack_paths = {Path(Key(1, 0), 50'001)};
   const PreviousJob job = Remembered();
   EXPECT_EQ(job.level, 3);
   EXPECT_EQ(job.bytes, 7e9);

@@ -70,8 +70,8 @@ absl::Status CertificateKeeper::Write(const std::string& secret, const std::stri
       .status();
 }
 
-absl::Status CertificateKeeper::Keep(const std::string& secret, const Held& authority,
-                                     std::int64_t now_ms, std::string& uid, Report& report) {
+absl::Status CertificateKeeper::RenewIfDue(const std::string& secret, const Held& authority,
+                                           std::int64_t now_ms, std::string& uid, Report& report) {
   YM_ASSIGN_OR_RETURN(const Held held, Read(secret, uid));
   report.ends_ms[secret] = held.certificate.not_after_ms;
   const bool issued =
@@ -110,7 +110,7 @@ CertificateKeeper::Report CertificateKeeper::RunOnce(std::int64_t now_ms) {
   report.ends_ms[secrets_.authority] = authority->certificate.not_after_ms;
   for (const std::string& secret : secrets_.certificates) {
     uid.clear();
-    tell(secret, Contain([&] { return Keep(secret, *authority, now_ms, uid, report); }));
+    tell(secret, Contain([&] { return RenewIfDue(secret, *authority, now_ms, uid, report); }));
   }
   return report;
 }

@@ -67,8 +67,8 @@ class CertificateKeeper {
 
   // `uid` is set as soon as it is known. Errors: of the call, or of what the Secret holds.
   absl::StatusOr<Held> Read(const std::string& secret, std::string& uid);
-  absl::Status Keep(const std::string& secret, const Held& authority, std::int64_t now_ms,
-                    std::string& uid, Report& report);
+  absl::Status RenewIfDue(const std::string& secret, const Held& authority, std::int64_t now_ms,
+                          std::string& uid, Report& report);
   absl::Status Write(const std::string& secret, const std::string& version,
                      const tls::KeyPair& pair);
 

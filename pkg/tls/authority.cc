@@ -32,7 +32,7 @@ template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
 absl::Status OpenSslFailure(std::string_view what) {
-  return absl::InternalError(StrCat(what, ": ", TakeOpenSslErrors()));
+  return absl::InternalError(StrCat(what, ": ", DrainOpenSslErrors()));
 }
 
 template <typename Write>
@@ -64,13 +64,13 @@ absl::Status SetSubject(X509* certificate, const std::string& common_name,
   for (const std::string& organization : organizations) {
     if (organization.empty() || !add(NID_organizationName, organization)) {
       return FieldError("organizations",
-                        "'" + organization + "' cannot be used (" + TakeOpenSslErrors() + ")",
+                        "'" + organization + "' cannot be used (" + DrainOpenSslErrors() + ")",
                         "use 1 to 64 bytes of UTF-8");
     }
   }
   if (common_name.empty() || !add(NID_commonName, common_name)) {
     return FieldError("common_name",
-                      "'" + common_name + "' cannot be used (" + TakeOpenSslErrors() + ")",
+                      "'" + common_name + "' cannot be used (" + DrainOpenSslErrors() + ")",
                       "use 1 to 64 bytes of UTF-8");
   }
   return absl::OkStatus();

@@ -80,7 +80,7 @@ void AddAlternativeName(const GENERAL_NAME* name, CertificateNames& names) {
 void X509Deleter::operator()(x509_st* certificate) const { X509_free(certificate); }
 void KeyDeleter::operator()(evp_pkey_st* key) const { EVP_PKEY_free(key); }
 
-std::string TakeOpenSslErrors() {
+std::string DrainOpenSslErrors() {
   std::string out;
   std::array<char, 256> text{};
   while (const unsigned long code = ERR_get_error()) {
@@ -102,7 +102,7 @@ absl::StatusOr<std::vector<X509Ptr>> ReadCertificates(std::string_view pem, std:
   const unsigned long last = ERR_peek_last_error();
   const bool ended =
       ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
-  const std::string errors = TakeOpenSslErrors();
+  const std::string errors = DrainOpenSslErrors();
   if (!ended) {
     return FieldError(what, StrCat("certificate ", out.size() + 1, " is damaged (", errors, ")"),
                       "give certificates in PEM form");
@@ -117,7 +117,7 @@ absl::StatusOr<KeyPtr> ReadPrivateKey(std::string_view pem, std::string_view wha
   const BioPtr bio = OpenText(pem);
   ERR_clear_error();
   KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, RefusePassphrase, nullptr));
-  const std::string errors = TakeOpenSslErrors();
+  const std::string errors = DrainOpenSslErrors();
   if (key == nullptr) {
     return FieldError(what, "is not a usable private key (" + errors + ")",
                       "give one PEM private key without a passphrase");

@@ -36,6 +36,6 @@ absl::StatusOr<KeyPtr> ReadPrivateKey(std::string_view pem, std::string_view wha
 CertificateNames NamesOf(const x509_st* certificate);
 
 // Empties this thread's OpenSSL error queue into one line.
-std::string TakeOpenSslErrors();
+std::string DrainOpenSslErrors();
 
 }  // namespace yardmaster::tls

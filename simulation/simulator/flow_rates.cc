@@ -66,7 +66,7 @@ void FlowRates::Finish(FlowId id, double now) {
   Reach(flow.links, flow.level);
 }
 
-void FlowRates::Settle(MovingFlow& flow, double now) {
+void FlowRates::UpdateRates(MovingFlow& flow, double now) {
   const double moved = std::min(flow.remaining, flow.rate * (now - flow.updated));
   flow.remaining -= moved;
   flow.delivered += moved;
@@ -76,7 +76,7 @@ void FlowRates::Settle(MovingFlow& flow, double now) {
 void FlowRates::SetRate(FlowId id, double rate, double now) {
   MovingFlow& flow = at(id);
   if (std::abs(rate - flow.rate) <= kSameRate * flow.rate) return;
-  Settle(flow, now);
+  UpdateRates(flow, now);
   flow.rate = rate;
   ++flow.version;
   if (rate > 0) other_rate_.push_back(id);

@@ -75,7 +75,7 @@ class FlowRates {
   };
 
   MovingFlow& at(FlowId id) { return flows_[id.index()]; }
-  static void Settle(MovingFlow& flow, double now);
+  static void UpdateRates(MovingFlow& flow, double now);
   void SetRate(FlowId id, double rate, double now);
   void Reach(std::span<const std::int32_t> links, std::int32_t level);
   // What is left on the links of dividing_ by flows that keep their rate.

@@ -72,7 +72,7 @@ class GrowthStoryTest : public JobStoryFixture {
     const auto now = Uids();
     for (const auto& [name, uid] : before) {
       ASSERT_EQ(now.count(name), 1U) << name;
-      EXPECT_EQ(now.at(name), uid) << name << " was made anew";
+      EXPECT_EQ(now.at(name), uid) << name << " was recreated";
     }
   }
 

@@ -45,7 +45,7 @@ class History {
   void ActOnCluster(Random& random);
   void Work(Process& process, Random& random, int extender);
   void Schedule(Process& process, Random& random, int extender);
-  // kube-scheduler asks either extender, for each pod anew.
+  // kube-scheduler asks either extender, for each pod again.
   void RunScheduler(Random& random) {
     cluster_.RunScheduler([&](const nlohmann::json& pod, const std::string& node) {
       return extenders_[random.Below(2)]->Filter(pod, node);

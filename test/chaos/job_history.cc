@@ -36,7 +36,7 @@ class JobHistory {
       Random random(options_.seed * 1'000'003 + static_cast<std::uint64_t>(step));
       result_.told.push_back(cluster_.Act(random));
       kills_left_ = options_.kills_per_step;
-      Settle((step + 1) * kStepMs);
+      RunUntilStable((step + 1) * kStepMs);
       if (const std::string unfinished = cluster_.Unfinished(); !unfinished.empty()) {
         result_.failure = StrCat("after step ", step, ": ", unfinished);
       }
@@ -76,7 +76,7 @@ class JobHistory {
   }
 
   // All work until nothing changes, at most kWorkMs; then time passes until `end_ms`.
-  void Settle(std::int64_t end_ms) {
+  void RunUntilStable(std::int64_t end_ms) {
     const std::int64_t last_ms = end_ms - kStepMs + kWorkMs;
     for (int round = 0; round < kMaxRounds; ++round) {
       const std::int64_t before = cluster_.server().version();

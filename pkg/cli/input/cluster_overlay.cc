@@ -65,7 +65,7 @@ class Overlayer {
   }
 
  private:
-  // Jobs that are given anew leave first, with all they hold.
+  // Jobs that are given again leave first, with all they hold.
   void RemoveWhatChanges() {
     std::set<NamespacedName> leaving;
     for (const auto& job : given_.cluster.jobs) {

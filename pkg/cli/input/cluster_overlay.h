@@ -4,7 +4,7 @@
 // other one's uid and age unless it names its own; one that is new is younger than everything that
 // is there. A Fabric replaces all Fabrics, since one is used at a time. A job that asks for
 // something else than the one of its name that is there, a TrainingJob or another kind's workload,
-// is planned as if it were made anew, without the Gang and the pods of that one. So is a job
+// is planned as if it were recreated, without the Gang and the pods of that one. So is a job
 // that has ended. A job that asks for the same and has not ended keeps its place.
 //
 // Deterministic. Thread safety: pure function.

@@ -33,7 +33,7 @@ absl::StatusOr<state::Subject> FindSubject(const state::ClusterState& cluster,
                                            const std::string& job);
 
 // The state of a job and its cause, in words: its placement by segment, its network numbers, or what is
-// missing and what would help, planned anew on this state. `job` is a TrainingJob's or a Gang's
+// missing and what would help, planned again on this state. `job` is a TrainingJob's or a Gang's
 // name. Errors: NotFound that names what is near.
 absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job);

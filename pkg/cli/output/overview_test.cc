@@ -145,7 +145,7 @@ TEST_F(OverviewTest, WhatTheJobAndItsGangBothSayIsSaidOnceAndNumbersAreShort) {
   EXPECT_THAT(*text, HasSubstr("intensity 7.14e+17 FLOP per second of communication, 0.0281 s"));
 }
 
-TEST_F(OverviewTest, AWaitingJobIsPlannedAnewAndSaysWhatIsMissing) {
+TEST_F(OverviewTest, AWaitingJobIsPlannedAgainAndSaysWhatIsMissing) {
   Job("big", {{"workers", 5}});
   auto text = Explain(ClusterState(), "default", "big");
   ASSERT_TRUE(text.ok());

@@ -197,7 +197,7 @@ json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
       {"kind", "PlanReport"}, {"apiVersion", api::kGroupVersion}, {"jobs", std::move(jobs)}};
   if (with_paths) {
     out["paths"] = PathsJson(snapshot, network.paths, names);
-    out["answers"] = PathsJson(snapshot, network.answers, names);
+    out["answers"] = PathsJson(snapshot, network.ack_paths, names);
     out["uplinks"] = snapshot.network ? UplinksJson(snapshot, network) : json::array();
   }
   return out;

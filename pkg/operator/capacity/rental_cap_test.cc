@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class RentalCapTest : public CapacityStepFixture {
  protected:
-  // The spec that people write anew; the status stays.
+  // The spec that people write again; the status stays.
   void SetCapacity(const json& capacity) { job_.capacity = Job(capacity).capacity; }
   // What was written is read back as it was.
   void ExpectReadable() {

@@ -27,10 +27,10 @@ class RentalLeaveTest : public JobFixture {
   }
   // Ranks whose pods are removed by force.
   std::vector<int> Forced(const api::TrainingJob& job) {
-    Obstacle obstacle;
+    StallReason stall;
     api::CheckpointMark checkpoint;
     JobObservation seen =
-        JobObserver(*cache_, *hosts_, *marker_, clock_).Observe(job, obstacle, checkpoint);
+        JobObserver(*cache_, *hosts_, *marker_, clock_).Observe(job, stall, checkpoint);
     seen.run.suspended = true;
     std::vector<int> ranks;
     for (const Removal& removal : NextStep(seen).remove) {

@@ -24,7 +24,7 @@
 // Rented hosts come and go by intention: one that is gone is not counted at all. Another host that is
 // gone is counted as a host that is not Ready for an hour.
 //
-// Times are measured by the caller's steady clock. They begin anew with Restart: a process that
+// Times are measured by the caller's steady clock. They begin again with Restart: a process that
 // begins to lead counts only the time that it observed itself.
 //
 // Thread safety: all methods from any thread.
@@ -71,7 +71,7 @@ class HostHealth {
   // The faults of a Node as the watch has it. True when they differ from those before.
   bool ObserveFaults(const std::string& host, const std::vector<NodeFault>& faults,
                      std::int64_t now_ms);
-  // All times and all counts of what may be acted on begin anew.
+  // All times and all counts of what may be acted on begin again.
   void Restart(std::int64_t now_ms);
   // A host that was never observed is treated as gone since the first question.
   HostVerdict Assess(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);

@@ -89,7 +89,7 @@ TEST(HostHealthTest, WhatCannotBeReadIsHealthyAndWhatIsGoneIsNot) {
   EXPECT_EQ(health.Assess("n2", 10'000, 99'000).state, HostHealthState::kLost);
 }
 
-TEST(HostHealthTest, TimesAndCountsBeginAnewWithRestart) {
+TEST(HostHealthTest, TimesAndCountsBeginAgainWithRestart) {
   HostHealth health;
   ObserveAll(health, 0, 10, Report::kReady, 0);
   health.Observe("n1", "s0", Report::kNotReady, 0);

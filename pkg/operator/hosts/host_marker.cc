@@ -24,7 +24,7 @@ std::map<std::string, HostHistory> Histories(const state::ClusterState& cluster)
   for (const auto& node : cluster.nodes) {
     HostHistory& history = out[node->metadata.name];
     history.segment = SegmentOf(*node, cluster);
-    // A record that cannot be read is written anew.
+    // A record that cannot be read is written again.
     const auto text = api::Find(node->metadata.annotations, api::kHostRecordAnnotation);
     if (text) history.record = api::DecodeHostRecord(*text).value_or(api::HostRecord{});
   }

@@ -38,7 +38,7 @@ class HostMarkerTest : public JobFixture {
   }
   void LoseHost(const std::string& node) {
     SetNode(node, false);
-    Settle();
+    RunUntilStable();
     clock_.Advance(30'000);
   }
 };
@@ -57,12 +57,12 @@ TEST_F(HostMarkerTest, ALostHostIsFencedBeforeItsPodIsRemovedByForce) {
     }
     return absl::OkStatus();
   });
-  Settle();
+  RunUntilStable();
   client_.SetHook({});
   EXPECT_TRUE(fenced);
   EXPECT_EQ(TaintValue("n1", api::kOutOfServiceKey), api::kOutOfServiceValue);
   EXPECT_EQ(TaintValue("n0", api::kOutOfServiceKey), "(none)");
-  EXPECT_EQ(Pod(1)["spec"].contains("nodeName"), false) << "made anew behind the gate";
+  EXPECT_EQ(Pod(1)["spec"].contains("nodeName"), false) << "recreated behind the gate";
   EXPECT_TRUE(deleted_after_fence);
 }
 
@@ -74,7 +74,7 @@ TEST_F(HostMarkerTest, AJobWithoutGraceDoesNotFenceAHostThatHasJustBecomeNotRead
   // As the API server does for a pod whose kubelet does not answer: it stays, marked.
   MarkDeleting(1);
   const std::string uid = Uid(1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(TaintsOf("n1"), json::array()) << "others have pods there, too";
   clock_.Advance(29'999);
   const std::optional<std::int64_t> again_ms = Reconcile();
@@ -83,7 +83,7 @@ TEST_F(HostMarkerTest, AJobWithoutGraceDoesNotFenceAHostThatHasJustBecomeNotRead
   ASSERT_TRUE(again_ms.has_value());
   EXPECT_LE(*again_ms, 1);
   clock_.Advance(1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(TaintValue("n1", api::kOutOfServiceKey), api::kOutOfServiceValue);
   EXPECT_NE(Uid(1), uid);
 }
@@ -110,7 +110,7 @@ TEST_F(HostMarkerTest, NothingIsRemovedByForceWhileTheFenceCannotBeSet) {
   for (int i = 0; i < 5; ++i) (void)TryReconcile();
   EXPECT_EQ(Uid(1), uid);
   client_.SetHook({});
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Uid(1), uid);
 }
 
@@ -127,11 +127,11 @@ TEST_F(HostMarkerTest, WithAwaitAPodGoesByForceOnlyWhenOthersHaveFencedTheHost) 
   (void)TryReconcile();
   client_.SetHook({});
   MarkDeleting(1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uid(1), uid);
   EXPECT_EQ(TaintsOf("n1"), json::array());
   AddTaint("n1", api::kOutOfServiceKey, "nodeshutdown");
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Uid(1), uid);
 }
 
@@ -140,7 +140,7 @@ TEST_F(HostMarkerTest, OurFenceGoesWhenTheNodeIsReadyAndThatOfOthersStays) {
   SeedJob(2, 3, {{"recovery", {{"onHostLoss", "Replace"}}}});
   RunAll();
   LoseHost("n1");
-  Settle();
+  RunUntilStable();
   AddTaint("n2", api::kOutOfServiceKey, "nodeshutdown");
   EXPECT_EQ(Round().fenced, 1);
   SetNode("n1", true);
@@ -177,7 +177,7 @@ TEST_F(HostMarkerTest, AHostOnWhichWorkersFailRepeatedlyIsQuarantinedUntilItsTim
   RunAll();
   for (int i = 0; i < 3; ++i) {
     FailPod(2, 134);
-    Settle();
+    RunUntilStable();
     clock_.Advance(400'000);
     RunAll();
   }
@@ -209,7 +209,7 @@ TEST_F(HostMarkerTest, FailuresThatAreTheProgramsDoNotCountAgainstTheHost) {
   RunAll();
   for (int i = 0; i < 4; ++i) {
     FailPod(1, 75);
-    Settle();
+    RunUntilStable();
     clock_.Advance(400'000);
     RunAll();
   }

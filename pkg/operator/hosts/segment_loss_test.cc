@@ -181,7 +181,7 @@ TEST_F(SegmentHealthTest, ASegmentIsLostUntilAllButFewOfItsHostsAreBack) {
   EXPECT_TRUE(health_->HostsOfLostSegments().empty());
 }
 
-TEST_F(SegmentHealthTest, TheTimeOfASegmentBeginsAnewWithAnotherLeader) {
+TEST_F(SegmentHealthTest, TheTimeOfASegmentBeginsAgainWithAnotherLeader) {
   Set(3, 0, 8, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(60'000), 8);
   health_->Restart(60'000);
@@ -249,14 +249,14 @@ class JobInLostSegmentTest : public JobFixture {
     RunAll();
   }
   // With the rounds that tell what is lost.
-  void Settle() {
+  void RunUntilStable() {
     Sync();
     std::set<std::string> lost;
     for (const SegmentVerdict& segment : hosts_->AssessSegments(clock_.SteadyMs())) {
       if (segment.state == SegmentState::kLost) lost.insert(segment.name);
     }
     hosts_->SetSegmentsLostInStatus(lost);
-    JobFixture::Settle();
+    JobFixture::RunUntilStable();
   }
   void PutInSegment(const std::string& name, int segment) {
     json node = *client_.Find(kube::Nodes(), "", name);
@@ -266,7 +266,7 @@ class JobInLostSegmentTest : public JobFixture {
   // Three of the four hosts of s0; the fourth stays Ready.
   void LoseSegment(bool lost = true) {
     for (int i = 0; i < 3; ++i) SetNode(StrCat("n", i), !lost);
-    Settle();
+    RunUntilStable();
   }
   int Kept(const std::map<int, std::string>& before) {
     int kept = 0;
@@ -281,11 +281,11 @@ TEST_F(JobInLostSegmentTest, TheLossOfASegmentIsOneIncidentAndOneEvent) {
   const auto before = Uids();
   LoseSegment();
   clock_.Advance(30'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Kept(before), 6);
   EXPECT_EQ(CountNotices("RecoveryHeld"), 0);
   clock_.Advance(30'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Kept(before), 2) << "the four ranks of the segment move, that on the Ready host, too";
   EXPECT_EQ(Uid(4), before.at(4));
   ASSERT_EQ(Incidents().size(), 1U) << Incidents().dump(1);
@@ -305,7 +305,7 @@ TEST_F(JobInLostSegmentTest, ByDefaultAllWorkersRestartOnce) {
   const auto before = Uids();
   LoseSegment();
   clock_.Advance(60'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Kept(before), 0);
   EXPECT_EQ(Incidents().size(), 1U);
   EXPECT_EQ(CountNotices("Recovering"), 1);
@@ -316,10 +316,10 @@ TEST_F(JobInLostSegmentTest, ASegmentThatIsBackWithinItsGraceCostsNothing) {
   const auto before = Uids();
   LoseSegment();
   clock_.Advance(59'000);
-  Settle();
+  RunUntilStable();
   LoseSegment(false);
   clock_.Advance(3'600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Kept(before), 6);
   EXPECT_TRUE(Incidents().empty());
 }
@@ -329,7 +329,7 @@ TEST_F(JobInLostSegmentTest, AJobThatIsToWaitKeepsItsPodsAndSaysWhatToChange) {
   const auto before = Uids();
   LoseSegment();
   clock_.Advance(600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Kept(before), 6);
   EXPECT_EQ(Reason("Degraded"), "RecoveryHeld");
   EXPECT_NE(Message("Degraded").find("spec.recovery.onSegmentLoss"), std::string::npos)
@@ -345,12 +345,12 @@ TEST_F(JobInLostSegmentTest, AJobThatWaitsLeavesTheSegmentWhenItIsSuspendedOrDel
   Start({{"onSegmentLoss", "Wait"}});
   LoseSegment();
   clock_.Advance(600'000);
-  Settle();
+  RunUntilStable();
   const auto forced = [this](const api::TrainingJob& job) {
-    Obstacle obstacle;
+    StallReason stall;
     api::CheckpointMark checkpoint;
     JobObservation seen =
-        JobObserver(*cache_, *hosts_, *marker_, clock_).Observe(job, obstacle, checkpoint);
+        JobObserver(*cache_, *hosts_, *marker_, clock_).Observe(job, stall, checkpoint);
     seen.run.suspended = true;
     int count = 0;
     for (const Removal& removal : NextStep(seen).remove) count += removal.force ? 1 : 0;
@@ -368,9 +368,9 @@ TEST_F(JobInLostSegmentTest, WhileEverySegmentIsLostNoPodIsRemoved) {
   Start();
   const auto before = Uids();
   for (int i = 0; i < 16; ++i) SetNode(StrCat("n", i), false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(3'600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Kept(before), 6);
   EXPECT_EQ(Reason("Degraded"), "RecoveryHeld");
   EXPECT_NE(Message("Degraded").find("full disruption"), std::string::npos) << Message("Degraded");
@@ -380,7 +380,7 @@ TEST_F(JobInLostSegmentTest, AJobThatIsToFailWithItsHostsFailsWithItsSegment) {
   Start({{"onHostLoss", "Fail"}});
   LoseSegment();
   clock_.Advance(60'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
   EXPECT_EQ(Reason("Failed"), "SegmentLost");
 }

@@ -80,7 +80,7 @@ TEST_F(DecideSizeTest, AJobGrowsOnceItHasRunLongEnoughAtItsSize) {
   EXPECT_EQ(Decide().target, 0);
 }
 
-TEST_F(DecideSizeTest, AJobThatTakesWorkersInGrowsInPlaceWhereThatFitsAndElseAnew) {
+TEST_F(DecideSizeTest, AJobThatTakesWorkersInGrowsInPlaceWhereThatFitsAndElseAgain) {
   view_.sizes = {1, 2, 4, 6, 8};
   view_.running_ms = 600'000;
   view_.joins = true;

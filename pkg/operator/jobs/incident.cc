@@ -183,14 +183,14 @@ std::string LostSegmentOf(const JobObservation& job, const std::vector<int>& mem
   return "";
 }
 
-void DecideLoss(const JobObservation& job, const Troubles& troubles, api::RecoveryState& recovery,
-                Incident& incident) {
-  const std::vector<int>& ranks = troubles.lost.empty() ? troubles.removed : troubles.lost;
+void DecideLoss(const JobObservation& job, const RankFailures& failures,
+                api::RecoveryState& recovery, Incident& incident) {
+  const std::vector<int>& ranks = failures.lost.empty() ? failures.removed : failures.lost;
   incident.first_rank = ranks[0];
   const Worker& first = At(job, ranks[0]);
   incident.host = first.phase == WorkerPhase::kMissing ? first.slot_host : first.host;
   incident.action = ActionFor(job, ranks, job.policy.on_host_loss);
-  if (troubles.lost.empty()) {
+  if (failures.lost.empty()) {
     incident.cause = IncidentCause::kWorkerRemoved;
     if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
     incident.message =
@@ -237,7 +237,7 @@ bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, Inci
   if (ActionFor(job, ranks, OnHostLoss::kReplace) != OnHostLoss::kReplace) return false;
   for (int rank : ranks) {
     const auto at = std::lower_bound(incident.ranks.begin(), incident.ranks.end(), rank);
-    // A rank that was made anew already has failed again: that is another incident.
+    // A rank that was recreated already has failed again: that is another incident.
     if (at != incident.ranks.end() && *at == rank) return false;
     if (At(job, rank).attempt >= incident.attempt) return false;
   }
@@ -302,13 +302,13 @@ const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules,
   return nullptr;
 }
 
-bool DecideIncident(const JobObservation& job, const Troubles& troubles,
+bool DecideIncident(const JobObservation& job, const RankFailures& failures,
                     api::RecoveryState& recovery) {
-  const bool lost = !troubles.lost.empty();
-  const bool failed = !lost && !troubles.failed.empty();
-  const std::vector<int>& ranks = lost     ? troubles.lost
-                                  : failed ? troubles.failed
-                                           : troubles.removed;
+  const bool lost = !failures.lost.empty();
+  const bool failed = !lost && !failures.failed.empty();
+  const std::vector<int>& ranks = lost     ? failures.lost
+                                  : failed ? failures.failed
+                                           : failures.removed;
   if (ranks.empty()) return false;
   const bool with_segment = lost && !LostSegmentOf(job, ranks).empty();
   const IncidentCause cause = with_segment ? IncidentCause::kSegmentLost
@@ -323,7 +323,7 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
   if (failed) {
     DecideFailure(job, ranks, recovery, incident);
   } else {
-    DecideLoss(job, troubles, recovery, incident);
+    DecideLoss(job, failures, recovery, incident);
   }
   incident.ranks = ranks;
   if (incident.action == OnHostLoss::kReplace && recovery.active() != nullptr &&

@@ -24,7 +24,7 @@
 namespace yardmaster::op {
 
 // Members that need a decision, each ascending.
-struct Troubles {
+struct RankFailures {
   std::vector<int> lost;     // their host is lost
   std::vector<int> failed;   // ended with an error, or disrupted
   std::vector<int> removed;  // deleted by others after all had run
@@ -38,8 +38,8 @@ bool IsDisrupted(const Worker& worker);
 
 // The first rule that matches a failed worker, or null.
 const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules, const Worker& worker);
-// Records what follows from `troubles` in `recovery`. False: nothing is to be decided.
-bool DecideIncident(const JobObservation& job, const Troubles& troubles,
+// Records what follows from `failures` in `recovery`. False: nothing is to be decided.
+bool DecideIncident(const JobObservation& job, const RankFailures& failures,
                     api::RecoveryState& recovery);
 
 // The job has run for its activeDeadlineSeconds and fails.

@@ -41,8 +41,8 @@ class IncidentTest : public ::testing::Test {
     rule.action = action;
     job_.policy.rules.push_back(rule);
   }
-  const api::Incident& Decide(const Troubles& troubles) {
-    EXPECT_TRUE(DecideIncident(job_, troubles, state_));
+  const api::Incident& Decide(const RankFailures& failures) {
+    EXPECT_TRUE(DecideIncident(job_, failures, state_));
     return state_.incidents.back();
   }
   // The incident is over and the job runs in its attempt.

@@ -41,7 +41,7 @@ TEST_F(JobCheckpointTest, ASuspendedJobIsAskedForACheckpointAndKeepsItsPodsUntil
   RunAll();
   clock_.Advance(5'000);
   Suspend(true);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 2);
   EXPECT_EQ(Reason("Suspended"), "AwaitingCheckpoint");
   EXPECT_NE(RequestOn(0), "");
@@ -49,7 +49,7 @@ TEST_F(JobCheckpointTest, ASuspendedJobIsAskedForACheckpointAndKeepsItsPodsUntil
   EXPECT_LE(Reconcile(), 300'000);
   clock_.Advance(20'000);
   Report(1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_EQ(Condition("Suspended"), "True");
   EXPECT_TRUE(Status()["checkpoint"].contains("lastTime"));
@@ -61,13 +61,13 @@ TEST_F(JobCheckpointTest, AnOldCheckpointIsNoAnswerAndTheGracePeriodEndsTheWait)
   Report(0);
   clock_.Advance(5'000);
   Suspend(true);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 2);
   clock_.Advance(299'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 2);
   clock_.Advance(1'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
 }
 
@@ -79,7 +79,7 @@ TEST_F(JobCheckpointTest, ACheckpointOfTheFutureIsNoAnswer) {
       api::EncodeCheckpointMark({clock_.WallMs() + 86'400'000, 0});
   client_.Seed(kube::Pods(), pod);
   Suspend(true);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 1);
 }
 
@@ -87,15 +87,15 @@ TEST_F(JobCheckpointTest, ARequestIsTakenBackWithTheSuspensionAndANewOneNeedsANe
   SeedJob(1, 1, kAsked);
   RunAll();
   Suspend(true);
-  Settle();
+  RunUntilStable();
   Suspend(false);
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(Status()["recovery"].contains("checkpointRequested"));
   EXPECT_EQ(Condition("Running"), "True");
   Report(0);
   clock_.Advance(10'000);
   Suspend(true);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 1);
 }
 
@@ -103,7 +103,7 @@ TEST_F(JobCheckpointTest, WithoutARequestThePodsAreAskedBySigtermAlone) {
   SeedJob(1, 1);
   RunAll();
   Suspend(true);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
 }
 
@@ -117,12 +117,12 @@ TEST_F(JobCheckpointTest, AHostThatIsAboutToGoIsLeftAfterACheckpointAndNotByForc
   node["spec"]["taints"] =
       json::array({{{"key", "karpenter.sh/disrupted"}, {"effect", "NoSchedule"}}});
   client_.Seed(kube::Nodes(), node);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uids(), before);
   EXPECT_NE(RequestOn(0), "");
   clock_.Advance(2'000);
   Report(0);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uid(0), before.at(0));
   EXPECT_NE(Uid(1), before.at(1));
   EXPECT_EQ(Pod(1)["metadata"]["annotations"].value(api::kAvoidHostsAnnotation, ""), "n1");
@@ -139,9 +139,9 @@ TEST_F(JobCheckpointTest, AFaultThatDegradesIsShownAndMovesNothing) {
   RunAll();
   const auto before = Uids();
   SetConditions("n1", "KernelReady", "False");
-  Settle();
+  RunUntilStable();
   clock_.Advance(60'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uids(), before);
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Condition("Degraded"), "True");
@@ -166,12 +166,12 @@ TEST_F(JobCheckpointTest, WhatAnIncidentCostsIsInTheStatusAndCounted) {
   RunAll();
   clock_.Advance(600'000);
   Report(0, 30);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Status()["checkpoint"]["costSeconds"], 30);
   EXPECT_GT(Status()["checkpoint"]["recommendedIntervalSeconds"], 60);
   clock_.Advance(100'000);
   FailPod(1, 134);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Lost("WorkerFailed"), 16 * 100);
   clock_.Advance(20'000);
   RunAll();
@@ -189,7 +189,7 @@ TEST_F(JobCheckpointTest, AContainerThatEndsMayReportItsCheckpointByItsTerminati
   pod["status"]["containerStatuses"][0]["state"]["terminated"]["message"] =
       api::EncodeCheckpointMark({at_ms, 30});
   client_.Seed(kube::Pods(), pod);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Status()["checkpoint"]["lastTime"], FormatTime(at_ms));
   EXPECT_EQ(Status()["checkpoint"]["costSeconds"], 30);
   EXPECT_EQ(Lost("WorkerFailed"), 100 * 16) << "the time since then is repeated";
@@ -204,7 +204,7 @@ TEST_F(JobCheckpointTest, ATerminationMessageIsReadInsideAPodThatRestartsInPlace
     json pod = Pod(1);
     pod["status"]["containerStatuses"][0]["lastState"]["terminated"]["message"] = message;
     client_.Seed(kube::Pods(), pod);
-    Settle();
+    RunUntilStable();
     EXPECT_FALSE(Status().contains("checkpoint")) << message;
   }
   const std::int64_t at_ms = clock_.WallMs() / 1000 * 1000 - 100'000;
@@ -212,7 +212,7 @@ TEST_F(JobCheckpointTest, ATerminationMessageIsReadInsideAPodThatRestartsInPlace
   pod["status"]["containerStatuses"][0]["lastState"]["terminated"]["message"] =
       api::EncodeCheckpointMark({at_ms, 30});
   client_.Seed(kube::Pods(), pod);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Status()["checkpoint"]["lastTime"], FormatTime(at_ms));
 }
 

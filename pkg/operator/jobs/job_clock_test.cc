@@ -30,14 +30,14 @@ TEST_F(JobClockTest, ABackoffIsNoLongerBecauseTheLeaderBeforeHadAClockThatWasAhe
   RunAll();
   for (int i = 0; i < 2; ++i) {
     FailPod(0, 1);
-    Settle();
+    RunUntilStable();
     if (i == 0) RunAll();
   }
   ASSERT_EQ(Pods(), 0) << "the second restart in a row waits";
   LeadAnHourBehind();
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 2);
 }
 
@@ -45,13 +45,13 @@ TEST_F(JobClockTest, RestartsAreCountedNoLongerBecauseTheLeaderBeforeHadAClockTh
   SeedJob(2, 2, {{"recovery", {{"maxRestarts", 1}, {"restartWindowSeconds", 60}}}});
   RunAll();
   FailPod(0, 1);
-  Settle();
+  RunUntilStable();
   RunAll();
   LeadAnHourBehind();
   RunAll();
   clock_.Advance(120'000);
   FailPod(0, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Condition("Failed"), "True") << Message("Failed");
 }
 
@@ -59,13 +59,13 @@ TEST_F(JobClockTest, ACheckpointIsAwaitedNoLongerBecauseTheLeaderBeforeHadAClock
   SeedJob(2, 2, {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 100}}}});
   RunAll();
   Suspend(true);
-  Settle();
+  RunUntilStable();
   ASSERT_EQ(Pods(), 2);
   LeadAnHourBehind();
-  Settle();
+  RunUntilStable();
   clock_.Advance(5'000);
   Report(clock_.WallMs());
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0) << "it was written after it had been asked for";
 }
 
@@ -73,12 +73,12 @@ TEST_F(JobClockTest, AProgramThatWritesNoCheckpointIsGivenItsGracePeriodWhatever
   SeedJob(2, 2, {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 100}}}});
   RunAll();
   Suspend(true);
-  Settle();
+  RunUntilStable();
   LeadAnHourBehind();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 2);
   clock_.Advance(100'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
 }
 
@@ -86,10 +86,10 @@ TEST_F(JobClockTest, AMarkOfAClockThatIsSecondsAheadCounts) {
   SeedJob(2, 2, {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 600}}}});
   RunAll();
   Suspend(true);
-  Settle();
+  RunUntilStable();
   clock_.Advance(5'000);
   Report(clock_.WallMs() + 3'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
 }
 

@@ -61,8 +61,8 @@ JobController::JobController(kube::Client& client, state::ClusterCache& cache, H
           write_threads),
       notify_(std::move(notify)) {}
 
-void JobController::Tell(const api::TrainingJob& job, bool warning, std::string reason,
-                         std::string note) {
+void JobController::EmitEvent(const api::TrainingJob& job, bool warning, std::string reason,
+                              std::string note) {
   notify_({job.metadata.namespace_name, job.metadata.name, job.metadata.uid, warning,
            std::move(reason), std::move(note)});
 }
@@ -142,7 +142,7 @@ int JobController::ChoosePort(const api::TrainingJob& job) {
 }
 
 absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::TrainingJob& job) {
-  Obstacle ignored;
+  StallReason ignored;
   api::CheckpointMark checkpoint;
   std::int64_t end_ms = job.status.completion_ms;
   for (const char* type : {"Succeeded", "Failed"}) {
@@ -162,19 +162,19 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::Tr
   return std::optional<std::int64_t>();
 }
 
-absl::Status JobController::SetStalled(api::TrainingJob& job, const Obstacle& obstacle) {
-  const bool stalled = obstacle.exists();
+absl::Status JobController::SetStalled(api::TrainingJob& job, const StallReason& stall) {
+  const bool stalled = stall.exists();
   if (!stalled && !api::IsTrue(job.status.conditions, kStalled)) return absl::OkStatus();
   api::TrainingJobStatus status = job.status;
   api::SetCondition(
       status.conditions,
       {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-       stalled ? obstacle.reason : "PodsCreated",
-       stalled ? obstacle.message : "every worker has its pod", job.metadata.generation, 0},
+       stalled ? stall.reason : "PodsCreated", stalled ? stall.message : "every worker has its pod",
+       job.metadata.generation, 0},
       clock_.WallMs());
   const bool fresh = status != job.status;
   YM_RETURN_IF_ERROR(WriteStatus(job, status));
-  if (stalled && fresh) Tell(job, true, kStalled, obstacle.message);
+  if (stalled && fresh) EmitEvent(job, true, kStalled, stall.message);
   return absl::OkStatus();
 }
 
@@ -187,7 +187,7 @@ absl::Status JobController::Refuse(const api::TrainingJob& job, const std::strin
       {"Planned", api::ConditionStatus::kFalse, "Invalid", problem, job.metadata.generation, 0},
       clock_.WallMs());
   YM_RETURN_IF_ERROR(WriteStatus(written, status));
-  if (fresh) Tell(job, true, "Invalid", problem);
+  if (fresh) EmitEvent(job, true, "Invalid", problem);
   return absl::OkStatus();
 }
 
@@ -219,26 +219,26 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
   }
   YM_RETURN_IF_ERROR(
       PatchJobStatus(client_, cache_, job, {{"conditions", api::EncodeConditions(conditions)}}));
-  Tell(job, true, "Invalid", problem);
+  EmitEvent(job, true, "Invalid", problem);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
-                                               const CreateLimit& limit, Obstacle& obstacle) {
+                                               const CreateLimit& limit, StallReason& stall) {
   for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
   absl::Status done = writes_.Remove(job, step.remove);
   if (done.ok()) done = writes_.Mark(job, step.in_place);
   absl::StatusOr<std::size_t> left = step.create.size();
   const bool creates = !step.create.empty() && limit.pods > 0;
-  if (!obstacle.exists() && creates && done.ok()) {
-    left = writes_.Create(job, step.create, limit, obstacle);
+  if (!stall.exists() && creates && done.ok()) {
+    left = writes_.Create(job, step.create, limit, stall);
     done = left.status();
   }
   const bool all_made = done.ok() && *left == 0;
-  if (all_made || obstacle.exists()) YM_RETURN_IF_ERROR(SetStalled(job, obstacle));
+  if (all_made || stall.exists()) YM_RETURN_IF_ERROR(SetStalled(job, stall));
   YM_RETURN_IF_ERROR(done);
   // What is in the way is looked at again in its own time.
-  return obstacle.exists() ? 0 : *left;
+  return stall.exists() ? 0 : *left;
 }
 
 // One event an incident, and one for the end.
@@ -246,18 +246,19 @@ void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
                              const api::TrainingJob& before) {
   const api::RecoveryState& recovery = step.recovery;
   if (step.decided && recovery.attempt != before.status.recovery.attempt) {
-    Tell(job, true, "Recovering", recovery.incidents.back().message);
+    EmitEvent(job, true, "Recovering", recovery.incidents.back().message);
   }
   const api::Condition* held = api::FindCondition(job.status.conditions, "Degraded");
   const api::Condition* was = api::FindCondition(before.status.conditions, "Degraded");
   if (!step.held.empty() && held != nullptr && held->reason == "RecoveryHeld" &&
       (was == nullptr || was->reason != held->reason)) {
-    Tell(job, true, "RecoveryHeld", step.held);
+    EmitEvent(job, true, "RecoveryHeld", step.held);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
-    Tell(job, false, "Succeeded", api::FindCondition(job.status.conditions, "Succeeded")->message);
+    EmitEvent(job, false, "Succeeded",
+              api::FindCondition(job.status.conditions, "Succeeded")->message);
   } else if (step.outcome == JobOutcome::kFailed) {
-    Tell(job, true, "Failed", recovery.incidents.back().message);
+    EmitEvent(job, true, "Failed", recovery.incidents.back().message);
   }
 }
 
@@ -292,9 +293,9 @@ absl::StatusOr<TurnResult> JobController::RunOnce(const std::string& key, JobTur
 
 absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, JobTurn turn) {
   api::TrainingJob job = found;
-  Obstacle obstacle;
+  StallReason stall;
   api::CheckpointMark checkpoint;
-  JobObservation observed = observer_.Observe(job, obstacle, checkpoint);
+  JobObservation observed = observer_.Observe(job, stall, checkpoint);
   SizeDecision resize = DecideElastic(job, observed);
   // On the way to another size it has no pods, as while it is suspended.
   observed.run.suspended |=
@@ -329,17 +330,17 @@ absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, Jo
   if (absl::IsNotFound(written)) return TurnResult();
   YM_RETURN_IF_ERROR(written);
   CountLostWork(found.status, status);
-  if (resize.target != 0) Tell(job, false, "Resizing", resize.why);
+  if (resize.target != 0) EmitEvent(job, false, "Resizing", resize.why);
   // What follows is of the size that it has had until now.
   if (resize.in_place) return TurnResult{kResizedAgainMs, 0};
   Announce(job, step, found);
-  return CarryOut(job, observed, step, turn, obstacle);
+  return CarryOut(job, observed, step, turn, stall);
 }
 
 absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
                                                    const JobObservation& observed,
                                                    const JobStep& step, JobTurn turn,
-                                                   Obstacle& obstacle) {
+                                                   StallReason& stall) {
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }
@@ -348,8 +349,8 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
       job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
     YM_RETURN_IF_ERROR(SetFinalizer(job, true));
   }
-  YM_ASSIGN_OR_RETURN(const std::size_t left, Act(job, step, limit, obstacle));
-  if (!obstacle.exists()) return TurnResult{step.look_again_ms, left};
+  YM_ASSIGN_OR_RETURN(const std::size_t left, Act(job, step, limit, stall));
+  if (!stall.exists()) return TurnResult{step.look_again_ms, left};
   return TurnResult{std::min(step.look_again_ms.value_or(kNameTakenAgainMs), kNameTakenAgainMs), 0};
 }
 

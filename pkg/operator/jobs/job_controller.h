@@ -90,13 +90,13 @@ class JobController {
  private:
   // What is asked of a size: a place now; the same while no other gang waits; hosts beside the ranks that run,
   // while no other gang waits.
-  enum class Fit { kAnew, kAnewAlone, kInPlaceAlone };
+  enum class Fit { kFromScratch, kFromScratchAlone, kInPlaceAlone };
   // One look at a job that has neither ended nor is deleted: decides, writes the status, and carries out what was
   // decided.
   absl::StatusOr<TurnResult> Step(const api::TrainingJob& found, JobTurn turn);
   // What the status of `job` says already.
   absl::StatusOr<TurnResult> CarryOut(api::TrainingJob& job, const JobObservation& observed,
-                                      const JobStep& step, JobTurn turn, Obstacle& obstacle);
+                                      const JobStep& step, JobTurn turn, StallReason& stall);
   // What follows for the size of an elastic job; nothing changes while it goes to a size already.
   SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
   // Reads the Gang from the API server, because the watch of Gangs may be behind.
@@ -108,13 +108,13 @@ class JobController {
   int ChoosePort(const api::TrainingJob& job);
   // The value: pods that are left to make.
   absl::StatusOr<std::size_t> Act(api::TrainingJob& job, const JobStep& step,
-                                  const CreateLimit& limit, Obstacle& obstacle);
+                                  const CreateLimit& limit, StallReason& stall);
   // Of a job that is being deleted (docs/lifecycle.md): a checkpoint, its pods, then the finalizer.
   absl::StatusOr<std::optional<std::int64_t>> ShutDown(const api::TrainingJob& found);
   // Aborted when the job is newer than `job`.
   absl::Status SetFinalizer(api::TrainingJob& job, bool wanted);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
-  absl::Status SetStalled(api::TrainingJob& job, const Obstacle& obstacle);
+  absl::Status SetStalled(api::TrainingJob& job, const StallReason& stall);
   // A job that contradicts itself gets no pods; its condition Planned and one event say why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
@@ -124,7 +124,7 @@ class JobController {
   // Aborted when the job is newer than `job`; on success `job` is what was written.
   absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
   void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
-  void Tell(const api::TrainingJob& job, bool warning, std::string reason, std::string note);
+  void EmitEvent(const api::TrainingJob& job, bool warning, std::string reason, std::string note);
 
   kube::Client& client_;
   state::ClusterCache& cache_;

@@ -167,7 +167,7 @@ TEST_F(JobControllerTest, AHostThatComesBackInTimeLosesNothing) {
   SetNode("n1", false);
   clock_.Advance(5'000);
   Reconcile();
-  EXPECT_TRUE(HasPod(1)) << "the time begins anew";
+  EXPECT_TRUE(HasPod(1)) << "the time begins again";
 }
 
 TEST_F(JobControllerTest, AFailedWorkerIsMadeAgainAndThenTheJobFails) {

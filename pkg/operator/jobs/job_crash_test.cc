@@ -23,7 +23,7 @@ class JobCrashTest : public JobFixture, public ::testing::WithParamInterface<int
   }
 };
 
-TEST_P(JobCrashTest, AFailureIsCountedOnceAndEveryWorkerIsMadeAnewOnce) {
+TEST_P(JobCrashTest, AFailureIsCountedOnceAndEveryWorkerIsRecreatedOnce) {
   SeedJob(4, 4);
   RunAll();
   const auto before = Uids();
@@ -41,7 +41,7 @@ TEST_P(JobCrashTest, AJobThatIsToFailFailsAndLeavesNothingRunning) {
   RunAll();
   FailPod(2, 1);
   RunUntilKilled();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
   for (int rank : {0, 1, 3}) EXPECT_FALSE(HasPod(rank)) << rank;
   EXPECT_EQ(Status()["restarts"], 0);
@@ -52,19 +52,19 @@ TEST_P(JobCrashTest, ALostHostMovesItsRankAloneWhenThePolicySaysSo) {
   RunAll();
   const auto before = Uids();
   SetNode("n1", false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
   RunUntilKilled();
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);  // if it was killed before it had decided
-  Settle();
+  RunUntilStable();
   SetPod(1, "Running", "n3");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Status()["recovery"]["attempt"], 1);
   for (const auto& [rank, uid] : before) EXPECT_EQ(Uid(rank) == uid, rank != 1) << rank;
 }
 
-TEST_P(JobCrashTest, AFailedLauncherIsMadeAnewOnceAndTheWorkersStay) {
+TEST_P(JobCrashTest, AFailedLauncherIsRecreatedOnceAndTheWorkersStay) {
   const json pod = {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}};
   SeedJob(2, 2, {{"roles", json::array({{{"name", "launcher"}, {"template", pod}}})}});
   SetNode("n9", true);
@@ -76,13 +76,13 @@ TEST_P(JobCrashTest, AFailedLauncherIsMadeAnewOnceAndTheWorkersStay) {
     client_.Seed(kube::Pods(), launcher);
   };
   set_launcher("Running");
-  Settle();
+  RunUntilStable();
   const auto before = Uids();
   set_launcher("Failed");
   RunUntilKilled();
-  Settle();
+  RunUntilStable();
   set_launcher("Running");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Status()["restarts"], 1);
   EXPECT_EQ(Status()["recovery"]["attempt"], 1);
   EXPECT_EQ(Condition("Recovering"), "False");
@@ -102,7 +102,7 @@ TEST_F(JobLeadershipTest, AProcessThatDoesNotLeadAnyMoreMakesNoFurtherPodAndTheN
   EXPECT_EQ(client_.All(kube::Pods()).size(), 40u);
   writes_left_ = INT_MAX;
   NewLeader();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(client_.All(kube::Pods()).size(), static_cast<std::size_t>(workers));
 }
 
@@ -112,7 +112,7 @@ TEST_F(JobLeadershipTest, AnIncidentHasTheHostOfAPodThatWentBeforeTheNextLeaderL
   SeedGangOfTwo();
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", PodName("a", 1), ""}, {}).ok());
   NewLeader();
-  Settle();
+  RunUntilStable();
   const json incidents = Status()["recovery"]["incidents"];
   ASSERT_EQ(incidents.size(), 1u);
   EXPECT_EQ(incidents[0]["cause"], "WorkerRemoved");

@@ -16,7 +16,7 @@ int JobController::LargestFitOf(const api::TrainingJob& job, const std::vector<i
                            api::GangName(api::kTrainingJobKind, job.metadata.name)};
   for (const plan::JobId id : snapshot.job_ids()) {
     if (snapshot.jobs[id.index()].job.key != key) continue;
-    if (fit != Fit::kAnew && OthersWait(snapshot, id)) return 0;
+    if (fit != Fit::kFromScratch && OthersWait(snapshot, id)) return 0;
     if (fit == Fit::kInPlaceAlone) return LargestGrowthInPlace(snapshot, id, job.job, sizes);
     return LargestSizeThatFits(snapshot, id, job.job, sizes);
   }
@@ -50,7 +50,7 @@ SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
   view.now_ms = observed.now_ms;
   view.joins = job.recovery.on_host_loss == api::OnHostLoss::kReplace;
   view.growing_from = now.previous;
-  for (int rank = observed.settled_ranks(); rank < observed.ranks(); ++rank) {
+  for (int rank = observed.ranks_before_growth(); rank < observed.ranks(); ++rank) {
     const WorkerPhase phase = observed.workers[static_cast<std::size_t>(rank)].phase;
     view.awaits_room |= phase == WorkerPhase::kMissing || phase == WorkerPhase::kGated;
   }
@@ -67,8 +67,8 @@ SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
     view.waiting_ms = observed.now_ms - std::max(active->start_ms, active->not_before_ms);
   }
   return DecideSize(
-      view, [&](const auto& sizes) { return LargestFitOf(job, sizes, Fit::kAnew); },
-      [&](const auto& sizes) { return LargestFitOf(job, sizes, Fit::kAnewAlone); },
+      view, [&](const auto& sizes) { return LargestFitOf(job, sizes, Fit::kFromScratch); },
+      [&](const auto& sizes) { return LargestFitOf(job, sizes, Fit::kFromScratchAlone); },
       [&](const auto& sizes) { return LargestFitOf(job, sizes, Fit::kInPlaceAlone); });
 }
 

@@ -19,32 +19,32 @@ class JobElasticTest : public JobFixture {
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       SetPod(static_cast<int>(rank), "Running", hosts[rank]);
     }
-    Settle();
+    RunUntilStable();
   }
   void LoseHost(const std::string& host) {
     SetNode(host, false);
-    Settle();
+    RunUntilStable();
     clock_.Advance(10'000);
-    Settle();
+    RunUntilStable();
   }
   void Scale(int workers) {
     json job = Job();
     job["spec"]["workers"] = workers;
     client_.Seed(kube::TrainingJobs(), job);
-    Settle();
+    RunUntilStable();
   }
   int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
 };
 
 TEST_F(JobElasticTest, WithoutASubstituteItGoesOnSmallerAndGrowsWhenTheHostIsBack) {
   SeedElastic(3, 3, 1, 3);
-  Settle();
+  RunUntilStable();
   RunRanks({"n0", "n1", "n2"});
   ASSERT_EQ(Condition("Running"), "True");
   LoseHost("n1");
   EXPECT_EQ(Size(), 3) << "a substitute may come";
   clock_.Advance(60'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Size(), 2);
   EXPECT_EQ(Pods(), 2);
   EXPECT_EQ(CountNotices("Resizing"), 1);
@@ -59,12 +59,12 @@ TEST_F(JobElasticTest, WithoutASubstituteItGoesOnSmallerAndGrowsWhenTheHostIsBac
   EXPECT_EQ(Status()["workers"], 2);
   EXPECT_EQ(Job()["spec"]["workers"], 3) << "what it wishes for stays";
   clock_.Advance(600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Size(), 2) << "there is no room";
   SetNode("n1", true);
-  Settle();
+  RunUntilStable();
   clock_.Advance(30'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Size(), 3);
   RunRanks({"n0", "n1", "n2"});
   EXPECT_EQ(Condition("Running"), "True");
@@ -74,7 +74,7 @@ TEST_F(JobElasticTest, WithoutASubstituteItGoesOnSmallerAndGrowsWhenTheHostIsBac
 
 TEST_F(JobElasticTest, ItDoesNotGrowWhileAnotherJobWaits) {
   SeedElastic(3, 3, 1, 3);
-  Settle();
+  RunUntilStable();
   json other = Job();
   other["metadata"] = {{"name", "b"}, {"namespace", "team"}, {"uid", "other"}};
   other["spec"]["workers"] = 50;
@@ -83,19 +83,19 @@ TEST_F(JobElasticTest, ItDoesNotGrowWhileAnotherJobWaits) {
   client_.Seed(kube::TrainingJobs(), other);
   SetNode("n2", false);
   clock_.Advance(60'000);
-  Settle();
+  RunUntilStable();
   ASSERT_EQ(Size(), 2);
   RunRanks({"n0", "n1"});
   SetNode("n2", true);
-  Settle();
+  RunUntilStable();
   clock_.Advance(3'600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Size(), 2);
 }
 
 TEST_F(JobElasticTest, ItIsScaledDownAtOnceAndUpWithinItsBounds) {
   SeedElastic(2, 4, 1, 3);
-  Settle();
+  RunUntilStable();
   RunRanks({"n0", "n1"});
   Scale(1);
   EXPECT_EQ(Size(), 1);
@@ -104,13 +104,13 @@ TEST_F(JobElasticTest, ItIsScaledDownAtOnceAndUpWithinItsBounds) {
   Scale(4);
   EXPECT_EQ(Size(), 1);
   clock_.Advance(600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Size(), 3) << "maxData";
 }
 
 TEST_F(JobElasticTest, NoPodIsMadeBeforeTheHostsOfTheOldSizeAreGivenBack) {
   SeedElastic(2, 2, 1, 2);
-  Settle();
+  RunUntilStable();
   api::Gang gang = SeedGangOfTwo();
   RunRanks({"n0", "n1"});
   Scale(1);
@@ -120,7 +120,7 @@ TEST_F(JobElasticTest, NoPodIsMadeBeforeTheHostsOfTheOldSizeAreGivenBack) {
   gang.status.plan_generation = 0;
   gang.status.assignments.clear();
   client_.Seed(kube::Gangs(), api::EncodeGang(gang));
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 1);
   EXPECT_EQ(Status()["elastic"]["targetData"], 0);
 }
@@ -129,19 +129,19 @@ TEST_F(JobElasticTest, ARunningJobIsAskedForACheckpointBeforeItIsResized) {
   SeedJob(2, 2,
           {{"elastic", {{"minData", 8}, {"maxData", 16}}},
            {"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 60}}}});
-  Settle();
+  RunUntilStable();
   RunRanks({"n0", "n1"});
   Scale(1);
   EXPECT_EQ(Pods(), 2);
   EXPECT_TRUE(Pod(0)["metadata"]["annotations"].contains(api::kCheckpointRequestAnnotation));
   clock_.Advance(61'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 1);
 }
 
-TEST_F(JobElasticTest, AChangeOfSizeDoesNotBeginTheDeadlineAnew) {
+TEST_F(JobElasticTest, AChangeOfSizeDoesNotBeginTheDeadlineAgain) {
   SeedJob(2, 2, {{"elastic", {{"minData", 8}, {"maxData", 16}}}, {"activeDeadlineSeconds", 900}});
-  Settle();
+  RunUntilStable();
   RunRanks({"n0", "n1"});
   const json start = Status()["startTime"];
   clock_.Advance(500'000);
@@ -150,7 +150,7 @@ TEST_F(JobElasticTest, AChangeOfSizeDoesNotBeginTheDeadlineAnew) {
   ASSERT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Status()["startTime"], start);
   clock_.Advance(400'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Reason("Failed"), "DeadlineExceeded");
 }
 
@@ -158,13 +158,13 @@ TEST_F(JobElasticTest, AnIncidentThatIsDecidedWhenTheJobMayGrowHasItsEvent) {
   SeedJob(2, 3,
           {{"elastic", {{"minData", 8}, {"maxData", 24}}},
            {"recovery", {{"onHostLoss", "Replace"}, {"onWorkerFailure", "Replace"}}}});
-  Settle();
+  RunUntilStable();
   SeedGangOfTwo();
   RunRanks({"n0", "n1"});
   json job = Job();
   job["spec"]["workers"] = 3;
   client_.Seed(kube::TrainingJobs(), job);
-  Settle();
+  RunUntilStable();
   ASSERT_EQ(Size(), 2) << "it has not run long enough";
   clock_.Advance(600'000);
   FailPod(1, 1);
@@ -175,7 +175,7 @@ TEST_F(JobElasticTest, AnIncidentThatIsDecidedWhenTheJobMayGrowHasItsEvent) {
 
 TEST_F(JobElasticTest, ARankThatFoundNoRoomGoesAlsoWhereTheJobEndsFirst) {
   SeedElastic(2, 2, 1, 3);
-  Settle();
+  RunUntilStable();
   RunRanks({"n0", "n1"});
   json extra = Pod(1);
   extra["metadata"]["name"] = PodName("a", 2);
@@ -190,13 +190,13 @@ TEST_F(JobElasticTest, ARankThatFoundNoRoomGoesAlsoWhereTheJobEndsFirst) {
   client_.FailNext(kube::Verb::kDelete, "pods", absl::UnavailableError("later"));
   EXPECT_FALSE(TryReconcile().ok());
   ASSERT_EQ(Condition("Succeeded"), "True");
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(HasPod(2));
 }
 
 TEST_F(JobElasticTest, RentedHostsAreGivenBackBeforeTheJobHasItsNextSize) {
   SeedElastic(2, 2, 1, 2);
-  Settle();
+  RunUntilStable();
   RunRanks({"n0", "n1"});
   const auto rent = [this](const char* phase) {
     json job = Job();
@@ -212,7 +212,7 @@ TEST_F(JobElasticTest, RentedHostsAreGivenBackBeforeTheJobHasItsNextSize) {
   EXPECT_EQ(Size(), 2);
   EXPECT_EQ(Status()["elastic"]["targetData"], 8);
   rent("None");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Size(), 1);
   EXPECT_EQ(Pods(), 1);
 }

@@ -26,9 +26,9 @@ TEST_F(JobFaultsTest, WhenALargeShareOfTheHostsIsLostAtOnceNothingIsRemoved) {
   RunAll();
   const auto before = Uids();
   for (int i = 0; i < 12; ++i) SetNode(StrCat("n", i), false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(3'600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 40);
 }
 
@@ -37,12 +37,12 @@ TEST_F(JobFaultsTest, NoMoreHostsAreReplacedInAMinuteThanTheCapAllows) {
   RunAll();
   const auto before = Uids();
   for (int i = 0; i < 9; ++i) SetNode(StrCat("n", i), false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 96) << "four a minute";
   clock_.Advance(60'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 92);
 }
 
@@ -53,23 +53,23 @@ TEST_F(JobFaultsTest, ANodeThatCannotBeReadIsUnknownAndNotLost) {
   client_.Seed(kube::Nodes(), node);
   RunAll();
   const auto before = Uids();
-  Settle();
+  RunUntilStable();
   clock_.Advance(3'600'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 2);
 }
 
-TEST_F(JobFaultsTest, TheTimeOfALostHostBeginsAnewWhenItWasReadyMeanwhile) {
+TEST_F(JobFaultsTest, TheTimeOfALostHostBeginsAgainWhenItWasReadyMeanwhile) {
   SeedJob(2, 2, kReplace);
   RunAll();
   const auto before = Uids();
   SetNode("n1", false);
-  Settle();
+  RunUntilStable();
   SetNode("n1", true);
   Sync();  // another process leads: nothing is reconciled here
   clock_.Advance(60'000);
   SetNode("n1", false);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 2);
 }
 
@@ -77,9 +77,9 @@ TEST_F(JobFaultsTest, RanksThatDieTogetherCostOneRestart) {
   SeedJob(16, 16);
   RunAll();
   for (int rank = 0; rank < 16; ++rank) FailPod(rank, 134);
-  Settle();
+  RunUntilStable();
   clock_.Advance(5'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Status()["restarts"], 1);
   EXPECT_NE(Condition("Failed"), "True");
 }
@@ -91,7 +91,7 @@ TEST_F(JobFaultsTest, PodsThatAreBeingDeletedDoNotCountAsSuccesses) {
     MarkDeleting(rank);
     SetPod(rank, "Succeeded", StrCat("n", rank));  // it wrote its checkpoint and ended with 0
   }
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Condition("Succeeded"), "True");
 }
 
@@ -100,7 +100,7 @@ TEST_F(JobFaultsTest, ARestartThatIsCutInTheMiddleIsCarriedOnByTheNextLeader) {
   RunAll();
   const auto before = Uids();
   SetNode("n1", false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
   std::atomic<int> deletes = 0;
   client_.SetHook([&](const kube::Call& call) {
@@ -111,7 +111,7 @@ TEST_F(JobFaultsTest, ARestartThatIsCutInTheMiddleIsCarriedOnByTheNextLeader) {
   client_.SetHook({});
   SetNode("n1", true);  // nothing in the cluster reminds of it any more
   NewLeader();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 0);
 }
 
@@ -119,7 +119,7 @@ TEST_F(JobFaultsTest, ATemplateThatContradictsTheGpusIsACondition) {
   json containers = json::array({{{"name", "c"}, {"image", "i"}}});
   containers[0]["resources"]["limits"][api::kGpuResource] = 4;
   SeedJob(2, 2, {{"template", {{"spec", {{"containers", containers}}}}}});
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(HasPod(0));
   EXPECT_EQ(Reason("Planned"), "Invalid");
   EXPECT_NE(Message("Planned").find("spec.gpusPerWorker"), std::string::npos);
@@ -140,7 +140,7 @@ TEST_F(JobFaultsTest, AMalformedTemplateIsRefusedWithItsFieldAndMendedWithoutATr
     json job = sound;
     job["spec"]["template"]["spec"].merge_patch(json::parse(spec));
     client_.Seed(kube::TrainingJobs(), job);
-    Settle();
+    RunUntilStable();
     EXPECT_EQ(Reason("Planned"), "Invalid") << spec;
     EXPECT_NE(Message("Planned").find(StrCat("spec.template.spec.", field, ": ")),
               std::string::npos)
@@ -150,7 +150,7 @@ TEST_F(JobFaultsTest, AMalformedTemplateIsRefusedWithItsFieldAndMendedWithoutATr
   json mended = sound;
   mended["status"] = Status();
   client_.Seed(kube::TrainingJobs(), mended);
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Reason("Planned"), "Invalid");
   EXPECT_TRUE(HasPod(0) && HasPod(1));
 }
@@ -171,7 +171,7 @@ TEST_F(JobFaultsTest, AQuotaThatRefusesPodsIsAConditionAndCostsOneRequest) {
   EXPECT_EQ(Reason("Stalled"), "QuotaExceeded");
   EXPECT_LE(creates, 4);
   client_.SetHook({});
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(HasPod(63));
   EXPECT_EQ(Condition("Stalled"), "False");
 }
@@ -224,9 +224,9 @@ TEST_F(JobFaultsTest, ByDefaultEveryWorkerRestartsWhenAHostIsLost) {
   RunAll();
   const auto before = Uids();
   SetNode("n1", false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 0) << "the communicator is dead";
   for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(HasPod(rank));
   EXPECT_EQ(Status()["restarts"], 0) << "a lost host is not the job's failure";
@@ -238,27 +238,27 @@ TEST_F(JobFaultsTest, ARestartsBackoffDoublesAndTheBudgetIsFullAgainAfterItsWind
       {{"recovery", {{"maxRestarts", 2}, {"restartWindowSeconds", 3600}, {"backoffSeconds", 10}}}});
   RunAll();
   FailPod(1, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(HasPod(0) && HasPod(1)) << "the first restart is immediate";
   RunAll();
   FailPod(1, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(HasPod(0)) << "the second waits";
   clock_.Advance(10'000);
   RunAll();
   EXPECT_EQ(Status()["restarts"], 2);
   clock_.Advance(3'601'000);
   FailPod(0, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "(none)");
   EXPECT_TRUE(HasPod(0)) << "it ran for an hour, so the row of restarts has ended";
   RunAll();
   FailPod(0, 1);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
   RunAll();
   FailPod(0, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
   EXPECT_EQ(Reason("Failed"), "NoRestartLeft");
   EXPECT_EQ(Status()["restarts"], 4);
@@ -274,17 +274,17 @@ TEST_F(JobFaultsTest, RulesDecideByExitCodeAndByPodCondition) {
   RunAll();
   auto before = Uids();
   FailPod(1, 143);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 0);
   EXPECT_EQ(Status()["restarts"], 0) << "ignored";
   RunAll();
   before = Uids();
   FailPod(1, 77);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 2) << "the failed rank alone";
   RunAll();
   FailPod(2, 42);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
   EXPECT_EQ(Reason("Failed"), "WorkerFailed");
   EXPECT_NE(Message("Failed").find("exit code 42"), std::string::npos) << Message("Failed");
@@ -297,7 +297,7 @@ TEST_F(JobFaultsTest, TheIncidentNamesTheWorkerThatFailedFirst) {
   FailPod(0, 134, now_ms - 1'000);
   FailPod(1, 134, now_ms - 1'000);
   FailPod(2, 9, now_ms - 4'000);
-  Settle();
+  RunUntilStable();
   const json incident = Status()["recovery"]["incidents"][0];
   EXPECT_EQ(incident["exitCode"], 9);
   EXPECT_EQ(incident["host"], "n2");
@@ -315,7 +315,7 @@ TEST_F(JobFaultsTest, ADisruptedWorkerIsNotCountedAndNotASuccess) {
     pod["status"]["phase"] = phase;
     pod["status"]["conditions"] = json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}});
     client_.Seed(kube::Pods(), pod);
-    Settle();
+    RunUntilStable();
     EXPECT_EQ(Status()["restarts"], 0);
     RunAll();
     EXPECT_EQ(Condition("Running"), "True") << phase;
@@ -327,7 +327,7 @@ TEST_F(JobFaultsTest, AWorkerThatOthersRemoveRestartsTheJobOnce) {
   RunAll();
   const auto before = Uids();
   MarkDeleting(1);  // evicted, say
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PodsWithUidsOf(before), 1) << "the one that is still ending";
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-1", ""}, {.grace_period_seconds = 0}).ok());
   RunAll();
@@ -340,14 +340,14 @@ TEST_F(JobFaultsTest, HostsThatAreHeldAreSaidOnce) {
   SeedJob(10, 10);
   RunAll();
   for (int i = 0; i < 5; ++i) SetNode(StrCat("n", i), false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(60'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Reason("Degraded"), "RecoveryHeld");
   EXPECT_NE(Message("Degraded").find("full disruption"), std::string::npos) << Message("Degraded");
   EXPECT_EQ(CountNotices("RecoveryHeld"), 1);
   for (int i = 0; i < 5; ++i) SetNode(StrCat("n", i), true);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Degraded"), "False");
 }
 
@@ -361,7 +361,7 @@ TEST_F(JobFaultsTest, ADecisionOnAnOldVersionOfTheJobIsNotWritten) {
   client_.Seed(kube::TrainingJobs(), job);
   EXPECT_TRUE(absl::IsAborted(controller_->Reconcile("team/a").status()));
   EXPECT_TRUE(HasPod(0)) << "nothing was done either";
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
 }
 

@@ -129,13 +129,13 @@ TEST_P(JobHistoryTest, InTheEndTheJobRunsInFullAndNoFailureIsCountedTwice) {
   lost_.clear();
   Suspend(false);
   for (int i = 0; i < 10; ++i) {
-    Settle();
+    RunUntilStable();
     RestartAsAsked();
     EndBackoffs();
     RunWaiting();
     clock_.Advance(30'000);
   }
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Running"), "True") << Job().dump(1);
   EXPECT_NE(Condition("Failed"), "True");
   EXPECT_LE(Status()["restarts"], failures_);

@@ -16,9 +16,9 @@ class JobInPlaceTest : public JobFixture {
   std::int64_t Attempt() { return Status()["recovery"]["attempt"]; }
   void LoseHostOfRank(int rank) {
     SetNode(StrCat("n", rank), false);
-    Settle();
+    RunUntilStable();
     clock_.Advance(10'000);
-    Settle();
+    RunUntilStable();
   }
   bool OthersStayWhenAHostIsDrained(const json& checkpoint) {
     json spec = kInPlace;
@@ -30,9 +30,9 @@ class JobInPlaceTest : public JobFixture {
     node["spec"]["taints"] =
         json::array({{{"key", "karpenter.sh/disrupted"}, {"effect", "NoSchedule"}}});
     client_.Seed(kube::Nodes(), node);
-    Settle();
+    RunUntilStable();
     RestartAsAsked();
-    Settle();
+    RunUntilStable();
     EXPECT_NE(Uid(1), before.at(1));
     return Uid(0) == before.at(0) && Uid(2) == before.at(2);
   }
@@ -51,20 +51,20 @@ TEST_F(JobInPlaceTest, AfterAHostIsLostTheOthersKeepTheirPodsAndOnlyTheLostRankG
   EXPECT_EQ(Condition("Recovering"), "True");
   EXPECT_EQ(RestartAsAsked(), 3);
   SetPod(2, "Running", "n5");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Condition("Recovering"), "False");
   EXPECT_EQ(Attempt(), 1);
   // Later the same happens again, to pods that have restarted once.
   clock_.Advance(3'600'000);
   SetNode("n0", false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Asked(1), "2");
   EXPECT_EQ(RestartAsAsked(), 3);
   SetPod(0, "Running", "n4");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Uid(1), before.at(1));
   EXPECT_EQ(Uid(3), before.at(3));
@@ -90,22 +90,22 @@ TEST_F(JobInPlaceTest, AJobThatRestartedInPlaceSucceedsWithItsPods) {
   RunAll();
   const auto before = Uids();
   EndContainer(0, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(RestartAsAsked(), 1);
-  Settle();
+  RunUntilStable();
   for (int rank = 0; rank < 2; ++rank) {
     json pod = Pod(rank);
     pod["status"]["phase"] = "Succeeded";
     pod["status"]["containerStatuses"][0]["state"] = {{"terminated", {{"exitCode", 0}}}};
     client_.Seed(kube::Pods(), pod);
   }
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Succeeded"), "True");
-  EXPECT_EQ(Uids(), before) << "none is made anew";
+  EXPECT_EQ(Uids(), before) << "none is recreated";
   EXPECT_EQ(Status()["recovery"]["incidents"].size(), 1u);
 }
 
-TEST_F(JobInPlaceTest, ARestartThatNoLookSawBeginsTheTenMinutesOfRunningAnew) {
+TEST_F(JobInPlaceTest, ARestartThatNoLookSawBeginsTheTenMinutesOfRunningAgain) {
   SeedJob(2, 2, kInPlace);
   RunAll();
   clock_.Advance(900'000);
@@ -113,7 +113,7 @@ TEST_F(JobInPlaceTest, ARestartThatNoLookSawBeginsTheTenMinutesOfRunningAnew) {
   EndContainer(0, 1);
   Reconcile();
   RestartAsAsked();
-  Settle();
+  RunUntilStable();
   ASSERT_EQ(ConditionObject("Running"), running) << "no look saw the job without them";
   clock_.Advance(60'000);
   EndContainer(0, 1);
@@ -126,13 +126,13 @@ TEST_F(JobInPlaceTest, AContainerThatFailsRestartsTheOthersAndIsNotAskedItself) 
   RunAll();
   const auto before = Uids();
   EndContainer(1, 134);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Attempt(), 1);
   EXPECT_EQ(Asked(0), "1");
   EXPECT_EQ(Asked(1), "0") << "its kubelet has restarted it";
   EXPECT_EQ(Asked(2), "1");
   EXPECT_EQ(RestartAsAsked(), 2);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Uids(), before);
   EXPECT_EQ(Status()["restarts"], 1);
@@ -147,34 +147,34 @@ TEST_F(JobInPlaceTest, RanksThatDieTogetherCostOneRestartAndNobodyIsAsked) {
     EndContainer(rank, 134);
     if (rank % 5 == 0) Reconcile();
   }
-  Settle();
+  RunUntilStable();
   RestartAsAsked();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Uids(), before);
   EXPECT_EQ(Status()["restarts"], 1);
   // An end that was part of that incident does not answer for the next.
   clock_.Advance(3'600'000);
   EndContainer(3, 134);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(RestartAsAsked(), 15);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Status()["restarts"], 2);
 }
 
-TEST_F(JobInPlaceTest, APodThatDoesNotRestartInTimeIsMadeAnew) {
+TEST_F(JobInPlaceTest, APodThatDoesNotRestartInTimeIsRecreated) {
   SeedJob(3, 5, kInPlace);
   RunAll();
   const auto before = Uids();
   LoseHostOfRank(2);
   SetPod(2, "Running", "n4");
-  Settle();
+  RunUntilStable();
   clock_.Advance(119'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uid(0), before.at(0));
   clock_.Advance(2'000);
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Uid(0), before.at(0));
   EXPECT_NE(Uid(1), before.at(1));
 }
@@ -186,7 +186,7 @@ TEST_F(JobInPlaceTest, ARankOnAHostToBeAvoidedGetsANewPod) {
   RunAll();
   const auto before = Uids();
   EndContainer(1, 79);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uid(0), before.at(0));
   EXPECT_NE(Uid(1), before.at(1));
   EXPECT_EQ(Pod(1)["metadata"]["annotations"][api::kAvoidHostsAnnotation], "n1");
@@ -196,9 +196,9 @@ TEST_F(JobInPlaceTest, WhileAContainerWaitsToRestartTheJobDoesNotRun) {
   SeedJob(2, 2, kInPlace);
   RunAll();
   EndContainer(0, 1, /*started_again=*/false);
-  Settle();
+  RunUntilStable();
   RestartAsAsked();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Running"), "False");
   EXPECT_EQ(Condition("Recovering"), "True");
 }
@@ -212,9 +212,9 @@ TEST_F(JobInPlaceTest, TheBudgetHoldsForContainersToo) {
   for (int i = 0; i < 3; ++i) {
     clock_.Advance(60'000);
     EndContainer(0, 1);
-    Settle();
+    RunUntilStable();
     RestartAsAsked();
-    Settle();
+    RunUntilStable();
   }
   EXPECT_EQ(Reason("Failed"), "NoRestartLeft");
   EXPECT_FALSE(HasPod(0));
@@ -225,15 +225,15 @@ TEST_F(JobInPlaceTest, NobodyIsAskedBeforeTheBackoffIsOver) {
   SeedJob(2, 2, kInPlace);
   RunAll();
   EndContainer(0, 1);
-  Settle();
+  RunUntilStable();
   RestartAsAsked();
-  Settle();
+  RunUntilStable();
   clock_.Advance(60'000);
   EndContainer(0, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Asked(1), "1") << "the second restart in a row waits ten seconds";
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Asked(1), "2");
 }
 
@@ -243,7 +243,7 @@ TEST_F(JobInPlaceTest, ASuspendedJobHasNoPodsWhateverCouldRestart) {
   json job = Job();
   job["spec"]["suspend"] = true;
   client_.Seed(kube::TrainingJobs(), job);
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(HasPod(0));
   EXPECT_EQ(Condition("Suspended"), "True");
 }

@@ -71,7 +71,7 @@ std::set<std::string> GatesOf(const json& pod) {
 
 TEST_F(JobKueueTest, AQueuedJobHasNoPodsAndSaysSo) {
   SeedSuspended();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_EQ(Status()["workers"], 0) << "it is not active";
   EXPECT_EQ(Condition("Suspended"), "True");
@@ -79,11 +79,11 @@ TEST_F(JobKueueTest, AQueuedJobHasNoPodsAndSaysSo) {
 
 TEST_F(JobKueueTest, PodsOfAnAdmittedJobHaveAllThatWasPutIntoItsTemplate) {
   SeedSuspended();
-  Settle();
+  RunUntilStable();
   const json added = Recorded("job-1b-pods-gated");
   ASSERT_TRUE(added["metadata"]["labels"].contains("kueue.x-k8s.io/podset"));
   Admit(added);
-  Settle();
+  RunUntilStable();
   ASSERT_EQ(Pods(), 3);
   for (int rank = 0; rank < 3; ++rank) {
     const json pod = Pod(rank);
@@ -103,12 +103,12 @@ TEST_F(JobKueueTest, PodsOfAnAdmittedJobHaveAllThatWasPutIntoItsTemplate) {
 
 TEST_F(JobKueueTest, AnEvictedJobEndsItsPodsAndRunsAgainWithWhatIsPutInThen) {
   SeedSuspended();
-  Settle();
+  RunUntilStable();
   Admit(Recorded("job-1b-pods-gated"));
   RunAll();
   EXPECT_EQ(Condition("Running"), "True") << "Kueue's PodsReady";
   Evict();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_EQ(Status()["workers"], 0);
   EXPECT_EQ(Condition("Running"), "False");
@@ -127,7 +127,7 @@ TEST_F(JobKueueTest, AnEvictionThatIsCutAtAnyWriteEndsWithoutPodsAndTheNextAdmis
   for (int kill_at = 0; kill_at < 6; ++kill_at) {
     SeedSuspended();
     NewLeader();
-    Settle();
+    RunUntilStable();
     Admit(Recorded("job-1b-pods-gated"));
     RunAll();
     Evict();
@@ -136,7 +136,7 @@ TEST_F(JobKueueTest, AnEvictionThatIsCutAtAnyWriteEndsWithoutPodsAndTheNextAdmis
       (void)TryReconcile();
     }
     NewLeader();
-    Settle();
+    RunUntilStable();
     EXPECT_EQ(Pods(), 0) << kill_at;
     Admit(Recorded("job-5b-readmitted-pods-gated"));
     RunAll();
@@ -147,7 +147,7 @@ TEST_F(JobKueueTest, AnEvictionThatIsCutAtAnyWriteEndsWithoutPodsAndTheNextAdmis
 TEST_F(JobKueueTest, APodSetOfARoleIsAdmittedLikeThatOfTheWorkers) {
   const json pod = {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}};
   SeedSuspended({{"roles", json::array({{{"name", "launcher"}, {"template", pod}}})}});
-  Settle();
+  RunUntilStable();
   json added = Recorded("job-1b-pods-gated");
   added["spec"].erase("schedulingGates");
   Admit(added);
@@ -157,7 +157,7 @@ TEST_F(JobKueueTest, APodSetOfARoleIsAdmittedLikeThatOfTheWorkers) {
   EXPECT_EQ((*launcher)["metadata"]["labels"]["kueue.x-k8s.io/podset"], "main");
   EXPECT_EQ((*launcher)["spec"]["nodeSelector"]["node.kubernetes.io/instance-type"], "h100x8");
   Evict();
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
 }
 

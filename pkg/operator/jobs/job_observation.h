@@ -58,7 +58,7 @@ struct JobObservation {
   std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
   std::vector<SurplusPod> surplus = {};
   // Of a job that grows in place, the ranks that were there before; later ones join. 0: all.
-  int settled = 0;
+  int earlier_ranks = 0;
   api::RecoveryPolicy policy;
   api::RunPolicy run;
   api::CheckpointPolicy checkpoint;
@@ -75,9 +75,9 @@ struct JobObservation {
   }
   // Times in the status that are further ahead were written by a process whose clock was: no wait ends by them.
   bool IsAhead(std::int64_t time_ms) const { return time_ms > now_ms + 10'000; }
-  int settled_ranks() const { return settled == 0 ? ranks() : settled; }
+  int ranks_before_growth() const { return earlier_ranks == 0 ? ranks() : earlier_ranks; }
   // The rank joins a job that runs.
-  bool Joins(int member) const { return member >= settled_ranks() && member < ranks(); }
+  bool Joins(int member) const { return member >= ranks_before_growth() && member < ranks(); }
   // The role of a member; null: it has a rank.
   const RoleRange* RoleOf(int member) const {
     for (const RoleRange& role : roles) {

@@ -61,7 +61,7 @@ bool LeavesItsHosts(const api::TrainingJob& job) {
 
 }  // namespace
 
-Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
+Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallReason& stall,
                                   api::CheckpointMark& checkpoint) const {
   Worker worker;
   const std::string name = MemberName(job, rank);
@@ -72,10 +72,10 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     // A pod of an earlier job of this name is on its way out.
     const bool earlier = owner != nullptr && owner->kind == api::kTrainingJobKind &&
                          owner->name == job.metadata.name;
-    if (!earlier && !obstacle.exists()) {
-      obstacle = {kNameTaken, StrCat("metadata.name: pod ", name,
-                                     " exists and does not belong to this job; delete the pod or "
-                                     "create the job under another name")};
+    if (!earlier && !stall.exists()) {
+      stall = {kNameTaken, StrCat("metadata.name: pod ", name,
+                                  " exists and does not belong to this job; delete the pod or "
+                                  "create the job under another name")};
     }
     return worker;
   }
@@ -146,7 +146,7 @@ void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& obse
 
 void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& observed) const {
   const api::ElasticStatus& elastic = job.status.elastic;
-  observed.settled = api::SettledWorkersOf(job.job, elastic);
+  observed.earlier_ranks = api::SettledWorkersOf(job.job, elastic);
   const int end = api::SurplusEndOf(job.job, elastic);
   for (int rank = job.job.workers; rank < end; ++rank) {
     const auto pod =
@@ -157,7 +157,7 @@ void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& obs
   }
 }
 
-JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obstacle,
+JobObservation JobObserver::Observe(const api::TrainingJob& job, StallReason& stall,
                                     api::CheckpointMark& checkpoint) const {
   checkpoint = {job.status.checkpoint.last_ms, job.status.checkpoint.cost_seconds};
   JobObservation observed;
@@ -181,7 +181,7 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
     first += role.replicas;
   }
   for (int rank = 0; rank < job.members(); ++rank) {
-    observed.workers.push_back(ObserveWorker(job, rank, obstacle, checkpoint));
+    observed.workers.push_back(ObserveWorker(job, rank, stall, checkpoint));
   }
   ObserveSlots(job, observed);
   observed.checkpoint_ms = checkpoint.time_ms;
@@ -192,10 +192,10 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
       job.elastic.enabled ? api::SurplusEndOf(job.job, job.status.elastic) : job.job.workers);
   const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", surplus));
   const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
-  if (owner != nullptr && owner->uid == job.metadata.uid && !obstacle.exists()) {
-    obstacle = {"SurplusWorkers",
-                StrCat("spec.workers: is ", job.job.workers, " and pod ", surplus,
-                       " has a rank above; delete that pod and those of higher ranks")};
+  if (owner != nullptr && owner->uid == job.metadata.uid && !stall.exists()) {
+    stall = {"SurplusWorkers",
+             StrCat("spec.workers: is ", job.job.workers, " and pod ", surplus,
+                    " has a rank above; delete that pod and those of higher ranks")};
   }
   return observed;
 }

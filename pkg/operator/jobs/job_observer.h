@@ -9,7 +9,7 @@
 #include "pkg/operator/hosts/host_health.h"
 #include "pkg/operator/hosts/host_marker.h"
 #include "pkg/operator/jobs/job_step.h"
-#include "pkg/operator/jobs/obstacle.h"
+#include "pkg/operator/jobs/stall_reason.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
@@ -20,10 +20,10 @@ class JobObserver {
               const Clock& clock)
       : cache_(cache), hosts_(hosts), marker_(marker), clock_(clock) {}
 
-  // `checkpoint` becomes the last one that the job has reported. `obstacle` is set when a pod of another
+  // `checkpoint` becomes the last one that the job has reported. `stall` is set when a pod of another
   // owner, other than an earlier job of this name, has the name of a member, or a pod has a rank that the job
   // no longer has.
-  JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle,
+  JobObservation Observe(const api::TrainingJob& job, StallReason& stall,
                          api::CheckpointMark& checkpoint) const;
 
  private:
@@ -32,7 +32,7 @@ class JobObserver {
   // Ranks that join, and ranks that are removed again.
   void ObserveResize(const api::TrainingJob& job, JobObservation& observed) const;
   // `rank`: the number of a member.
-  Worker ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
+  Worker ObserveWorker(const api::TrainingJob& job, int rank, StallReason& stall,
                        api::CheckpointMark& checkpoint) const;
 
   const state::ClusterCache& cache_;

@@ -41,7 +41,7 @@ class JobRolesTest : public JobFixture {
     SetNode("cpu0", true);
     RunAll();
     SetRolePod("a-launcher-0", "Running");
-    Settle();
+    RunUntilStable();
   }
   std::string UidOf(const std::string& name) {
     const json pod = RolePod(name);
@@ -52,13 +52,13 @@ class JobRolesTest : public JobFixture {
 
 TEST_F(JobRolesTest, PodsOfRolesAreMadeOnceEveryWorkerHasItsHost) {
   SeedJob(2, 2, {{"roles", json::array({Role("data", {{"replicas", 2}}), Role("launcher")})}});
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 2) << "the job waits";
   SetPod(0, "Pending", "n0");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 2);
   SetPod(1, "Pending", "n1");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 5);
   for (const char* name : {"a-data-0", "a-data-1", "a-launcher-0"}) {
     EXPECT_TRUE(RolePod(name).is_object()) << name;
@@ -91,13 +91,13 @@ TEST_F(JobRolesTest, TheyHaveTheJobsServiceAndNoRankGateOrGpu) {
   EXPECT_EQ(env.count("RANK"), 0u);
 }
 
-TEST_F(JobRolesTest, AFailedLauncherIsMadeAnewAloneAndCostsOneRestart) {
+TEST_F(JobRolesTest, AFailedLauncherIsRecreatedAloneAndCostsOneRestart) {
   SeedJob(2, 2, WithLauncher());
   RunWithLauncher();
   const auto before = Uids();
   const std::string launcher = UidOf("a-launcher-0");
   SetRolePod("a-launcher-0", "Failed", "cpu0", 3);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uids(), before) << "the workers stay";
   EXPECT_NE(UidOf("a-launcher-0"), launcher);
   EXPECT_EQ(Status()["restarts"], 1);
@@ -111,7 +111,7 @@ TEST_F(JobRolesTest, AFailedLauncherIsMadeAnewAloneAndCostsOneRestart) {
   EXPECT_FALSE(Status().contains("lostWork"));
   EXPECT_EQ(Condition("Recovering"), "True");
   SetRolePod("a-launcher-0", "Running");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Recovering"), "False");
   EXPECT_EQ(Status()["roles"][0]["ready"], 1);
 }
@@ -122,11 +122,11 @@ TEST_F(JobRolesTest, ALauncherThatKeepsFailingSpendsTheJobsBudget) {
   SeedJob(2, 2, spec);
   RunWithLauncher();
   SetRolePod("a-launcher-0", "Failed", "cpu0", 3);
-  Settle();
+  RunUntilStable();
   SetRolePod("a-launcher-0", "Running");
-  Settle();
+  RunUntilStable();
   SetRolePod("a-launcher-0", "Failed", "cpu0", 3);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
   EXPECT_EQ(Reason("Failed"), "NoRestartLeft");
   EXPECT_FALSE(HasPod(0)) << "workers that still ran are removed";
@@ -137,14 +137,14 @@ TEST_F(JobRolesTest, OnFailureMayRestartOrFailTheJob) {
   RunWithLauncher();
   const auto before = Uids();
   SetRolePod("a-launcher-0", "Failed", "cpu0", 3);
-  Settle();
+  RunUntilStable();
   for (const auto& [rank, uid] : before) EXPECT_NE(Uid(rank), uid);
   EXPECT_FALSE(RolePod("a-launcher-0").is_object()) << "the workers have no hosts yet";
   RunWithLauncher();
   EXPECT_EQ(Condition("Running"), "True");
   Change(WithLauncher({{"onFailure", "Fail"}}));
   SetRolePod("a-launcher-0", "Failed", "cpu0", 3);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
 }
 
@@ -154,7 +154,7 @@ TEST_F(JobRolesTest, WhenAWorkerFailsWithTheLauncherTheStricterPolicyDecides) {
   const auto before = Uids();
   SetRolePod("a-launcher-0", "Failed", "cpu0", 3);
   FailPod(1, 134);
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Uid(0), before.at(0)) << "onWorkerFailure: Restart";
   EXPECT_EQ(Status()["restarts"], 1);
 }
@@ -163,12 +163,12 @@ TEST_F(JobRolesTest, AWorkerThatFailsAfterTheLauncherIsAnIncidentOfItsOwn) {
   SeedJob(2, 2, WithLauncher());
   RunWithLauncher();
   SetRolePod("a-launcher-0", "Failed", "cpu0", 3);
-  Settle();
+  RunUntilStable();
   const auto before = Uids();
   FailPod(1, 134);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Uid(0), before.at(0)) << "not joined to what concerns the launcher alone";
   EXPECT_EQ(Status()["recovery"]["incidents"].size(), 2u);
 }
@@ -178,9 +178,9 @@ TEST_F(JobRolesTest, ALostHostOfALauncherCostsNothing) {
   RunWithLauncher();
   const auto before = Uids();
   SetNode("cpu0", false);
-  Settle();
+  RunUntilStable();
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Uids(), before);
   EXPECT_EQ(Status()["restarts"], 0);
   EXPECT_EQ(Status()["recovery"]["incidents"][0]["cause"], "HostLost");
@@ -193,7 +193,7 @@ TEST_F(JobRolesTest, TheJobEndsWithTheRoleThatItsPolicyNames) {
   SeedJob(2, 2, spec);
   RunWithLauncher();
   SetRolePod("a-launcher-0", "Succeeded");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Succeeded"), "True");
   EXPECT_EQ(Reason("Succeeded"), "RoleSucceeded");
   EXPECT_FALSE(HasPod(0) || HasPod(1)) << "they ran on";
@@ -205,11 +205,11 @@ TEST_F(JobRolesTest, ALauncherThatEndsBeforeTheWorkersDoesNotEndTheJob) {
   SeedJob(2, 2, WithLauncher());
   RunWithLauncher();
   SetRolePod("a-launcher-0", "Succeeded");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Succeeded"), "(none)");
   EXPECT_EQ(Condition("Running"), "True");
   for (int rank = 0; rank < 2; ++rank) SetPod(rank, "Succeeded", StrCat("n", rank));
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Succeeded"), "True");
   EXPECT_EQ(Reason("Succeeded"), "WorkersSucceeded");
 }
@@ -218,7 +218,7 @@ TEST_F(JobRolesTest, WhenTheJobEndsPodsOfRolesThatRunAreRemoved) {
   SeedJob(2, 2, WithLauncher());
   RunWithLauncher();
   for (int rank = 0; rank < 2; ++rank) SetPod(rank, "Succeeded", StrCat("n", rank));
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(RolePod("a-launcher-0").is_object());
   EXPECT_EQ(Pods(), 2);
 }
@@ -227,7 +227,7 @@ TEST_F(JobRolesTest, ASuspendedJobHasNoPodsOfRoles) {
   SeedJob(2, 2, WithLauncher());
   RunWithLauncher();
   Change({{"suspend", true}});
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_EQ(Condition("Suspended"), "True");
   Change({{"suspend", false}});
@@ -240,7 +240,7 @@ TEST_F(JobRolesTest, ARoleThatAsksForGpusIsACondition) {
   const json container = {{"name", "c"}, {"resources", {{"limits", {{api::kGpuResource, 1}}}}}};
   SeedJob(2, 2,
           WithLauncher({{"template", {{"spec", {{"containers", json::array({container})}}}}}}));
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_EQ(Reason("Planned"), "Invalid");
   EXPECT_NE(Message("Planned").find("spec.roles[0].template"), std::string::npos);

@@ -56,9 +56,9 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::ShutDown(const api::T
   // Without it the garbage collector takes the pods, the Service and the Gang.
   if (!HasFinalizer(found)) return nothing;
   api::TrainingJob job = found;
-  Obstacle obstacle;
+  StallReason stall;
   api::CheckpointMark checkpoint;
-  JobObservation observed = observer_.Observe(job, obstacle, checkpoint);
+  JobObservation observed = observer_.Observe(job, stall, checkpoint);
   if (std::none_of(observed.workers.begin(), observed.workers.end(), IsLive)) {
     YM_RETURN_IF_ERROR(SetFinalizer(job, false));
     return nothing;
@@ -76,7 +76,7 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::ShutDown(const api::T
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }
-  YM_RETURN_IF_ERROR(Act(job, step, {}, obstacle).status());
+  YM_RETURN_IF_ERROR(Act(job, step, {}, stall).status());
   return step.look_again_ms;
 }
 

@@ -78,7 +78,7 @@ TEST_F(JobShutdownTest, AJobThatWritesNoCheckpointGoesAfterItsGracePeriod) {
   EXPECT_FALSE(Exists());
 }
 
-TEST_F(JobShutdownTest, NoPodIsMadeAnewForAJobThatIsDeleted) {
+TEST_F(JobShutdownTest, NoPodIsRecreatedForAJobThatIsDeleted) {
   SeedJob(2, 2, kAsked);
   RunAll();
   Delete();
@@ -91,14 +91,14 @@ TEST_F(JobShutdownTest, NoPodIsMadeAnewForAJobThatIsDeleted) {
 
 TEST_F(JobShutdownTest, AJobThatWaitsOrHasEndedGoesImmediately) {
   SeedJob(2, 2, kAsked);
-  Settle();
+  RunUntilStable();
   Delete();
   Look();
   EXPECT_FALSE(Exists());
   SeedJob(1, 1, kAsked);
   RunAll();
   SetPod(0, "Succeeded", "n0");
-  Settle();
+  RunUntilStable();
   Delete();
   Look();
   EXPECT_FALSE(Exists());

@@ -181,7 +181,7 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   const std::string running =
       StrCat(step.ready, " of ", Count(job.job.workers, "worker"), " running");
   // Ranks that join are not missing yet.
-  const bool all_run = step.settled_run && !suspended;
+  const bool all_run = step.earlier_ranks_run && !suspended;
   // The API server keeps whole seconds.
   // A job that moves or changes its size is not suspended by its spec, and goes on.
   if (suspended && job.run.suspended) status.start_ms = 0;

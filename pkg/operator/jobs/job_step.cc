@@ -36,7 +36,7 @@ class JobStepper {
       CloseIncident();
       return std::move(step_);
     }
-    // Asked for anew each time: a request that nothing waits for any more is forgotten.
+    // Asked for again each time: a request that nothing waits for any more is forgotten.
     step_.recovery.checkpoint_requested_ms = 0;
     // A job that has no pods because it moves or changes its size still has its deadline.
     const bool late = !Failing() && job_.recovery.suspended && DecideDeadline();
@@ -65,7 +65,7 @@ class JobStepper {
   bool HasSucceeded() const {
     switch (job_.run.success) {
       case api::SuccessPolicy::kAllWorkers:
-        return settled_succeeded_ == job_.settled_ranks();
+        return earlier_succeeded_ == job_.ranks_before_growth();
       case api::SuccessPolicy::kRankZero:
         return Workers() > 0 && CountsAsSuccess(0);
       case api::SuccessPolicy::kRole:
@@ -124,7 +124,7 @@ class JobStepper {
 
   void Count() {
     step_.roles.clear();
-    int settled_up = 0, joined_up = 0;
+    int earlier_up = 0, joined_up = 0;
     for (const RoleRange& role : job_.roles) step_.roles.push_back({role.name, 0, 0});
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
@@ -137,15 +137,15 @@ class JobStepper {
       int& succeeded = of_role == nullptr ? step_.succeeded : of_role->succeeded;
       if (CountsAsSuccess(rank)) {
         ++succeeded;
-        if (role == nullptr) ++(job_.Joins(rank) ? joined_up : settled_up);
-        if (role == nullptr && !job_.Joins(rank)) ++settled_succeeded_;
+        if (role == nullptr) ++(job_.Joins(rank) ? joined_up : earlier_up);
+        if (role == nullptr && !job_.Joins(rank)) ++earlier_succeeded_;
       }
       if (worker.phase != WorkerPhase::kMissing) ++step_.pods;
       const HostVerdict& verdict = worker.host_verdict;
       if (counts && worker.phase == WorkerPhase::kRunning &&
           verdict.state == HostHealthState::kHealthy) {
         ++ready;
-        if (role == nullptr) ++(job_.Joins(rank) ? joined_up : settled_up);
+        if (role == nullptr) ++(job_.Joins(rank) ? joined_up : earlier_up);
       }
       if (Ended(worker) || worker.phase == WorkerPhase::kMissing) continue;
       if (IsHeld(worker)) step_.held = verdict.reason;
@@ -154,21 +154,21 @@ class JobStepper {
         step_.degraded = StrCat("host ", worker.host, " has ", verdict.fault_name);
       }
     }
-    step_.settled_run = step_.ready > 0 && settled_up == job_.settled_ranks();
-    step_.all_ranks_run = step_.settled_run && settled_up + joined_up == job_.ranks();
+    step_.earlier_ranks_run = step_.ready > 0 && earlier_up == job_.ranks_before_growth();
+    step_.all_ranks_run = step_.earlier_ranks_run && earlier_up + joined_up == job_.ranks();
   }
 
   // True: the job has its checkpoint, or has had the time for one, or cannot be asked.
   bool HasCheckpoint() {
     // A job that does not run in full cannot write one.
-    const bool runs = std::all_of(job_.workers.begin(), job_.workers.begin() + job_.settled_ranks(),
-                                  [](const Worker& worker) {
-                                    const HostVerdict& host = worker.host_verdict;
-                                    const bool reachable =
-                                        host.state != HostHealthState::kLost || host.reachable();
-                                    return worker.phase == WorkerPhase::kRunning &&
-                                           !worker.deleting && reachable && !worker.host_gone;
-                                  });
+    const bool runs = std::all_of(
+        job_.workers.begin(), job_.workers.begin() + job_.ranks_before_growth(),
+        [](const Worker& worker) {
+          const HostVerdict& host = worker.host_verdict;
+          const bool reachable = host.state != HostHealthState::kLost || host.reachable();
+          return worker.phase == WorkerPhase::kRunning && !worker.deleting && reachable &&
+                 !worker.host_gone;
+        });
     if (job_.checkpoint.request != api::CheckpointRequest::kAnnotation || !runs) return true;
     // The API server keeps whole seconds.
     const std::int64_t now_ms = job_.now_ms / 1000 * 1000;
@@ -212,7 +212,7 @@ class JobStepper {
 
   void Decide() {
     if (DecideDeadline()) return;
-    Troubles troubles;
+    RankFailures failures;
     const bool all_ran = step_.recovery.running_attempt >= step_.recovery.attempt;
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
@@ -220,22 +220,22 @@ class JobStepper {
       if (missing && job_.Joins(rank)) continue;
       if (missing ? !all_ran : IsStale(step_.recovery, worker, rank)) continue;
       if (!Ended(worker) && IsLost(worker)) {
-        troubles.lost.push_back(rank);
+        failures.lost.push_back(rank);
       } else if (missing || (worker.deleting && all_ran)) {
-        troubles.removed.push_back(rank);
+        failures.removed.push_back(rank);
       } else if (!worker.deleting &&
                  (worker.phase == WorkerPhase::kFailed || FailedInPlace(worker) ||
                   (worker.phase == WorkerPhase::kSucceeded && IsDisrupted(worker)))) {
-        troubles.failed.push_back(rank);
+        failures.failed.push_back(rank);
       }
     }
-    const bool drains = !troubles.lost.empty() && troubles.failed.empty() &&
-                        troubles.removed.empty() &&
-                        std::all_of(troubles.lost.begin(), troubles.lost.end(), [this](int rank) {
+    const bool drains = !failures.lost.empty() && failures.failed.empty() &&
+                        failures.removed.empty() &&
+                        std::all_of(failures.lost.begin(), failures.lost.end(), [this](int rank) {
                           return At(rank).host_verdict.fault == FaultAction::kDrain;
                         });
     if (drains && !HasCheckpoint()) return;
-    step_.decided = DecideIncident(job_, troubles, step_.recovery);
+    step_.decided = DecideIncident(job_, failures, step_.recovery);
   }
 
   void Remove(int rank) {
@@ -253,7 +253,7 @@ class JobStepper {
     if (!worker.deleting || force) step_.remove.push_back({rank, worker.uid, force});
   }
 
-  // Until the pod is made anew instead; 0: it is now.
+  // Until the pod is recreated instead; 0: it is now.
   std::int64_t InPlaceLeftMs(const Worker& worker) const {
     const Incident* active = step_.recovery.active();
     if (active == nullptr || !worker.restartable || worker.deleting || worker.host.empty() ||
@@ -288,7 +288,7 @@ class JobStepper {
   }
 
   // An end that was not a failure of its own does not count as a restart for the next incident.
-  void Absorb(int rank) {
+  void AcknowledgeContainerExit(int rank) {
     const Worker& worker = At(rank);
     if (!worker.restartable || worker.deleting || Ended(worker) ||
         worker.ends <= worker.attempt_ends || IsStale(step_.recovery, worker, rank) ||
@@ -314,7 +314,7 @@ class JobStepper {
 
   // Every worker has its host and is to stay: pods of roles may be made.
   bool HasHosts() const {
-    for (int rank = 0; rank < job_.settled_ranks(); ++rank) {
+    for (int rank = 0; rank < job_.ranks_before_growth(); ++rank) {
       if (At(rank).host.empty() || IsStale(step_.recovery, At(rank), rank)) return false;
     }
     return true;
@@ -351,7 +351,7 @@ class JobStepper {
         wait_for(rank);
       }
     }
-    for (int rank = 0; rank < Workers(); ++rank) Absorb(rank);
+    for (int rank = 0; rank < Workers(); ++rank) AcknowledgeContainerExit(rank);
     if (!all_run) return;
     step_.recovery.running_attempt = step_.recovery.attempt;
     CloseIncident();
@@ -359,7 +359,7 @@ class JobStepper {
 
   const JobObservation& job_;
   JobStep step_;
-  int settled_succeeded_ = 0;
+  int earlier_succeeded_ = 0;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@
 // In place: the pod stays, and its kubelet restarts the first container (pod_restart.h). A pod that has
 // been asked to restart for an attempt belongs to it once that container has ended again. One that has
 // ended by itself since it joined its attempt is not asked: it is counted to the new attempt as it is.
-// A pod that has not restarted inPlaceSeconds after the incident is made anew.
+// A pod that has not restarted inPlaceSeconds after the incident is recreated.
 // Level triggered: the same observation gives the same step. Thread safety: pure function.
 #pragma once
 
@@ -78,7 +78,7 @@ struct JobStep {
   std::vector<api::RoleStatus> roles;  // as observed
   int pods = 0;                        // members with a pod in any phase
   int surplus = 0;                     // pods of ranks that the job does not have
-  bool settled_run = false;            // every rank runs or has succeeded, but for those that join
+  bool earlier_ranks_run = false;      // every rank runs or has succeeded, but for those that join
   bool all_ranks_run = false;          // those that join, too
   // Running workers are asked for a checkpoint, with this time; 0: they are not.
   std::int64_t request_checkpoint_ms = 0;

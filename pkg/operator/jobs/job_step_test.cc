@@ -150,14 +150,14 @@ TEST(JobStepTest, FailuresOfSingleRanksThatFollowSoonJoinTheIncident) {
   EXPECT_EQ(step.recovery.attempt, 1);
   EXPECT_EQ(step.recovery.restarts_in_window, 1);
   EXPECT_EQ(step.recovery.incidents.back().ranks, (std::vector<int>{0, 2}));
-  // The rank that was made anew fails again: another incident.
+  // The rank that was recreated fails again: another incident.
   job.recovery = step.recovery;
   job.workers[0] = On(WorkerPhase::kFailed, HostHealthState::kHealthy, 1);
   step = NextStep(job);
   EXPECT_EQ(step.recovery.attempt, 2);
   EXPECT_EQ(step.recovery.restarts_in_window, 2);
   EXPECT_EQ(step.recovery.incidents.back().ranks, (std::vector<int>{0, 2}))
-      << "rank 2 has not been made anew yet";
+      << "rank 2 has not been recreated yet";
 }
 
 TEST(JobStepTest, RanksThatTheJobDoesNotHaveAnyMoreAreNoPartOfTheNextIncident) {

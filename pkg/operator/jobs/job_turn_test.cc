@@ -47,7 +47,7 @@ TEST_F(JobTurnTest, AJobThatHasRunGetsItsSubstituteInAPromptTurn) {
   for (int i = 0; i < 4; ++i) Turn(JobTurn::kPrompt);
   EXPECT_EQ(Condition("Recovering"), "True");
   EXPECT_EQ(Pods(), 4u) << "all restart";
-  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(Phase(rank), "Pending") << "made anew";
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(Phase(rank), "Pending") << "recreated";
 }
 
 TEST_F(JobTurnTest, APromptTurnOfAJobThatIsBeingMadeAddsNoPods) {
@@ -80,11 +80,11 @@ TEST_F(JobTurnTest, TheTurnsOfOneCreationMakeTheServiceOnce) {
 
 TEST_F(JobTurnTest, ALostRankIsReplacedBeforeTheServiceIsLookedAt) {
   SeedJob(2, 2);
-  Settle();
+  RunUntilStable();
   ASSERT_TRUE(client_.Delete({kube::Services(), "team", "a", ""}, {}).ok());
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", PodName("a", 1), ""}, {}).ok());
   client_.ClearCalls();
-  Settle();
+  RunUntilStable();
   std::vector<std::string> made;
   for (const kube::Call& call : client_.calls()) {
     if (call.verb == kube::Verb::kCreate) made.push_back(call.target.resource.plural);

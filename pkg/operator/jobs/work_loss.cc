@@ -89,7 +89,7 @@ void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
   };
   const std::int64_t checkpoint_ms = status.checkpoint.last_ms;
   for (const api::Incident& incident : status.recovery.incidents) {
-    // Pods of roles were made anew, and the workers went on.
+    // Pods of roles were recreated, and the workers went on.
     if (incident.action == api::OnHostLoss::kReplace && !incident.ranks.empty() &&
         incident.ranks.front() >= before.job.workers) {
       continue;

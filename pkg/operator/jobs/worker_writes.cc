@@ -48,14 +48,14 @@ absl::Status WorkerWrites::WriteEach(std::size_t count,
 }
 
 absl::Status WorkerWrites::EnsureService(const api::TrainingJob& job, Creation& creation,
-                                         Obstacle& obstacle) {
+                                         StallReason& stall) {
   if (creation.has_service) return absl::OkStatus();
-  YM_RETURN_IF_ERROR(CreateService(job, obstacle));
-  creation.has_service = !obstacle.exists();
+  YM_RETURN_IF_ERROR(CreateService(job, stall));
+  creation.has_service = !stall.exists();
   return absl::OkStatus();
 }
 
-absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, Obstacle& obstacle) {
+absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, StallReason& stall) {
   const std::string& name = job.metadata.name;
   const absl::Status created =
       client_.Create(TargetOf(kube::Services(), job), BuildService(job), {kFieldManager}).status();
@@ -67,9 +67,9 @@ absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, Obstacle& 
   for (const nlohmann::json& owner : owners) {
     if (owner.value("uid", "") == job.metadata.uid) return absl::OkStatus();
   }
-  obstacle = {kNameTaken, StrCat("metadata.name: Service ", name,
-                                 " exists and does not belong to this job; delete the Service or "
-                                 "create the job under another name")};
+  stall = {kNameTaken, StrCat("metadata.name: Service ", name,
+                              " exists and does not belong to this job; delete the Service or "
+                              "create the job under another name")};
   return absl::OkStatus();
 }
 
@@ -83,20 +83,20 @@ WorkerWrites::Creation WorkerWrites::Begin(const api::TrainingJob& job) {
   return {job.metadata.generation, now_ms, 1, false};
 }
 
-void WorkerWrites::Keep(const api::TrainingJob& job, const Creation& creation) {
+void WorkerWrites::StoreCreation(const api::TrainingJob& job, const Creation& creation) {
   const MutexLock lock(creations_mutex_);
   creations_.insert_or_assign(job.metadata.uid, creation);
 }
 
 absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const std::vector<int>& ranks,
-                                                 const CreateLimit& limit, Obstacle& obstacle) {
+                                                 const CreateLimit& limit, StallReason& stall) {
   Creation creation = Begin(job);
   // Pods that are there were made after it; and one that is refused again shall cost one request.
   const bool pods_first = ranks.size() < static_cast<std::size_t>(job.job.workers) ||
                           api::IsTrue(job.status.conditions, "Stalled");
-  if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, obstacle));
-  if (obstacle.exists()) return ranks.size();
+  if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
+  if (stall.exists()) return ranks.size();
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
   std::vector<std::string> avoided;
@@ -134,15 +134,15 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     if (kube::IsDenied(status)) {
       const std::string text = MessageOf(status);
       const bool quota = text.find("exceeded quota") != std::string::npos;
-      obstacle = {quota ? "QuotaExceeded" : "PodsRefused",
-                  StrCat("spec.template: ", text, "; ",
-                         quota ? "raise the quota or make the job smaller"
-                               : "change what the message names")};
+      stall = {quota ? "QuotaExceeded" : "PodsRefused",
+               StrCat("spec.template: ", text, "; ",
+                      quota ? "raise the quota or make the job smaller"
+                            : "change what the message names")};
     }
     return status;
   }
-  YM_RETURN_IF_ERROR(EnsureService(job, creation, obstacle));
-  if (from < ranks.size()) Keep(job, creation);
+  YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
+  if (from < ranks.size()) StoreCreation(job, creation);
   return ranks.size() - from;
 }
 

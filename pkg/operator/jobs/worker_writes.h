@@ -31,7 +31,7 @@
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/jobs/job_step.h"
-#include "pkg/operator/jobs/obstacle.h"
+#include "pkg/operator/jobs/stall_reason.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
@@ -63,10 +63,10 @@ class WorkerWrites {
   // error. The Service comes first where all ranks are to be made and none was refused; otherwise the pods come first. Batches grow
   // from one pod, so that a job that is refused costs one request a try, as long as they take less than half of
   // the time of `limit`.
-  // A refusal by quota or admission is an error and sets `obstacle`; a Service of another owner sets
-  // `obstacle` alone. The value: how many of `ranks` are left.
+  // A refusal by quota or admission is an error and sets `stall`; a Service of another owner sets
+  // `stall` alone. The value: how many of `ranks` are left.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
-                                     const CreateLimit& limit, Obstacle& obstacle);
+                                     const CreateLimit& limit, StallReason& stall);
   // Records on the pods which attempt they are in, and what restarts them in place.
   absl::Status Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   absl::Status Remove(const api::TrainingJob& job, const std::vector<Removal>& removals);
@@ -85,9 +85,9 @@ class WorkerWrites {
 
   // As the last call has kept it, or a new one.
   Creation Begin(const api::TrainingJob& job);
-  void Keep(const api::TrainingJob& job, const Creation& creation);
-  absl::Status EnsureService(const api::TrainingJob& job, Creation& creation, Obstacle& obstacle);
-  absl::Status CreateService(const api::TrainingJob& job, Obstacle& obstacle);
+  void StoreCreation(const api::TrainingJob& job, const Creation& creation);
+  absl::Status EnsureService(const api::TrainingJob& job, Creation& creation, StallReason& stall);
+  absl::Status CreateService(const api::TrainingJob& job, StallReason& stall);
   // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.
   absl::Status WriteEach(std::size_t count,
                          const std::function<absl::Status(std::size_t)>& write) const;

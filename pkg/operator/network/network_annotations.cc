@@ -119,7 +119,7 @@ std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
     by_job[network.job] = networks.size();
     networks.push_back(std::move(network));
   }
-  for (const std::vector<netplan::PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+  for (const std::vector<netplan::PathAssignment>* paths : {&plan.paths, &plan.ack_paths}) {
     for (const netplan::PathAssignment& path : *paths) {
       auto at = by_job.find(path.job);
       if (at == by_job.end() || path.source_port == 0) continue;
@@ -171,7 +171,7 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
   return change;
 }
 
-void SayGeneration(const api::Pod& pod, std::int64_t plan_generation, PodChange& change) {
+void AddGenerationAnnotation(const api::Pod& pod, std::int64_t plan_generation, PodChange& change) {
   if (!pod.gated()) return;
   std::string text = StrCat(plan_generation);
   const auto said = api::Find(pod.metadata.annotations, api::kNetworkGenerationAnnotation);

@@ -57,6 +57,6 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
 
 // For a pod behind the gate: adds the plan generation of its gang that the annotations are for
 // (api/network_generation.h), unless the pod has it already. The extender then releases the pod.
-void SayGeneration(const api::Pod& pod, std::int64_t plan_generation, PodChange& change);
+void AddGenerationAnnotation(const api::Pod& pod, std::int64_t plan_generation, PodChange& change);
 
 }  // namespace yardmaster::op

@@ -77,7 +77,7 @@ TEST(NetworkAnnotationsTest, TheReceiverOfOneWayTrafficGetsThePathOfItsAnswers) 
   netplan::PathAssignment answer = PathOf(2, 0, 50003);
   std::swap(answer.from, answer.to);
   std::swap(answer.from_rank, answer.to_rank);
-  plan.answers = {answer};
+  plan.ack_paths = {answer};
   const auto networks = NetworksOf(plan, snapshot, {7, 1'000'000, 10'000'000});
   ASSERT_EQ(networks[0].paths_of_rank[1].rails.size(), 1u);
   const api::PeerPaths& peer = networks[0].paths_of_rank[1].rails[0].peers.at(0);

@@ -74,7 +74,7 @@ const api::Fabric* NetworkController::FabricOf(const state::ClusterState& cluste
   return cluster.fabrics.empty() ? nullptr : cluster.fabrics.front().get();
 }
 
-// Ids of another network mean something else: what holds is read anew then.
+// Ids of another network mean something else: what holds is read again then.
 void NetworkController::NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot) {
   std::string forwarding = api::ForwardingText(fabric.spec);
   const bool known = fabric.metadata.uid == fabric_uid_ && !forwarding_.empty();
@@ -271,7 +271,7 @@ void NetworkController::CollectPods(const GangNetwork& network, std::int64_t pla
       report.oldest_plan_seconds =
           std::max(report.oldest_plan_seconds, static_cast<double>(age_ms) / 1000);
     }
-    SayGeneration(*pod, plan_generation, *change);
+    AddGenerationAnnotation(*pod, plan_generation, *change);
     if (change->annotations.empty()) continue;
     const int rise = network.status.level - LevelOf(*pod).value_or(network.status.level);
     writes.push_back({pod, std::move(change->annotations), rise, change->renewal, 0});

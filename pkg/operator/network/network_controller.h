@@ -31,12 +31,12 @@
 #include "pkg/operator/hosts/host_health.h"
 #include "pkg/operator/network/fabric_status.h"
 #include "pkg/operator/network/network_annotations.h"
-#include "pkg/operator/network/round_decision.h"
 #include "pkg/operator/network/network_round.h"
 #include "pkg/operator/network/network_starvation.h"
 #include "pkg/operator/network/network_status_writer.h"
 #include "pkg/operator/network/network_writes.h"
 #include "pkg/operator/network/previous_network_reader.h"
+#include "pkg/operator/network/round_decision.h"
 #include "pkg/operator/telemetry/live_links.h"
 #include "pkg/operator/telemetry/network_evidence.h"
 #include "pkg/operator/telemetry/network_faults.h"
@@ -83,7 +83,7 @@ class NetworkController {
   // Drops cached state, since another process may have written: the next round reads the objects.
   void Forget();
   // After a run that threw, which may have broken off anywhere: as Forget, and what was derived from the objects is
-  // derived anew.
+  // derived again.
   void Reset();
 
  private:

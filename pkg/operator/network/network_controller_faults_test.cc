@@ -17,7 +17,7 @@ using nlohmann::json;
 TEST_F(NetworkControllerTest, ALostUplinkMovesItsFlowsAtOnceAndTheyReturnWhenItIsTrusted) {
   for (const char* gang : {"a", "b"}) AddGang(gang, 0, 1);
   AddGang("c", 2, 3);
-  Settle();
+  RunUntilStable();
   const auto before = AllPorts();
   const std::string uplink = FirstUplink("a");
   const std::uint16_t alternate = PathsOf("a-0").rails[0].peers[0].alternate_ports[0];
@@ -35,7 +35,7 @@ TEST_F(NetworkControllerTest, ALostUplinkMovesItsFlowsAtOnceAndTheyReturnWhenItI
   clock_.Advance(*lost.again_ms);
   Round();  // switches have noticed: the group has shrunk
   for (const std::string& pod : WrittenPods()) EXPECT_NE(pod[0], 'c');
-  Settle();
+  RunUntilStable();
   Annotate(kube::Fabrics(), "", "f", api::kDownLinksAnnotation, nullptr);
   const RoundReport held = Round();
   EXPECT_EQ(held.cables_held, 1);
@@ -44,13 +44,13 @@ TEST_F(NetworkControllerTest, ALostUplinkMovesItsFlowsAtOnceAndTheyReturnWhenItI
   ASSERT_TRUE(held.again_ms.has_value());
   clock_.Advance(*held.again_ms);
   Round();
-  Settle();
+  RunUntilStable();
   for (const auto& [flow, ports] : AllPorts()) EXPECT_EQ(ports, before.at(flow)) << flow;
 }
 
 TEST_F(NetworkControllerTest, AFlappingUplinkIsHeldBackLongerEveryTime) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const std::string uplink = FirstUplink("a");
   std::int64_t last_hold = 0;
   for (int i = 0; i < 3; ++i) {
@@ -68,7 +68,7 @@ TEST_F(NetworkControllerTest, AFlappingUplinkIsHeldBackLongerEveryTime) {
 
 TEST_F(NetworkControllerTest, ADownSwitchTakesAllItsCablesAndUnknownNamesAreTold) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const auto cable = fabric::Network::cable_of(LinksOfFirst("a").at(1));
   const auto port = network_->switch_port_of(cable);
   const std::string agg = network_->name(network_->upper(port.id, port.up_port));
@@ -91,7 +91,7 @@ TEST_F(NetworkControllerTest, ADownSwitchTakesAllItsCablesAndUnknownNamesAreTold
 
 TEST_F(NetworkControllerTest, ALostNicPortTakesItsPlaneFromItsFlowsAndOnlyThosePodsAreWritten) {
   for (const char* gang : {"a", "b"}) AddGang(gang, 0, 1);
-  Settle();
+  RunUntilStable();
   const json pod = client_.Find(kube::Pods(), "team", "a-1").value();
   Annotate(kube::Nodes(), "", pod["spec"]["nodeName"], api::kDownPortsAnnotation, "r3p1");
   Round();
@@ -106,7 +106,7 @@ TEST_F(NetworkControllerTest, ALostNicPortTakesItsPlaneFromItsFlowsAndOnlyThoseP
 
 TEST_F(NetworkControllerTest, AWrongPredictionWithdrawsTheRoleUntilPacketsAgreeAgain) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const auto before = AllPorts();
   const api::PeerPaths peer = PathsOf("a-0").rails[0].peers[0];
   const json pod = client_.Find(kube::Pods(), "team", "a-0").value();
@@ -134,14 +134,14 @@ TEST_F(NetworkControllerTest, AWrongPredictionWithdrawsTheRoleUntilPacketsAgreeA
   EXPECT_TRUE(PathsOf("a-0").rails.empty());
   ASSERT_FALSE(notices_.empty());
   EXPECT_TRUE(notices_[0].warning);
-  Settle();
+  RunUntilStable();
   Annotate(kube::Fabrics(), "", "f", api::kObservedPathsAnnotation, observed(links[1]));
   notices_.clear();
   Round();
   EXPECT_NE(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse);
   ASSERT_FALSE(notices_.empty());
   EXPECT_FALSE(notices_[0].warning);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(AllPorts(), before);
   Annotate(kube::Nodes(), "", node, api::kObservedPathsAnnotation, R"({"paths":[{"from":3}]})");
   const RoundReport garbage = Round();
@@ -152,7 +152,7 @@ TEST_F(NetworkControllerTest, AWrongPredictionWithdrawsTheRoleUntilPacketsAgreeA
 TEST_F(NetworkControllerTest, OneNodeWithdrawsNoRoleAndSpeaksOfNoPathButItsOwn) {
   AddGang("a", 0, 1);
   AddGang("b", 0, 1);
-  Settle();
+  RunUntilStable();
   const auto host_of = [&](const std::string& pod) {
     return client_.Find(kube::Pods(), "team", pod).value()["spec"]["nodeName"].get<std::string>();
   };
@@ -187,7 +187,7 @@ TEST_F(NetworkControllerTest, OneNodeWithdrawsNoRoleAndSpeaksOfNoPathButItsOwn) 
 
 TEST_F(NetworkControllerTest, AnOverrideForASwitchThatDoesNotExistIsReported) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(PathsOf("a-0").rails.empty());
   api::Fabric fabric = *api::DecodeFabric(client_.Find(kube::Fabrics(), "", "f").value());
   fabric.metadata.generation = 2;
@@ -205,7 +205,7 @@ TEST_F(NetworkControllerTest, AnOverrideForASwitchThatDoesNotExistIsReported) {
 TEST_F(NetworkControllerTest, MiswiredHostsAreKeptOutAndThePortsAreNamed) {
   AddGang("a", 0, 1);
   AddGang("b", 2, 3);
-  Settle();
+  RunUntilStable();
   const std::string one = HostOf(0, 0);
   const std::string other = HostOf(0, 1);
   const std::vector<std::string> ends = repac::UpperEnds(*network_);
@@ -235,13 +235,13 @@ TEST_F(NetworkControllerTest, MiswiredHostsAreKeptOutAndThePortsAreNamed) {
   for (const std::string& host : {one, other}) {
     Annotate(kube::Nodes(), "", host, api::kNeighboursAnnotation, nullptr);
   }
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(PathsOf("a-0").rails.size(), 8u);
 }
 
 TEST_F(NetworkControllerTest, HostsWhoseNicsBalanceByThemselvesGetNoPorts) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const json pod = client_.Find(kube::Pods(), "team", "a-0").value();
   Annotate(kube::Nodes(), "", pod["spec"]["nodeName"], api::kNicLoadBalancingAnnotation,
            "spectrum-x");
@@ -253,13 +253,13 @@ TEST_F(NetworkControllerTest, HostsWhoseNicsBalanceByThemselvesGetNoPorts) {
   EXPECT_FALSE(PathsOf("a-1").rails.empty());
   EXPECT_NE(Annotation("a-0", api::kPriorityAnnotation), "");
   Annotate(kube::Nodes(), "", pod["spec"]["nodeName"], api::kNicLoadBalancingAnnotation, "none");
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(PathsOf("a-0").rails.empty());
 }
 
 TEST_F(NetworkControllerTest, MeasuredProfilesAreBlendedAndGarbageCountsAsNotMeasured) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const double analytic = NetworkOf("a")["flopPerIteration"];
   const double by_bytes = NetworkOf("a")["communicationSeconds"];
   api::ProfileReport measured;
@@ -268,7 +268,7 @@ TEST_F(NetworkControllerTest, MeasuredProfilesAreBlendedAndGarbageCountsAsNotMea
   measured.communication_seconds = 1;
   Annotate(kube::Pods(), "team", "a-2", api::kProfileAnnotation,
            api::EncodeProfileReport(measured));
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(NetworkOf("a")["source"], "Blended");
   const double blended = NetworkOf("a")["flopPerIteration"];
   EXPECT_NEAR(blended, 2 * analytic, 1e-6 * analytic);  // half of the way, logarithmically
@@ -277,7 +277,7 @@ TEST_F(NetworkControllerTest, MeasuredProfilesAreBlendedAndGarbageCountsAsNotMea
   measured.samples = 1000;
   Annotate(kube::Pods(), "team", "a-2", api::kProfileAnnotation,
            api::EncodeProfileReport(measured));
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(NetworkOf("a")["source"], "Measured");
   EXPECT_NEAR(NetworkOf("a")["flopPerIteration"].get<double>(), 4 * analytic, 1e-6 * analytic);
   EXPECT_NEAR(seconds(), 1, 1e-6);
@@ -298,7 +298,7 @@ TEST_F(NetworkControllerTest, AJobThatStarvesIsLiftedAndTold) {
   Start(options);
   std::string low = "a";
   for (const char* gang : {"a", "b", "c"}) AddGang(gang, 0, 1);
-  Settle();
+  RunUntilStable();
   // The one on the lowest level measures iterations of far more than their ideal length.
   for (const char* gang : {"b", "c"}) {
     if (NetworkOf(gang)["level"] < NetworkOf(low)["level"]) low = gang;

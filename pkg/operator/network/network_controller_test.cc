@@ -59,13 +59,13 @@ TEST_F(NetworkControllerTest, APodBehindTheGateIsToldForWhichPlanOfItsGangItsPat
 
 TEST_F(NetworkControllerTest, AnArrivalInOtherSegmentsAndItsDepartureWriteNothingToTheOthers) {
   for (const char* gang : {"a", "b", "c"}) AddGang(gang, 0, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Writes(), 0);
   AddGang("d", 2, 3);
   Round();
   EXPECT_EQ(WrittenPods(), (std::set<std::string>{"d-0", "d-1", "d-2", "d-3"}));
   EXPECT_EQ(client_.CountCalls(Verb::kReplace, "gangs/status"), 1);
-  Settle();
+  RunUntilStable();
   RemoveGang("d");
   Round();
   EXPECT_EQ(WrittenPods(), std::set<std::string>{});
@@ -74,9 +74,9 @@ TEST_F(NetworkControllerTest, AnArrivalInOtherSegmentsAndItsDepartureWriteNothin
 
 TEST_F(NetworkControllerTest, AControllerThatKnowsNothingKeepsWhatItFinds) {
   for (const char* gang : {"a", "b", "c"}) AddGang(gang, 0, 1);
-  Settle();
+  RunUntilStable();
   AddGang("d", 0, 1);
-  Settle();
+  RunUntilStable();
   const auto before = AllPorts();
   Start({});
   Round();
@@ -90,7 +90,7 @@ TEST_F(NetworkControllerTest, AControllerThatKnowsNothingKeepsWhatItFinds) {
 TEST_F(NetworkControllerTest, AnotherHostInTheFabricMovesNobody) {
   for (const char* gang : {"a", "b"}) AddGang(gang, 0, 1);
   AnnotateAddresses();
-  Settle();
+  RunUntilStable();
   // The last host of the first segment leaves: the ids of all behind it move.
   const std::string leaves = HostOf(0, 7);
   ASSERT_TRUE(client_.Delete({kube::Nodes(), "", leaves, ""}, {}).ok());
@@ -101,11 +101,11 @@ TEST_F(NetworkControllerTest, AnotherHostInTheFabricMovesNobody) {
 TEST_F(NetworkControllerTest, AnotherHostInTheFabricChangesNoPlanOfPodsThatAreNotBoundYet) {
   for (const char* gang : {"a", "b"}) AddGang(gang, 0, 1);
   AnnotateAddresses();
-  Settle();
+  RunUntilStable();
   for (const std::string pod : {"a-0", "a-1", "b-0"}) Unbind(pod, /*gated=*/true);
   Round();
   Unbind("b-0", /*gated=*/false);  // released, and on its way to its host
-  Settle();
+  RunUntilStable();
   const auto before = AllPorts();
   ASSERT_TRUE(client_.Delete({kube::Nodes(), "", HostOf(0, 7), ""}, {}).ok());
   Round();
@@ -132,7 +132,7 @@ TEST_F(NetworkControllerTest, EveryWriteThatFailsIsMadeByALaterRound) {
         EXPECT_EQ(again_in_ms > 0 && again_in_ms <= 1'000, left_out) << again_in_ms;
         clock_.Advance(1'000);
       }
-      Settle();
+      RunUntilStable();
       for (int rank = 0; rank < 4; ++rank) {
         EXPECT_NE(Annotation(StrCat("a-", rank), api::kPriorityAnnotation), "");
       }
@@ -141,12 +141,12 @@ TEST_F(NetworkControllerTest, EveryWriteThatFailsIsMadeByALaterRound) {
   AddGang("b", 2, 3);
   client_.FailNext(Verb::kReplace, "gangs/status", absl::UnavailableError("gone"), 1);
   EXPECT_EQ(Round().failures.size(), 1u);
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(NetworkOf("b").is_object());
   Annotate(kube::Fabrics(), "", "f", api::kDownLinksAnnotation, DownLinks({FirstUplink("a")}));
   client_.FailNext(Verb::kPatch, "fabrics/status", absl::UnavailableError("gone"), 1);
   EXPECT_EQ(Round().failures.size(), 1u);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(ConditionOf("LinksUp").reason, "LinksDown");
 }
 
@@ -170,7 +170,7 @@ TEST_F(NetworkControllerTest, AStatusThatTheExtenderChangedMeanwhileKeepsBothPar
 
 TEST_F(NetworkControllerTest, AStatusOfTheFabricThatAnotherLeaderChangedMeanwhileIsNotWrittenOver) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   Annotate(kube::Fabrics(), "", "f", api::kDownLinksAnnotation, DownLinks({FirstUplink("a")}));
   bool interfered = false;
   client_.SetHook([&](const kube::Call& call) {
@@ -200,7 +200,7 @@ TEST_F(NetworkControllerTest, AGangOrPodThatGoesWhileItIsWrittenIsNoError) {
 
 TEST_F(NetworkControllerTest, ConnectionsWithoutTheirPortBecomeAConditionOfTheGang) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const auto steered = [this] {
     const auto gang = api::DecodeGang(client_.Find(kube::Gangs(), "team", "a").value()).value();
     const api::Condition* found =
@@ -221,7 +221,7 @@ TEST_F(NetworkControllerTest, ConnectionsWithoutTheirPortBecomeAConditionOfTheGa
 
 TEST_F(NetworkControllerTest, AnEditedAnnotationIsCorrected) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const auto before = AllPorts();
   Annotate(kube::Pods(), "team", "a-1", api::kPathPlanAnnotation, "not JSON");
   Annotate(kube::Pods(), "team", "a-2", api::kPriorityAnnotation, "99");
@@ -232,7 +232,7 @@ TEST_F(NetworkControllerTest, AnEditedAnnotationIsCorrected) {
 
 TEST_F(NetworkControllerTest, AnEditThatChangesNoPathMakesNoPlanStale) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const api::PodPathPlan before = PathsOf("a-0");
   const json patch = {
       {"spec", {{"host", {{"nvlinkGbps", 7200}}}, {"backup", {{"hostsPerSegment", 1}}}}}};
@@ -246,10 +246,10 @@ TEST_F(NetworkControllerTest, AnEditThatChangesNoPathMakesNoPlanStale) {
 
 TEST_F(NetworkControllerTest, ANewLeaderKeepsTheGenerationThatPathsWerePlannedFor) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const json patch = {{"spec", {{"host", {{"nvlinkGbps", 7200}}}}}};
   ASSERT_TRUE(client_.Patch({kube::Fabrics(), "", "f", ""}, kube::MergePatch(patch), {}).ok());
-  Settle();
+  RunUntilStable();
   const std::int64_t planned_for = PathsOf("a-0").fabric_generation;
   Start({});
   EXPECT_EQ(Round().pods, 0);
@@ -258,7 +258,7 @@ TEST_F(NetworkControllerTest, ANewLeaderKeepsTheGenerationThatPathsWerePlannedFo
 
 TEST_F(NetworkControllerTest, PlansAreRenewedAtHalfTheirLifeAndWhenPathsAreOthers) {
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   clock_.Advance(11LL * 3600 * 1000);
   EXPECT_EQ(Round().pods, 0);
   clock_.Advance(2LL * 3600 * 1000);
@@ -270,7 +270,7 @@ TEST_F(NetworkControllerTest, PlansAreRenewedAtHalfTheirLifeAndWhenPathsAreOther
   const std::int64_t generation =
       client_.Find(kube::Fabrics(), "", "f").value()["metadata"]["generation"];
   const api::PodPathPlan before = PathsOf("a-0");
-  Settle();
+  RunUntilStable();
   EXPECT_NE(before.fabric_generation, generation);
   EXPECT_EQ(PathsOf("a-0").fabric_generation, generation);
 }

@@ -40,8 +40,8 @@ bool Says(const std::vector<api::Condition>& conditions, const api::Condition& w
 
 }  // namespace
 
-void NetworkStatusWriter::TellTurns(const api::Fabric& fabric,
-                                    const api::FabricStatus& status) const {
+void NetworkStatusWriter::NotifyConditionChanges(const api::Fabric& fabric,
+                                                 const api::FabricStatus& status) const {
   if (!on_notice_) return;
   for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
                            kPathsPlannedCondition, kSegmentsUpCondition}) {
@@ -68,7 +68,7 @@ void NetworkStatusWriter::WriteFabric(const api::Fabric& fabric, const api::Fabr
   if (written.ok()) {
     cache_.Assume(state::Kind::kFabric, *written);
     ++report.statuses;
-    TellTurns(fabric, status);
+    NotifyConditionChanges(fabric, status);
   } else if (!absl::IsNotFound(written.status())) {
     report.Fail(StrCat("Fabric ", fabric.metadata.name), written.status());
   }

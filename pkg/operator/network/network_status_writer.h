@@ -1,5 +1,5 @@
 // Writes what a network round found into the statuses of Fabrics and Gangs, and only what differs. A Fabric that has
-// changed since the round began is an error: another process may lead, and the next round looks anew.
+// changed since the round began is an error: another process may lead, and the next round looks again.
 //
 // Of a Gang the network part alone is written; where the extender wrote in between, the Gang is read
 // again and its part kept. What cannot be written is reported, and written by the next round. A condition
@@ -34,7 +34,7 @@ class NetworkStatusWriter {
                  const std::vector<api::Condition>& others, RoundReport& report);
 
  private:
-  void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status) const;
+  void NotifyConditionChanges(const api::Fabric& fabric, const api::FabricStatus& status) const;
 
   kube::Client& client_;
   state::ClusterCache& cache_;

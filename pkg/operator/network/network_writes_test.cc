@@ -137,7 +137,7 @@ TEST_F(PodWriterTest, AWriteThatFailsDoesNotHoldUpPodsBehindTheGate) {
   EXPECT_EQ(writer.Write(std::move(writes), 0).failures.size(), 1u);
   EXPECT_EQ(writer.WriteLeft(60'000).done, 1);
   EXPECT_FALSE(writer.HasLeft());
-  EXPECT_EQ(Written(), "a b falls c") << "what a rise may wait for is planned anew";
+  EXPECT_EQ(Written(), "a b falls c") << "what a rise may wait for is planned again";
 }
 
 TEST_F(PodWriterTest, AFallThatIsDeniedKeepsNoOtherJobFromRising) {

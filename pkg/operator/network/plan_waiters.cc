@@ -28,7 +28,8 @@ void PlanWaiters::NotePod(const api::Pod& pod, const FindGang& find_gang) {
 
 void PlanWaiters::Count(const api::Gang& gang) {
   ++counts_.all;
-  counts_.standing_still += api::IsTrue(gang.status.conditions, api::kReleasedCondition) ? 1 : 0;
+  counts_.blocked_released_gangs +=
+      api::IsTrue(gang.status.conditions, api::kReleasedCondition) ? 1 : 0;
 }
 
 PlanWaiters::Counts PlanWaiters::counts() const {

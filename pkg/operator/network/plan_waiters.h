@@ -29,7 +29,7 @@ class PlanWaiters {
 
   struct Counts {
     std::uint64_t all = 0;
-    std::uint64_t standing_still = 0;  // of these, of gangs that were released before
+    std::uint64_t blocked_released_gangs = 0;  // of these, of gangs that were released before
     bool operator==(const Counts&) const = default;
   };
   Counts counts() const;

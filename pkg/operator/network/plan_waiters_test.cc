@@ -46,15 +46,15 @@ TEST(PlanWaitersTest, AGangThatWasReleasedBeforeStandsStill) {
   PlanWaiters waiters;
   api::Gang gang = PlacedGangOfJob("a", 2);
   waiters.NoteGang("team/job-a", &gang);
-  EXPECT_EQ(waiters.counts().standing_still, 0u) << "it has not begun";
+  EXPECT_EQ(waiters.counts().blocked_released_gangs, 0u) << "it has not begun";
   gang.status.conditions.push_back(
       {api::kReleasedCondition, api::ConditionStatus::kTrue, "", "", 0, 0});
   gang.status.plan_generation = 2;
   waiters.NoteGang("team/job-a", &gang);
-  EXPECT_EQ(waiters.counts().standing_still, 1u);
+  EXPECT_EQ(waiters.counts().blocked_released_gangs, 1u);
   waiters.NotePod(GatedPodOfJob("a", 1),
                   [&](const std::string&) { return std::make_shared<const api::Gang>(gang); });
-  EXPECT_EQ(waiters.counts().standing_still, 2u);
+  EXPECT_EQ(waiters.counts().blocked_released_gangs, 2u);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using Paths = std::vector<const PathAssignment*>;
 class PathsByPair {
  public:
   explicit PathsByPair(const netplan::NetworkPlan& plan) {
-    for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+    for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.ack_paths}) {
       for (const PathAssignment& path : *paths) {
         if (path.source_port != 0) Add(path, paths_[KeyOf(path.job, path.from, path.to)]);
       }
@@ -262,7 +262,7 @@ std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan,
   const SocketPlanner planner(plan, snapshot, *hashes);
   std::map<plan::JobId, GangNetwork*> by_job;
   for (GangNetwork& network : networks) by_job[network.job] = &network;
-  for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+  for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.ack_paths}) {
     for (const PathAssignment& path : *paths) {
       const auto job = jobs.find(path.job);
       const auto network = by_job.find(path.job);

@@ -97,7 +97,7 @@ TEST_F(OneNicPortTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
   AddGang("a", 0, 1);
   AddGang("b", 0, 1);
   AskForPorts("a", "29500,29501");
-  EXPECT_THAT(Settle().problems, IsEmpty());
+  EXPECT_THAT(RunUntilStable().problems, IsEmpty());
   const auto hashes = repac::SwitchHashes::Compile(*network_).value();
   const repac::ForwardingModel forwarding(*network_, hashes, {});
   int entries = 0, connections = 0, both_ways = 0;
@@ -146,12 +146,12 @@ TEST_F(OneNicPortTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
 TEST_F(OneNicPortTest, ALostUplinkMovesTheTcpPortsAlong) {
   AddGang("a", 0, 1);
   AskForPorts("a", "29500");
-  Settle();
+  RunUntilStable();
   const fabric::CableId lost = fabric::Network::cable_of(LinksOfFirst("a").at(1));
   Annotate(kube::Fabrics(), "", "f", api::kDownLinksAnnotation, DownLinks({network_->name(lost)}));
   Round();
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   const auto hashes = repac::SwitchHashes::Compile(*network_).value();
   const repac::ForwardingModel forwarding(*network_, hashes, {lost});
   const api::PeerPaths peer = PathsOf("a-0").rails[0].peers[0];
@@ -177,7 +177,7 @@ TEST_F(OneNicPortTest, APortThatCannotBeReadIsNamedAndThePlanIsMadeWithoutIt) {
 TEST_F(OneNicPortTest, PortsThatStandAndHoldAreKept) {
   AddGang("a", 0, 1);
   AskForPorts("a", "29500");
-  Settle();
+  RunUntilStable();
   api::PodPathPlan plan = PathsOf("a-0");
   std::vector<std::uint16_t>& ports = plan.rails[0].peers[0].tcp.at(0).source_ports;
   const std::vector<std::uint16_t> searched = ports;
@@ -199,7 +199,7 @@ TEST_F(SocketPortsTest, WithSeveralNicPortsATcpPortSuitsWhicheverTheBondChooses)
   ASSERT_GT(network_->spec().nic_ports, 1);
   AddGang("a", 0, 1);
   AskForPorts("a", "29500");
-  EXPECT_THAT(Settle().problems, IsEmpty());
+  EXPECT_THAT(RunUntilStable().problems, IsEmpty());
   const auto hashes = repac::SwitchHashes::Compile(*network_).value();
   const repac::ForwardingModel forwarding(*network_, hashes, {});
   int connections = 0, nic_ports = 0;

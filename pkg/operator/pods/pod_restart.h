@@ -7,7 +7,7 @@
 //     raises the annotation the probe fails, and the kubelet ends the container and, since
 //     restartPolicy is not Never, starts it again with the new value.
 //
-// Left as they are, and made anew on a restart: pods whose template has restartPolicy Never, and pods
+// Left as they are, and recreated on a restart: pods whose template has restartPolicy Never, and pods
 // whose first container has a liveness probe of its own. Where the template has the annotation, that
 // probe is taken to look at the file itself.
 //

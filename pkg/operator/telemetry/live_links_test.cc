@@ -51,14 +51,14 @@ TEST_F(NetworkControllerTest, APortThatAStreamReportsIsLostInTheNextRound) {
   options.live_links = &links;
   Start(options);
   AddGang("a", 0, 1);
-  Settle();
+  RunUntilStable();
   const api::PeerPaths peer = PathsOf("a-0").rails[0].peers[0];
   const std::string host =
       client_.Find(kube::Pods(), "team", "a-0").value()["spec"]["nodeName"].get<std::string>();
   links.Put(host, {{0, peer.plane}});
   EXPECT_EQ(Round().cables_down, 1);
   clock_.Advance(10'000);
-  Settle();
+  RunUntilStable();
   const api::PodPathPlan now_planned = PathsOf("a-0");
   for (const api::PeerPaths& now : now_planned.rails[0].peers) {
     EXPECT_NE(now.plane, peer.plane);

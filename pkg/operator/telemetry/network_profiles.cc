@@ -68,9 +68,9 @@ std::optional<JobMeasurement> Combine(const std::vector<api::ProfileReport>& rep
   return out;
 }
 
-std::optional<double> LoneTransfers::Believe(const NamespacedName& job,
-                                             std::optional<double> measured,
-                                             std::optional<double> share) {
+std::optional<double> LoneTransfers::UncontendedSeconds(const NamespacedName& job,
+                                                        std::optional<double> measured,
+                                                        std::optional<double> share) {
   if (measured && (!share || *share >= kUndisturbed)) seconds_[job] = *measured;
   const auto at = seconds_.find(job);
   return measured && at != seconds_.end() ? std::optional(at->second) : std::nullopt;
@@ -107,12 +107,12 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
   if (!measured || !job.assignment) return out;
   out.iteration_seconds = measured->iteration_seconds;
   std::optional<double>& seconds = measured->measurement.communication_seconds;
-  seconds = transfers.Believe(job.job.key, seconds, share);
+  seconds = transfers.UncontendedSeconds(job.job.key, seconds, share);
   const workload::BlendedProfile blended =
       workload::BlendProfile(job.job, measured->measurement, EstimateOf(job, spec));
   if (blended.source == workload::ProfileSource::kAnalytic) return out;
   job.job.profile = blended.profile;
-  // Estimates are filled in already, and are not to be made anew from the blended numbers.
+  // Estimates are filled in already, and are not to be recreated from the blended numbers.
   job.job.profile.measured = true;
   out.source = blended.source == workload::ProfileSource::kMeasured ? api::NetworkSource::kMeasured
                                                                     : api::NetworkSource::kBlended;

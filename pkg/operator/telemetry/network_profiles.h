@@ -49,8 +49,9 @@ class LoneTransfers {
  public:
   // What counts now. `share`: of its lone rate, as last predicted; nothing where no prediction was
   // made, which is taken for undisturbed.
-  std::optional<double> Believe(const NamespacedName& job, std::optional<double> measured,
-                                std::optional<double> share);
+  std::optional<double> UncontendedSeconds(const NamespacedName& job,
+                                           std::optional<double> measured,
+                                           std::optional<double> share);
   // Drops the jobs that are not in the snapshot.
   void KeepOnly(const plan::Snapshot& snapshot);
 

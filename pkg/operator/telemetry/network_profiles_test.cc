@@ -33,20 +33,20 @@ TEST(LoneTransfersTest, ATimeMeasuredInContentionDoesNotTakeThePlaceOfOneMeasure
   const NamespacedName a{"team", "a"};
   const NamespacedName b{"team", "b"};
   LoneTransfers transfers;
-  EXPECT_EQ(transfers.Believe(a, 0.5, 1.0), 0.5);
-  EXPECT_EQ(transfers.Believe(a, 0.9, 0.6), 0.5);
-  EXPECT_EQ(transfers.Believe(a, 0.4, 0.99), 0.4);
+  EXPECT_EQ(transfers.UncontendedSeconds(a, 0.5, 1.0), 0.5);
+  EXPECT_EQ(transfers.UncontendedSeconds(a, 0.9, 0.6), 0.5);
+  EXPECT_EQ(transfers.UncontendedSeconds(a, 0.4, 0.99), 0.4);
   // Never seen alone: what it measures is treated as not measured until it is.
-  EXPECT_FALSE(transfers.Believe(b, 0.9, 0.6));
-  EXPECT_EQ(transfers.Believe(b, 0.7, 1.0), 0.7);
+  EXPECT_FALSE(transfers.UncontendedSeconds(b, 0.9, 0.6));
+  EXPECT_EQ(transfers.UncontendedSeconds(b, 0.7, 1.0), 0.7);
   // No prediction yet, as after a start.
-  EXPECT_EQ(transfers.Believe(b, 0.8, std::nullopt), 0.8);
-  EXPECT_FALSE(transfers.Believe(b, std::nullopt, 1.0));
+  EXPECT_EQ(transfers.UncontendedSeconds(b, 0.8, std::nullopt), 0.8);
+  EXPECT_FALSE(transfers.UncontendedSeconds(b, std::nullopt, 1.0));
   plan::Snapshot snapshot;
   snapshot.jobs.emplace_back().job.key = a;
   transfers.KeepOnly(snapshot);
-  EXPECT_EQ(transfers.Believe(a, 0.9, 0.6), 0.4);
-  EXPECT_FALSE(transfers.Believe(b, 0.9, 0.6));
+  EXPECT_EQ(transfers.UncontendedSeconds(a, 0.9, 0.6), 0.4);
+  EXPECT_FALSE(transfers.UncontendedSeconds(b, 0.9, 0.6));
 }
 
 }  // namespace

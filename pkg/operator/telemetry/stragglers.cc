@@ -29,13 +29,13 @@ std::optional<api::Condition> Straggling(const std::vector<WorkerCompute>& repor
   std::map<std::vector<int>, std::vector<WorkerCompute>> by_stages;
   for (const WorkerCompute& report : reports) {
     const auto worker = static_cast<std::size_t>(report.rank);
-    if (worker >= groups.stages_of_worker.size() || report.samples < kLeastSamples) continue;
+    if (worker >= groups.stages_of_worker.size() || report.samples < kMinSamples) continue;
     by_stages[groups.stages_of_worker[worker]].push_back(report);
   }
   bool compared = false;
   std::vector<std::pair<double, WorkerCompute>> slow;
   for (const auto& [stages, alike] : by_stages) {
-    if (alike.size() < kLeastReports) continue;
+    if (alike.size() < kMinReports) continue;
     compared = true;
     const double median = MedianOf(alike);
     for (const WorkerCompute& report : alike) {

@@ -5,8 +5,8 @@
 //   False  Even         none
 //
 // Evidence, not an order: nothing is moved for it. A worker is slow when it computes longer than kSlowBy times
-// the median of at least kLeastReports workers with the same stages, so that a host can only speak of itself.
-// A report of fewer than kLeastSamples iterations is not used.
+// the median of at least kMinReports workers with the same stages, so that a host can only speak of itself.
+// A report of fewer than kMinSamples iterations is not used.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -23,8 +23,8 @@
 namespace yardmaster::op {
 
 inline constexpr char kStragglingCondition[] = "Straggling";
-inline constexpr std::size_t kLeastReports = 4;
-inline constexpr std::int64_t kLeastSamples = 20;
+inline constexpr std::size_t kMinReports = 4;
+inline constexpr std::int64_t kMinSamples = 20;
 inline constexpr double kSlowBy = 1.25;
 
 // What one worker reports.

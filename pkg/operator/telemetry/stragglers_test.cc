@@ -44,7 +44,7 @@ TEST_F(StragglersTest, StagesAreComparedWithTheirLike) {
 TEST_F(StragglersTest, FewReportsAndShortOnesSayNothing) {
   for (int rank = 0; rank < 3; ++rank) Report(rank, rank == 0 ? 9 : 1);
   EXPECT_FALSE(Look(8));
-  for (int rank = 3; rank < 8; ++rank) Report(rank, 1, kLeastSamples - 1);
+  for (int rank = 3; rank < 8; ++rank) Report(rank, 1, kMinSamples - 1);
   EXPECT_FALSE(Look(8));
 }
 

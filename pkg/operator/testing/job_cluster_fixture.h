@@ -27,7 +27,7 @@ class JobClusterFixture : public ::testing::Test {
   JobClusterFixture() : client_(clock_) {}
 
   // Seeds the job with `workers` workers and `spec` over the defaults, and hosts "n0", "n1", ... Pods
-  // are made anew unless `spec` says that containers restart in place.
+  // are recreated unless `spec` says that containers restart in place.
   void SeedJob(int workers, int hosts, const json& spec = json::object()) {
     json job = {{"apiVersion", api::kGroupVersion},
                 {"kind", "TrainingJob"},

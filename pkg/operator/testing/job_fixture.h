@@ -1,5 +1,5 @@
 // The operator's processes over a TrainingJob in memory (job_cluster_fixture.h): the cache as the watches would fill it, and
-// a job controller that a test may end at any write and start anew.
+// a job controller that a test may end at any write and start again.
 //
 // TESTONLY. Thread safety: one thread.
 #pragma once
@@ -67,7 +67,7 @@ class JobFixture : public JobClusterFixture {
     return again.ok() ? *again : std::nullopt;
   }
   // Reconciles until three times in a row nothing was written, at most twelve times.
-  void Settle() {
+  void RunUntilStable() {
     int quiet = 0;
     for (int i = 0; i < 12 && quiet < 3; ++i) {
       const std::int64_t before = client_.version();
@@ -78,11 +78,11 @@ class JobFixture : public JobClusterFixture {
 
   // The whole job runs, rank r on host n<r>.
   void RunAll() {
-    Settle();
+    RunUntilStable();
     for (int rank = 0; rank < Workers(); ++rank) {
       if (Phase(rank) != "Running") SetPod(rank, "Running", StrCat("n", rank));
     }
-    Settle();
+    RunUntilStable();
   }
   int CountNotices(const std::string& reason) const {
     int count = 0;

@@ -57,7 +57,7 @@ class NetworkControllerTest : public NetworkCluster {
     return controller_->RunOnce();
   }
   // Rounds until nothing more is to be written.
-  RoundReport Settle() {
+  RoundReport RunUntilStable() {
     RoundReport report;
     for (int i = 0; i < 20; ++i) {
       report = Round();

@@ -5,7 +5,7 @@
 namespace yardmaster::testing {
 namespace {
 
-class JobLifeTest : public StoryTest {
+class JobLifecycleTest : public StoryTest {
  protected:
   // `more`: further lines of the pod spec, indented by six.
   static std::string IndexedJob(const std::string& name, int size, const std::string& more = "") {
@@ -48,7 +48,7 @@ class JobLifeTest : public StoryTest {
   }
 };
 
-TEST_F(JobLifeTest, FailedPodsComeBackToTheirHostsAndASuspendedJobGivesThemBack) {
+TEST_F(JobLifecycleTest, FailedPodsComeBackToTheirHostsAndASuspendedJobGivesThemBack) {
   ASSERT_TRUE(cluster_->plane().Apply(IndexedJob("life", 2)).ok());
   ASSERT_TRUE(Ready("life", 2));
   const auto hosts = Hosts("life");
@@ -80,7 +80,7 @@ TEST_F(JobLifeTest, FailedPodsComeBackToTheirHostsAndASuspendedJobGivesThemBack)
 }
 
 // A volume that cannot follow is what kube-scheduler alone knows.
-TEST_F(JobLifeTest, ARankWhoseHostKubeSchedulerRefusesMovesWithinSeconds) {
+TEST_F(JobLifecycleTest, ARankWhoseHostKubeSchedulerRefusesMovesWithinSeconds) {
   ASSERT_TRUE(cluster_->plane().Apply(IndexedJob("probe", 1)).ok());
   ASSERT_TRUE(Ready("probe", 1));
   const std::string refused = Hosts("probe").at(0);

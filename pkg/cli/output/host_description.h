@@ -14,14 +14,14 @@
 namespace yardmaster::cli {
 
 // Label and text, in the order to print.
-using Story = std::vector<std::pair<std::string, std::string>>;
+using Description = std::vector<std::pair<std::string, std::string>>;
 
 // Errors: NotFound that names what is near.
-absl::StatusOr<Story> HostStory(const state::ClusterState& cluster, const std::string& host,
-                                std::int64_t now_ms);
-absl::StatusOr<Story> PodStory(const state::ClusterState& cluster,
-                               const std::string& namespace_name, const std::string& pod,
-                               std::int64_t now_ms);
+absl::StatusOr<Description> DescribeHost(const state::ClusterState& cluster,
+                                         const std::string& host, std::int64_t now_ms);
+absl::StatusOr<Description> DescribePod(const state::ClusterState& cluster,
+                                        const std::string& namespace_name, const std::string& pod,
+                                        std::int64_t now_ms);
 
 // "3 minutes ago"; "-" for 0.
 std::string Ago(std::int64_t then_ms, std::int64_t now_ms);

@@ -6,7 +6,7 @@
 
 namespace yardmaster::op {
 
-struct Obstacle {
+struct StallReason {
   std::string reason;  // empty: none
   std::string message;
 

@@ -1,4 +1,4 @@
-#include "pkg/cli/output/host_story.h"
+#include "pkg/cli/output/host_description.h"
 
 #include <algorithm>
 
@@ -59,7 +59,7 @@ std::string GangText(const state::Subject& subject, const api::AssignmentEntry& 
 }
 
 void AddHolders(const state::ClusterState& cluster, const std::string& host, std::int64_t now_ms,
-                Story& story) {
+                Description& description) {
   bool held = false;
   for (const state::Subject& subject : state::SubjectsOf(cluster)) {
     if (subject.gang == nullptr) continue;
@@ -67,30 +67,30 @@ void AddHolders(const state::ClusterState& cluster, const std::string& host, std
     const bool ended = api::IsTrue(status.conditions, state::kFinishedCondition);
     for (const api::AssignmentEntry& entry : status.assignments) {
       if (ended || entry.host != host) continue;
-      story.emplace_back("held by", GangText(subject, entry, now_ms));
+      description.emplace_back("held by", GangText(subject, entry, now_ms));
       held = true;
     }
     if (status.preemption &&
         std::count(status.preemption->hosts.begin(), status.preemption->hosts.end(), host) > 0) {
-      story.emplace_back("kept for", StrCat(subject.kind, " ", subject.namespace_name, "/",
-                                            subject.name, ", for which others are stopped"));
+      description.emplace_back("kept for", StrCat(subject.kind, " ", subject.namespace_name, "/",
+                                                  subject.name, ", for which others are stopped"));
     }
     for (const api::HostRefusal& refusal : status.refusals) {
       if (refusal.host != host) continue;
-      story.emplace_back(
+      description.emplace_back(
           "refused", StrCat("kube-scheduler refused rank ", refusal.rank, " of ",
                             subject.namespace_name, "/", subject.name, " here: ", refusal.message,
                             "; not tried again before ", FormatTime(refusal.until_ms)));
     }
   }
-  if (!held) story.emplace_back("held by", "no gang");
+  if (!held) description.emplace_back("held by", "no gang");
 }
 
 void AddPods(const state::ClusterState& cluster, const std::string& host, std::int64_t now_ms,
-             Story& story) {
+             Description& description) {
   for (const auto& pod : cluster.pods) {
     if (pod->node_name != host || pod->finished() || pod->gpus() == 0) continue;
-    story.emplace_back(
+    description.emplace_back(
         "pod", StrCat(pod->metadata.namespace_name, "/", pod->metadata.name, ", ",
                       Count(pod->gpus(), "GPU"), ", ", pod->phase.empty() ? "Pending" : pod->phase,
                       ", made ", Ago(pod->metadata.created_ms, now_ms),
@@ -109,8 +109,8 @@ std::string Ago(std::int64_t then_ms, std::int64_t now_ms) {
   return StrCat(Count(seconds / 86'400, "day"), " ago");
 }
 
-absl::StatusOr<Story> HostStory(const state::ClusterState& cluster, const std::string& host,
-                                std::int64_t now_ms) {
+absl::StatusOr<Description> DescribeHost(const state::ClusterState& cluster,
+                                         const std::string& host, std::int64_t now_ms) {
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   const fabric::HostId id = snapshot.places->FindHost(host);
   const auto node = cluster.nodes.Find({"", host});
@@ -122,78 +122,79 @@ absl::StatusOr<Story> HostStory(const state::ClusterState& cluster, const std::s
     return absl::NotFoundError(StrCat("there is no node ", host,
                                       meant.empty() ? "" : StrCat("; did you mean ", meant, "?")));
   }
-  Story story = {{"host", host}};
+  Description description = {{"host", host}};
   if (!id.valid()) {
-    story.emplace_back("place",
-                       "none: the Node has no labels of a place, so nothing is placed there");
+    description.emplace_back("place",
+                             "none: the Node has no labels of a place, so nothing is placed there");
   } else {
     const fabric::SegmentId segment = snapshot.places->segment_of(id);
-    story.emplace_back(
+    description.emplace_back(
         "place",
         StrCat("fabric pod ", snapshot.places->name(snapshot.places->fabric_pod_of(segment)),
                ", segment ", snapshot.places->name(segment)));
     const placement::HostState& state = snapshot.cluster.hosts[id.index()];
-    story.emplace_back("state", StateText(state));
-    if (state.degraded) story.emplace_back("degraded", "a NIC port or uplink is down");
+    description.emplace_back("state", StateText(state));
+    if (state.degraded) description.emplace_back("degraded", "a NIC port or uplink is down");
   }
   if (node == nullptr) {
-    story.emplace_back("node", "gone; the ledger still names it");
+    description.emplace_back("node", "gone; the ledger still names it");
   } else {
-    if (!node->taints.empty()) story.emplace_back("taints", TaintsOf(*node));
+    if (!node->taints.empty()) description.emplace_back("taints", TaintsOf(*node));
     const auto ports = api::Find(node->metadata.annotations, api::kDownPortsAnnotation);
-    if (ports && !ports->empty()) story.emplace_back("ports down", std::string(*ports));
+    if (ports && !ports->empty()) description.emplace_back("ports down", std::string(*ports));
   }
-  AddHolders(cluster, host, now_ms, story);
-  AddPods(cluster, host, now_ms, story);
-  return story;
+  AddHolders(cluster, host, now_ms, description);
+  AddPods(cluster, host, now_ms, description);
+  return description;
 }
 
-absl::StatusOr<Story> PodStory(const state::ClusterState& cluster, const std::string& ns,
-                               const std::string& name, std::int64_t now_ms) {
+absl::StatusOr<Description> DescribePod(const state::ClusterState& cluster, const std::string& ns,
+                                        const std::string& name, std::int64_t now_ms) {
   const auto pod = cluster.pods.Find({ns, name});
   if (pod == nullptr) {
     return absl::NotFoundError(StrCat("there is no pod ", name, " in namespace ", ns));
   }
-  Story story = {{"pod", StrCat(ns, "/", name)},
-                 {"phase", pod->phase.empty() ? "Pending" : pod->phase},
-                 {"made", Ago(pod->metadata.created_ms, now_ms)},
-                 {"GPUs", StrCat(pod->gpus())}};
-  if (!pod->node_name.empty()) story.emplace_back("host", pod->node_name);
+  Description description = {{"pod", StrCat(ns, "/", name)},
+                             {"phase", pod->phase.empty() ? "Pending" : pod->phase},
+                             {"made", Ago(pod->metadata.created_ms, now_ms)},
+                             {"GPUs", StrCat(pod->gpus())}};
+  if (!pod->node_name.empty()) description.emplace_back("host", pod->node_name);
   const auto membership = api::ResolveMembership(*pod);
   if (!membership.ok()) {
-    story.emplace_back("gang", StrCat("unknown: ", MessageOf(membership.status())));
+    description.emplace_back("gang", StrCat("unknown: ", MessageOf(membership.status())));
   } else if (!*membership) {
-    story.emplace_back("gang", "none: filter and prioritize steer it, it is not planned");
+    description.emplace_back("gang", "none: filter and prioritize steer it, it is not planned");
   } else {
     const auto gang = cluster.gangs.Find({ns, (*membership)->gang_name});
-    story.emplace_back("gang",
-                       (*membership)->gang_name + (gang == nullptr ? ", not made yet" : ""));
+    description.emplace_back("gang",
+                             (*membership)->gang_name + (gang == nullptr ? ", not made yet" : ""));
     if (gang != nullptr) {
       for (const state::Subject& subject : state::SubjectsOf(cluster)) {
         if (subject.gang == gang.get())
-          story.emplace_back("job", StrCat(subject.kind, " ", ns, "/", subject.name, ", ",
-                                           state::StateOf(subject)));
+          description.emplace_back("job", StrCat(subject.kind, " ", ns, "/", subject.name, ", ",
+                                                 state::StateOf(subject)));
       }
     }
   }
   if (pod->gated()) {
-    story.emplace_back(
+    description.emplace_back(
         "gate", "closed: it waits for its gang's place; kubectl yardmaster explain JOB says why");
   }
   if (pod->gated_by_others())
-    story.emplace_back("gate", "another controller's gate is closed, too");
-  if (pod->unschedulable) story.emplace_back("kube-scheduler", pod->unschedulable_message);
+    description.emplace_back("gate", "another controller's gate is closed, too");
+  if (pod->unschedulable) description.emplace_back("kube-scheduler", pod->unschedulable_message);
   for (const auto& [label, key] : std::vector<std::pair<const char*, const char*>>{
            {"slot", api::kSlotAnnotation}, {"level", api::kPriorityAnnotation}}) {
     if (const auto text = api::Find(pod->metadata.annotations, key)) {
-      story.emplace_back(label, std::string(*text));
+      description.emplace_back(label, std::string(*text));
     }
   }
-  story.emplace_back("path plan", api::Find(pod->metadata.annotations, api::kPathPlanAnnotation)
-                                      ? "written"
-                                      : "none: default behaviour of the network");
-  for (const std::string& problem : pod->problems) story.emplace_back("problem", problem);
-  return story;
+  description.emplace_back("path plan",
+                           api::Find(pod->metadata.annotations, api::kPathPlanAnnotation)
+                               ? "written"
+                               : "none: default behaviour of the network");
+  for (const std::string& problem : pod->problems) description.emplace_back("problem", problem);
+  return description;
 }
 
 }  // namespace yardmaster::cli

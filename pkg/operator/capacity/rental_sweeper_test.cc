@@ -10,11 +10,11 @@ namespace {
 
 using nlohmann::json;
 
-class RentalSweepTest : public JobFixture {
+class RentalSweeperTest : public JobFixture {
  protected:
   // One process, with what it has seen.
   struct Leader {
-    Leader(RentalSweepTest& test, std::function<bool()> may_write = nullptr)
+    Leader(RentalSweeperTest& test, std::function<bool()> may_write = nullptr)
         : test_(test),
           controller_(
               test.client_, cache_, hosts_, test.clock_,
@@ -42,7 +42,7 @@ class RentalSweepTest : public JobFixture {
       }
     }
 
-    RentalSweepTest& test_;
+    RentalSweeperTest& test_;
     state::ClusterCache cache_;
     HostHealth hosts_;
     CapacityController controller_;
@@ -57,7 +57,7 @@ class RentalSweepTest : public JobFixture {
   // Two workers that wait for hosts.
   void SeedWaitingJob() {
     SeedJob(2, 0, {{"capacity", {{"maxCostPerHour", "50 USD"}}}});
-    Settle();
+    RunUntilStable();
     api::Gang gang;
     gang.metadata.name = api::GangName(api::kTrainingJobKind, "a");
     gang.metadata.namespace_name = "team";
@@ -106,7 +106,7 @@ class RentalSweepTest : public JobFixture {
   }
 };
 
-TEST_F(RentalSweepTest, AClaimThatNoDecisionNamesIsGivenBackThoughItsJobLives) {
+TEST_F(RentalSweeperTest, AClaimThatNoDecisionNamesIsGivenBackThoughItsJobLives) {
   Leader next(*this);
   AskLate(next, true);
   ASSERT_EQ(client_.All(kube::NodeClaims()).size(), 1U);
@@ -115,7 +115,7 @@ TEST_F(RentalSweepTest, AClaimThatNoDecisionNamesIsGivenBackThoughItsJobLives) {
   EXPECT_EQ(CountNotices("LateCapacityRemoved"), 1);
 }
 
-TEST_F(RentalSweepTest, ARequestThatNoDecisionNamesIsGivenBackThoughItsJobLives) {
+TEST_F(RentalSweeperTest, ARequestThatNoDecisionNamesIsGivenBackThoughItsJobLives) {
   Leader next(*this);
   AskLate(next, false);
   ASSERT_EQ(client_.All(kube::ProvisioningRequests()).size(), 1U);
@@ -123,7 +123,7 @@ TEST_F(RentalSweepTest, ARequestThatNoDecisionNamesIsGivenBackThoughItsJobLives)
   EXPECT_TRUE(client_.All(kube::ProvisioningRequests()).empty());
 }
 
-TEST_F(RentalSweepTest, ARightThatIsMissingForOneKindKeepsTheOtherFromNothing) {
+TEST_F(RentalSweeperTest, ARightThatIsMissingForOneKindKeepsTheOtherFromNothing) {
   Leader next(*this);
   AskLate(next, true);
   for (int i = 0; i < 2; ++i) {
@@ -135,7 +135,7 @@ TEST_F(RentalSweepTest, ARightThatIsMissingForOneKindKeepsTheOtherFromNothing) {
   EXPECT_TRUE(client_.All(kube::NodeClaims()).empty());
 }
 
-TEST_F(RentalSweepTest, AClaimThatTheOperatorHasNotMadeStays) {
+TEST_F(RentalSweeperTest, AClaimThatTheOperatorHasNotMadeStays) {
   Leader leader(*this);
   // Of a NodePool whose template has the label of rented hosts.
   client_.Seed(kube::NodeClaims(),
@@ -146,7 +146,7 @@ TEST_F(RentalSweepTest, AClaimThatTheOperatorHasNotMadeStays) {
   EXPECT_EQ(client_.All(kube::NodeClaims()).size(), 1U);
 }
 
-TEST_F(RentalSweepTest, AClaimStaysWhileAPodRunsOnItsNode) {
+TEST_F(RentalSweeperTest, AClaimStaysWhileAPodRunsOnItsNode) {
   Leader next(*this);
   AskLate(next, true);
   json claim = OnlyClaim();
@@ -185,7 +185,7 @@ TEST_F(RentalSweepTest, AClaimStaysWhileAPodRunsOnItsNode) {
 }
 
 // Another controller's finalizer may hold a job for ever.
-TEST_F(RentalSweepTest, ClaimsOfAJobThatIsBeingDeletedGoOnceNoPodIsThere) {
+TEST_F(RentalSweeperTest, ClaimsOfAJobThatIsBeingDeletedGoOnceNoPodIsThere) {
   SetPrice("10");
   SeedWaitingJob();
   Leader leader(*this);
@@ -205,7 +205,7 @@ TEST_F(RentalSweepTest, ClaimsOfAJobThatIsBeingDeletedGoOnceNoPodIsThere) {
   EXPECT_TRUE(client_.All(kube::NodeClaims()).empty());
 }
 
-TEST_F(RentalSweepTest, WhatTheDecisionNamesStaysAlsoForAProcessThatIsBehind) {
+TEST_F(RentalSweeperTest, WhatTheDecisionNamesStaysAlsoForAProcessThatIsBehind) {
   SetPrice("10");
   SeedWaitingJob();
   Leader behind(*this), leader(*this);
@@ -219,7 +219,7 @@ TEST_F(RentalSweepTest, WhatTheDecisionNamesStaysAlsoForAProcessThatIsBehind) {
   EXPECT_EQ(CountNotices("LateCapacityRemoved"), 0);
 }
 
-TEST_F(RentalSweepTest, AProcessThatDoesNotLeadAnyMoreAsksForNoFurtherHost) {
+TEST_F(RentalSweeperTest, AProcessThatDoesNotLeadAnyMoreAsksForNoFurtherHost) {
   SetPrice("10");
   SeedWaitingJob();
   int left = 1;
@@ -232,7 +232,7 @@ TEST_F(RentalSweepTest, AProcessThatDoesNotLeadAnyMoreAsksForNoFurtherHost) {
 }
 
 // Pods of a later rental never run on a host of an earlier one, so that it can be given back at any time.
-TEST_F(RentalSweepTest, TheHostsOfEachRentalAreKnownByItsNumber) {
+TEST_F(RentalSweeperTest, TheHostsOfEachRentalAreKnownByItsNumber) {
   SetPrice("10");
   SeedWaitingJob();
   Leader leader(*this);

@@ -18,11 +18,11 @@ using nlohmann::json;
 
 enum class Kill { kNever, kBeforeTheWrite, kBeforeTheAnswer };
 
-class JobCarryOnTest : public JobFixture {
+class JobResumeTest : public JobFixture {
  public:  // stories are named by pointers to members
-  using Story = void (JobCarryOnTest::*)();
+  using Story = void (JobResumeTest::*)();
   // No story may have more; each ends before.
-  static constexpr int kMostWrites = 60;
+  static constexpr int kMaxWrites = 60;
 
   // Looks at the job and its rental as the operator does; a process that is killed has a successor.
   void Look() {
@@ -173,7 +173,7 @@ class JobCarryOnTest : public JobFixture {
     ASSERT_GT(last_writes_, 0);
     for (const Kill kill : {Kill::kBeforeTheWrite, Kill::kBeforeTheAnswer}) {
       bool at_each = false;
-      for (int at = 0; at < kMostWrites && !at_each; at += kSanitized ? 7 : 1) {
+      for (int at = 0; at < kMaxWrites && !at_each; at += kSanitized ? 7 : 1) {
         const json end = Tell(prepare, story, kill, at);
         ASSERT_EQ(end, whole) << "killed at write " << at
                               << (kill == Kill::kBeforeTheWrite ? "" : ", which had its effect")
@@ -181,7 +181,7 @@ class JobCarryOnTest : public JobFixture {
                               << json::diff(whole, end).dump(1);
         at_each = last_writes_ <= at;  // the story has no more
       }
-      EXPECT_TRUE(at_each) << "the story has more than " << kMostWrites << " writes";
+      EXPECT_TRUE(at_each) << "the story has more than " << kMaxWrites << " writes";
     }
   }
 
@@ -238,26 +238,26 @@ class JobCarryOnTest : public JobFixture {
   int last_writes_ = 0;
 };
 
-TEST_F(JobCarryOnTest, ASuspensionWithItsCheckpointAndItsEnd) {
-  CheckEveryWrite(&JobCarryOnTest::PrepareAsked, &JobCarryOnTest::SuspendAndResume);
+TEST_F(JobResumeTest, ASuspensionWithItsCheckpointAndItsEnd) {
+  CheckEveryWrite(&JobResumeTest::PrepareAsked, &JobResumeTest::SuspendAndResume);
 }
-TEST_F(JobCarryOnTest, ARestartInPlace) {
-  CheckEveryWrite(&JobCarryOnTest::PrepareInPlace, &JobCarryOnTest::FailOne);
+TEST_F(JobResumeTest, ARestartInPlace) {
+  CheckEveryWrite(&JobResumeTest::PrepareInPlace, &JobResumeTest::FailOne);
 }
-TEST_F(JobCarryOnTest, ALostHost) {
-  CheckEveryWrite(&JobCarryOnTest::PrepareRestart, &JobCarryOnTest::LoseAHost);
+TEST_F(JobResumeTest, ALostHost) {
+  CheckEveryWrite(&JobResumeTest::PrepareRestart, &JobResumeTest::LoseAHost);
 }
-TEST_F(JobCarryOnTest, AChangeOfSize) {
-  CheckEveryWrite(&JobCarryOnTest::PrepareElastic, &JobCarryOnTest::ScaleDown);
+TEST_F(JobResumeTest, AChangeOfSize) {
+  CheckEveryWrite(&JobResumeTest::PrepareElastic, &JobResumeTest::ScaleDown);
 }
-TEST_F(JobCarryOnTest, ADeletion) {
-  CheckEveryWrite(&JobCarryOnTest::PrepareAsked, &JobCarryOnTest::DeleteIt);
+TEST_F(JobResumeTest, ADeletion) {
+  CheckEveryWrite(&JobResumeTest::PrepareAsked, &JobResumeTest::DeleteIt);
 }
-TEST_F(JobCarryOnTest, AMoveBetweenRentedHosts) {
-  CheckEveryWrite(&JobCarryOnTest::PrepareRented, &JobCarryOnTest::RaiseThePrice);
+TEST_F(JobResumeTest, AMoveBetweenRentedHosts) {
+  CheckEveryWrite(&JobResumeTest::PrepareRented, &JobResumeTest::RaiseThePrice);
 }
-TEST_F(JobCarryOnTest, TheEndOfARentalWhoseCapIsRemoved) {
-  CheckEveryWrite(&JobCarryOnTest::PrepareRented, &JobCarryOnTest::RemoveTheCap);
+TEST_F(JobResumeTest, TheEndOfARentalWhoseCapIsRemoved) {
+  CheckEveryWrite(&JobResumeTest::PrepareRented, &JobResumeTest::RemoveTheCap);
 }
 
 }  // namespace

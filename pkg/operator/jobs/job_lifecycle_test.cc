@@ -9,14 +9,14 @@ namespace {
 
 using nlohmann::json;
 
-class JobLifeTest : public JobFixture {
+class JobLifecycleTest : public JobFixture {
  protected:
   int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
 };
 
-TEST_F(JobLifeTest, HowManyWorkersRunIsWrittenOnceASecondAndThatAllRunAtOnce) {
+TEST_F(JobLifecycleTest, HowManyWorkersRunIsWrittenOnceASecondAndThatAllRunAtOnce) {
   SeedJob(4, 4);
-  Settle();
+  RunUntilStable();
   const auto patches = [this] {
     return client_.CountCalls(kube::Verb::kPatch, "trainingjobs/status");
   };
@@ -45,7 +45,7 @@ TEST_F(JobLifeTest, HowManyWorkersRunIsWrittenOnceASecondAndThatAllRunAtOnce) {
   EXPECT_EQ(patches(), 3);
 }
 
-TEST_F(JobLifeTest, OnlyNumbersAndMessagesOfRunningWorkersAreCounts) {
+TEST_F(JobLifecycleTest, OnlyNumbersAndMessagesOfRunningWorkersAreCounts) {
   using api::ConditionStatus;
   api::TrainingJobStatus before;
   before.roles = {{"data", 1, 0}};
@@ -67,16 +67,16 @@ TEST_F(JobLifeTest, OnlyNumbersAndMessagesOfRunningWorkersAreCounts) {
   }
 }
 
-TEST_F(JobLifeTest, ASuspendedJobMakesNoPods) {
+TEST_F(JobLifecycleTest, ASuspendedJobMakesNoPods) {
   SeedJob(2, 2, {{"suspend", true}});
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_EQ(Condition("Suspended"), "True");
   EXPECT_EQ(Condition("Queued"), "False");
   EXPECT_EQ(Status()["workers"], 0);
 }
 
-TEST_F(JobLifeTest, ARunningJobThatIsSuspendedEndsItsPodsAndRunsAgainWhenItIsResumed) {
+TEST_F(JobLifecycleTest, ARunningJobThatIsSuspendedEndsItsPodsAndRunsAgainWhenItIsResumed) {
   SeedJob(3, 3);
   RunAll();
   EXPECT_EQ(Condition("Running"), "True");
@@ -84,7 +84,7 @@ TEST_F(JobLifeTest, ARunningJobThatIsSuspendedEndsItsPodsAndRunsAgainWhenItIsRes
   Change({{"suspend", true}});
   Reconcile();
   EXPECT_EQ(Reason("Suspended"), "Suspending");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_EQ(Condition("Suspended"), "True");
   EXPECT_EQ(Condition("Running"), "False");
@@ -99,7 +99,7 @@ TEST_F(JobLifeTest, ARunningJobThatIsSuspendedEndsItsPodsAndRunsAgainWhenItIsRes
   EXPECT_EQ(Status()["recovery"]["incidents"].size(), 0u);
 }
 
-TEST_F(JobLifeTest, ASuspensionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) {
+TEST_F(JobLifecycleTest, ASuspensionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) {
   for (int kill_at = 0; kill_at < 6; ++kill_at) {
     SeedJob(3, 3);
     NewLeader();
@@ -110,7 +110,7 @@ TEST_F(JobLifeTest, ASuspensionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) {
       (void)TryReconcile();
     }
     NewLeader();
-    Settle();
+    RunUntilStable();
     EXPECT_EQ(Pods(), 0) << kill_at;
     EXPECT_EQ(Condition("Suspended"), "True") << kill_at;
     Change({{"suspend", false}});
@@ -119,88 +119,88 @@ TEST_F(JobLifeTest, ASuspensionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) {
   }
 }
 
-TEST_F(JobLifeTest, AFinishedJobIsNotSuspended) {
+TEST_F(JobLifecycleTest, AFinishedJobIsNotSuspended) {
   SeedJob(1, 1);
   RunAll();
   SetPod(0, "Succeeded", "n0");
-  Settle();
+  RunUntilStable();
   Change({{"suspend", true}});
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Succeeded"), "True");
   EXPECT_EQ(Pods(), 1);
 }
 
-TEST_F(JobLifeTest, AJobThatAnotherControllerManagesIsLeftAlone) {
+TEST_F(JobLifecycleTest, AJobThatAnotherControllerManagesIsLeftAlone) {
   SeedJob(2, 2, {{"managedBy", "kueue.x-k8s.io/multikueue"}});
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_FALSE(Job().contains("status"));
 }
 
-TEST_F(JobLifeTest, AJobFailsAfterItsActiveDeadlineAndNotBeforeItRuns) {
+TEST_F(JobLifecycleTest, AJobFailsAfterItsActiveDeadlineAndNotBeforeItRuns) {
   SeedJob(2, 2, {{"activeDeadlineSeconds", 100}});
-  Settle();
+  RunUntilStable();
   clock_.Advance(1'000'000);
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Condition("Failed"), "True") << "it waits for a place";
   RunAll();
   const auto again = Reconcile();
   ASSERT_TRUE(again.has_value());
   EXPECT_LE(*again, 100'000);
   clock_.Advance(100'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Failed"), "True");
   EXPECT_EQ(Reason("Failed"), "DeadlineExceeded");
   EXPECT_EQ(Pods(), 0);
   EXPECT_TRUE(Status().contains("completionTime"));
 }
 
-TEST_F(JobLifeTest, AJobThatWaitsForRentedHostsFailsAtItsDeadline) {
+TEST_F(JobLifecycleTest, AJobThatWaitsForRentedHostsFailsAtItsDeadline) {
   SeedJob(2, 2, {{"activeDeadlineSeconds", 100}, {"capacity", {{"maxCostPerHour", "9 USD"}}}});
   RunAll();
   json job = Job();
   job["status"]["capacity"] = {{"phase", "Leaving"}};
   client_.Seed(kube::TrainingJobs(), job);
   clock_.Advance(50'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pods(), 0);
   EXPECT_NE(Condition("Failed"), "True");
   clock_.Advance(50'000);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Reason("Failed"), "DeadlineExceeded") << "before hosts are rented once more";
 }
 
-TEST_F(JobLifeTest, WithRankZeroTheJobEndsWithThatWorkerAndTheOthersAreRemoved) {
+TEST_F(JobLifecycleTest, WithRankZeroTheJobEndsWithThatWorkerAndTheOthersAreRemoved) {
   SeedJob(3, 3, {{"successPolicy", "RankZero"}});
   RunAll();
   SetPod(0, "Succeeded", "n0");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Succeeded"), "True");
   EXPECT_EQ(Reason("Succeeded"), "RankZeroSucceeded");
   EXPECT_EQ(Pods(), 1) << "the logs of rank 0 are kept";
 }
 
-TEST_F(JobLifeTest, CleanPodPolicyAllRemovesThePodsThatFinished) {
+TEST_F(JobLifecycleTest, CleanPodPolicyAllRemovesThePodsThatFinished) {
   SeedJob(2, 2, {{"cleanPodPolicy", "All"}});
   RunAll();
   for (int rank = 0; rank < 2; ++rank) SetPod(rank, "Succeeded", StrCat("n", rank));
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Succeeded"), "True");
   EXPECT_EQ(Pods(), 0);
 }
 
-TEST_F(JobLifeTest, AFinishedJobIsDeletedWhenItsTimeToLiveIsOver) {
+TEST_F(JobLifecycleTest, AFinishedJobIsDeletedWhenItsTimeToLiveIsOver) {
   SeedJob(1, 1, {{"ttlSecondsAfterFinished", 60}});
   RunAll();
   SetPod(0, "Succeeded", "n0");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Reconcile(), 60'000);
   clock_.Advance(60'000);
   Reconcile();
   EXPECT_FALSE(client_.Find(kube::TrainingJobs(), "team", "a").has_value());
 }
 
-TEST_F(JobLifeTest, AnExitCodeThatAsksForAnotherHostIsKeptInTheStatusAndOnTheNewPods) {
+TEST_F(JobLifecycleTest, AnExitCodeThatAsksForAnotherHostIsKeptInTheStatusAndOnTheNewPods) {
   SeedJob(3, 3,
           {{"recovery",
             {{"onWorkerFailure", "Fail"},
@@ -208,7 +208,7 @@ TEST_F(JobLifeTest, AnExitCodeThatAsksForAnotherHostIsKeptInTheStatusAndOnTheNew
               json::array({{{"action", "ReplaceHost"}, {"exitCodes", json::array({79})}}})}}}});
   RunAll();
   FailPod(1, 79);
-  Settle();
+  RunUntilStable();
   EXPECT_NE(Condition("Failed"), "True");
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(Pod(rank)["metadata"]["annotations"].value(api::kAvoidHostsAnnotation, ""), "n1");
@@ -224,11 +224,11 @@ TEST_F(JobLifeTest, AnExitCodeThatAsksForAnotherHostIsKeptInTheStatusAndOnTheNew
   RunAll();
   clock_.Advance(86'400'000);
   FailPod(2, 79);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Pod(0)["metadata"]["annotations"].value(api::kAvoidHostsAnnotation, ""), "n2");
 }
 
-TEST_F(JobLifeTest, APodWithARankAboveTheWorkersIsACondition) {
+TEST_F(JobLifecycleTest, APodWithARankAboveTheWorkersIsACondition) {
   SeedJob(2, 3);
   RunAll();
   json pod = Pod(1);
@@ -236,22 +236,22 @@ TEST_F(JobLifeTest, APodWithARankAboveTheWorkersIsACondition) {
   pod["metadata"]["uid"] = "surplus";
   pod["metadata"].erase("resourceVersion");
   client_.Seed(kube::Pods(), pod);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Reason("Stalled"), "SurplusWorkers");
   EXPECT_NE(Message("Stalled").find("spec.workers"), std::string::npos);
   EXPECT_EQ(CountNotices("Stalled"), 1);
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-2", ""}, {}).ok());
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Condition("Stalled"), "False");
 }
 
-TEST_F(JobLifeTest, JobsWithHostNetworkNeverShareARendezvousPort) {
+TEST_F(JobLifecycleTest, JobsWithHostNetworkNeverShareARendezvousPort) {
   SeedJob(1, 1, {{"template", {{"spec", {{"hostNetwork", true}}}}}});
   json other = Job();
   other["metadata"]["name"] = "b";
   other["metadata"]["uid"] = "other";
   client_.Seed(kube::TrainingJobs(), other);
-  Settle();
+  RunUntilStable();
   const int port = Status()["rendezvousPort"];
   std::set<int> ports = {port};
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(ports.insert(ChooseHostPort("job", ports)).second);
@@ -261,12 +261,12 @@ TEST_F(JobLifeTest, JobsWithHostNetworkNeverShareARendezvousPort) {
   EXPECT_NE((*client_.Find(kube::TrainingJobs(), "team", "b"))["status"]["rendezvousPort"], port);
 }
 
-TEST_F(JobLifeTest, AJobThatHasEndedGivesItsRendezvousPortBack) {
+TEST_F(JobLifecycleTest, AJobThatHasEndedGivesItsRendezvousPortBack) {
   SeedJob(1, 1, {{"template", {{"spec", {{"hostNetwork", true}}}}}});
   RunAll();
   const int port = Status()["rendezvousPort"];
   SetPod(0, "Succeeded", "n0");
-  Settle();
+  RunUntilStable();
   ASSERT_EQ(Condition("Succeeded"), "True");
   int uid = 0;  // of a job whose first choice is the same port
   while (ChooseHostPort(StrCat(uid), {}) != port) ++uid;
@@ -280,7 +280,7 @@ TEST_F(JobLifeTest, AJobThatHasEndedGivesItsRendezvousPortBack) {
   EXPECT_EQ((*client_.Find(kube::TrainingJobs(), "team", "b"))["status"]["rendezvousPort"], port);
 }
 
-TEST_F(JobLifeTest, AJobWithWordsOfANewerVersionInItsStatusIsRunOn) {
+TEST_F(JobLifecycleTest, AJobWithWordsOfANewerVersionInItsStatusIsRunOn) {
   SeedJob(2, 2, {{"recovery", {{"backoffSeconds", 0}}}});
   RunAll();
   FailPod(0, 1);
