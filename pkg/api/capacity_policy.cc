@@ -1,67 +1,53 @@
 #include "pkg/api/capacity_policy.h"
 
-#include <utility>
-
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/money_field.h"
 
 namespace yardmaster::api {
-
-using nlohmann::json;
-
-namespace {
-
-constexpr std::string_view kPriceRiseNames[] = {"Move", "Wait"};
-
-}  // namespace
 
 std::string CapacityPolicy::currency() const {
   if (max_cost_per_hour) return max_cost_per_hour->currency;
   return max_total_cost ? max_total_cost->currency : "";
 }
 
-CapacityPolicy ReadCapacityPolicy(FieldReader& spec) {
-  FieldReader in = spec.Object("capacity");
-  CapacityPolicy policy;
-  policy.types = ReadCapacityTypes(in, "types");
-  policy.instance_types =
-      in.Strings("instanceTypes", {.max_entries = 64, .is_set = true}, NotEmpty(kLabelValue));
-  policy.mixed_instance_types = in.Bool("mixedInstanceTypes", policy.mixed_instance_types);
-  policy.max_cost_per_hour = ReadMoney(in, "maxCostPerHour");
-  policy.max_total_cost = ReadMoney(in, "maxTotalCost");
-  policy.min_runtime_seconds = in.Int("minRuntimeSeconds", 0, 0, kMaxSeconds);
-  policy.restart_seconds = in.Int("restartSeconds", policy.restart_seconds, 0, kMaxSeconds);
-  policy.on_price_rise = in.Enum("onPriceRise", kPriceRiseNames, policy.on_price_rise);
-  if (policy.max_cost_per_hour && policy.max_total_cost &&
-      policy.max_cost_per_hour->currency != policy.max_total_cost->currency) {
-    in.errors().Add(in.PathOf("maxTotalCost"), "is in another currency than maxCostPerHour",
-                    "use one currency for both");
-  }
-  in.Close();
-  return policy;
-}
-
-json EncodeCapacityPolicy(const CapacityPolicy& policy) {
-  const CapacityPolicy defaults;
-  json out;
-  if (!policy.types.empty()) out["types"] = EncodeCapacityTypes(policy.types);
-  if (!policy.instance_types.empty()) out["instanceTypes"] = policy.instance_types;
-  if (policy.mixed_instance_types) out["mixedInstanceTypes"] = true;
-  if (policy.max_cost_per_hour) {
-    out["maxCostPerHour"] = capacity::FormatMoney(*policy.max_cost_per_hour);
-  }
-  if (policy.max_total_cost) out["maxTotalCost"] = capacity::FormatMoney(*policy.max_total_cost);
-  const std::pair<const char*, int CapacityPolicy::*> seconds[] = {
-      {"minRuntimeSeconds", &CapacityPolicy::min_runtime_seconds},
-      {"restartSeconds", &CapacityPolicy::restart_seconds}};
-  for (const auto& [key, field] : seconds) {
-    if (policy.*field != defaults.*field) out[key] = policy.*field;
-  }
-  if (policy.on_price_rise != defaults.on_price_rise) {
-    out["onPriceRise"] = kPriceRiseNames[static_cast<std::size_t>(policy.on_price_rise)];
-  }
-  return out;
+void CapacityPolicy::Describe(FieldVisitor& fields) {
+  CapacityTypesField(fields, "types", types);
+  fields.Texts("instanceTypes", instance_types, {.max_entries = 64, .is_set = true},
+               NotEmpty(kLabelValue), "Instance types that may be rented; empty: any.",
+               "An instance type of a CapacityPool.");
+  fields.Bool(
+      "mixedInstanceTypes", mixed_instance_types,
+      Defaulted("Whether the hosts of the job may be of several instance types.").OmitAt(false));
+  MoneyField(
+      fields, "maxCostPerHour", max_cost_per_hour,
+      "What all hosts together may cost in one hour: an amount and a currency, \"80.00 USD\".");
+  MoneyField(fields, "maxTotalCost", max_total_cost, "What the job may cost over its life.");
+  fields.Int(
+      "minRuntimeSeconds", min_runtime_seconds, 0, kMaxSeconds,
+      Defaulted("A run shorter than this is not worth a start; maxTotalCost must pay for it.")
+          .OmitAt(0));
+  fields.Int("restartSeconds", restart_seconds, 0, kMaxSeconds,
+             Defaulted("Expected time from an interruption to the next useful step.")
+                 .OmitAt(kUsualRestartSeconds));
+  fields.Enum(
+      "onPriceRise", on_price_rise, kOnPriceRiseNames,
+      Defaulted("What follows when the prices of the rented hosts rise above the cap. Either "
+                "way the job writes a checkpoint and gives them back; Move then rents the "
+                "cheapest others below the cap, Wait waits until the same hosts are below it "
+                "again.")
+          .OmitAt(OnPriceRise::kMove));
+  fields.Rule(
+      "!has(self.maxCostPerHour) || !has(self.maxTotalCost) || self.maxCostPerHour.split(' ')[1] "
+      "== "
+      "self.maxTotalCost.split(' ')[1]",
+      "maxTotalCost is in another currency than maxCostPerHour; use one currency for both",
+      ".maxTotalCost");
+  fields.Check([this](FieldReader& in) {
+    if (max_cost_per_hour && max_total_cost &&
+        max_cost_per_hour->currency != max_total_cost->currency) {
+      in.errors().Add(in.PathOf("maxTotalCost"), "is in another currency than maxCostPerHour",
+                      "use one currency for both");
+    }
+  });
 }
 
 }  // namespace yardmaster::api

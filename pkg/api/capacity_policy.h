@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "nlohmann/json_fwd.hpp"
-
-#include "pkg/api/field_reader.h"
+#include "pkg/api/field_visitor.h"
 #include "pkg/api/node_constraints.h"
 #include "pkg/capacity/money.h"
 
@@ -21,6 +20,10 @@ enum class OnPriceRise {
   kWait   // a checkpoint, then it waits until the same hosts are below the cap again
 };
 
+inline constexpr std::string_view kOnPriceRiseNames[] = {"Move", "Wait"};
+
+inline constexpr int kUsualRestartSeconds = 300;
+
 struct CapacityPolicy {
   std::vector<CapacityType> types;          // empty: any
   std::vector<std::string> instance_types;  // empty: any
@@ -29,7 +32,7 @@ struct CapacityPolicy {
   std::optional<capacity::Money> max_total_cost;
   // A run shorter than this is not worth a start.
   int min_runtime_seconds = 0;
-  int restart_seconds = 300;  // from an interruption to the next useful step
+  int restart_seconds = kUsualRestartSeconds;  // from an interruption to the next useful step
   OnPriceRise on_price_rise = OnPriceRise::kMove;
   bool operator==(const CapacityPolicy&) const = default;
 
@@ -37,10 +40,8 @@ struct CapacityPolicy {
   bool has_cap() const { return max_cost_per_hour.has_value() || max_total_cost.has_value(); }
   // Of both caps, which are in one currency; empty without a cap.
   std::string currency() const;
-};
 
-CapacityPolicy ReadCapacityPolicy(FieldReader& spec);
-// Null when everything is the default.
-nlohmann::json EncodeCapacityPolicy(const CapacityPolicy& policy);
+  void Describe(FieldVisitor& fields);
+};
 
 }  // namespace yardmaster::api

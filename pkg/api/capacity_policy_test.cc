@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/api/training_job.h"
 
 namespace yardmaster::api {
@@ -50,9 +51,8 @@ TEST(CapacityPolicyTest, WrongCapsAreNamed) {
 }
 
 CapacityPolicy ReadBack(const json& capacity, FieldErrors& errors) {
-  const json spec = {{"capacity", capacity}};
-  FieldReader in(&spec, "spec", UnknownFields::kReject, &errors);
-  return ReadCapacityPolicy(in);
+  return DecodeObject<CapacityPolicy>(
+      {&capacity, "spec.capacity", UnknownFields::kReject, &errors});
 }
 
 TEST(CapacityPolicyTest, WhatIsLeftOutIsTheDefaultAndIsNotWritten) {
@@ -60,7 +60,7 @@ TEST(CapacityPolicyTest, WhatIsLeftOutIsTheDefaultAndIsNotWritten) {
   EXPECT_EQ(ReadBack(json(), errors), CapacityPolicy{});
   EXPECT_EQ(ReadBack(json::object(), errors), CapacityPolicy{});
   EXPECT_TRUE(errors.empty()) << errors.status();
-  EXPECT_TRUE(EncodeCapacityPolicy({}).is_null());
+  EXPECT_EQ(EncodeObject(CapacityPolicy()), json::object());
 }
 
 TEST(CapacityPolicyTest, EachFieldAloneReadsBackAndIsAllThatIsWritten) {
@@ -74,7 +74,7 @@ TEST(CapacityPolicyTest, EachFieldAloneReadsBackAndIsAllThatIsWritten) {
   policies[6].restart_seconds = 0;
   policies[7].on_price_rise = OnPriceRise::kWait;
   for (const CapacityPolicy& policy : policies) {
-    const json written = EncodeCapacityPolicy(policy);
+    const json written = EncodeObject(policy);
     EXPECT_EQ(written.size(), 1u) << written.dump();
     FieldErrors errors;
     EXPECT_EQ(ReadBack(written, errors), policy) << written.dump();

@@ -6,7 +6,8 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/money_field.h"
+#include "pkg/api/field_codec.h"
+#include "pkg/api/field_schema.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
 #include "pkg/api/resource_list.h"
@@ -19,28 +20,26 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxWorkersPerHost = 1024;
-constexpr int kMaxLabels = 64;
-// 100 an hour is one interruption of a host every 36 seconds; a higher rate is a mistake.
-constexpr double kMaxInterruptionsPerHour = 100;
+constexpr char kQuantityPattern[] =
+    R"(^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$)";
 
-CapacityOffer ReadOffer(FieldReader& in) {
-  CapacityOffer offer;
-  if (!in.has("type")) {
-    in.errors().Add(in.PathOf("type"), "is missing", "write OnDemand, Reserved or Spot");
+json AllocatableSchema() {
+  return {{"type", "object"},
+          {"minProperties", 1},
+          {"maxProperties", 64},
+          {"additionalProperties",
+           {{"x-kubernetes-int-or-string", true},
+            {"anyOf", {{{"type", "integer"}}, {{"type", "string"}}}},
+            {"pattern", kQuantityPattern}}}};
+}
+
+void ReadAllocatable(FieldReader& spec, workload::ResourceList& out) {
+  FieldReader in = spec.Object("allocatable");
+  in.CheckEntries(64);
+  out = ReadResources(in);
+  if (out.empty()) {
+    in.errors().Add(in.path(), "is empty", "say what one host offers to pods, for example cpu");
   }
-  offer.type = in.Enum("type", kCapacityTypeNames, offer.type);
-  if (auto price = ReadMoney(in, "pricePerHour")) {
-    offer.price_per_hour = *std::move(price);
-  } else if (!in.has("pricePerHour")) {
-    in.errors().Add(in.PathOf("pricePerHour"), "is missing",
-                    "write an amount and a currency, for example \"12.50 USD\"");
-  }
-  offer.max_hosts = in.Int("maxHosts", 0, 0, kMaxRentedHosts);
-  offer.interruptions_per_hour = in.Number("interruptionsPerHour", 0, 0, kMaxInterruptionsPerHour);
-  offer.notice_seconds = in.Int("noticeSeconds", 0, 0, kMaxSeconds);
-  offer.node_labels = in.StringMap("nodeLabels", kMaxLabels, kLabelValue);
-  in.Close();
-  return offer;
 }
 
 void CheckOffers(FieldReader& spec, const std::vector<CapacityOffer>& offers) {
@@ -55,30 +54,6 @@ void CheckOffers(FieldReader& spec, const std::vector<CapacityOffer>& offers) {
   }
 }
 
-CapacityScaling ReadScaling(FieldReader in) {
-  CapacityScaling scaling;
-  scaling.provisioning_class = in.String("provisioningClassName", kObjectName);
-  scaling.parameters = in.StringMap("parameters", 32, TextRule{255});
-  FieldReader node_class = in.Object("nodeClassRef");
-  if (node_class.present()) {
-    scaling.node_class = {node_class.RequiredString("group", kObjectName),
-                          node_class.RequiredString("kind", kLabelValue),
-                          node_class.RequiredString("name", kObjectName)};
-    node_class.Close();
-  }
-  scaling.timeout_seconds = in.Int("timeoutSeconds", scaling.timeout_seconds, 1, kMaxSeconds);
-  if (scaling.node_class && !scaling.provisioning_class.empty()) {
-    in.errors().Add(in.PathOf("nodeClassRef"), "stands beside provisioningClassName",
-                    "keep the one by which the pool's hosts are made");
-  }
-  if (!scaling.parameters.empty() && scaling.provisioning_class.empty()) {
-    in.errors().Add(in.PathOf("parameters"), "has no provisioningClassName that takes them",
-                    "name the class, or leave them out");
-  }
-  in.Close();
-  return scaling;
-}
-
 // A ProvisioningRequest asks for hosts by their labels, so each contract needs some of its own.
 void CheckOfferLabels(FieldReader& spec, const CapacityPool& pool) {
   if (pool.scaling.kind() != ScalingKind::kProvisioningRequest) return;
@@ -91,72 +66,94 @@ void CheckOfferLabels(FieldReader& spec, const CapacityPool& pool) {
   }
 }
 
+void DescribeSpec(FieldVisitor& spec, CapacityPool& pool) {
+  spec.Text("instanceType", pool.instance_type, kLabelValue,
+            Required("Instance type of its hosts; equal names mean equal hosts."));
+  spec.Custom(
+      "allocatable", AllocatableSchema,
+      Required("What one host offers to pods, as a Node's allocatable."),
+      [&](FieldReader& in) { ReadAllocatable(in, pool.allocatable); },
+      [&] { return EncodeResources(pool.allocatable); });
+  spec.Text("zone", pool.zone, kLabelValue, "Availability zone of its hosts.");
+  spec.Text("fabricPod", pool.fabric_pod, NotEmpty(kLabelValue),
+            "Fabric pod that its hosts stand in; left out: unknown.");
+  spec.Text("segment", pool.segment, NotEmpty(kLabelValue),
+            "Segment that its hosts stand in; left out: unknown.");
+  spec.TextMap("nodeLabels", pool.node_labels, kMaxPoolLabels, kLabelValue,
+               "Labels that its Nodes carry.");
+  spec.Objects("offers", pool.offers, {.max_entries = 3, .min_entries = 1, .map_key = "type"},
+               Required("Its hosts under each contract.").Always(),
+               "The hosts under one contract.");
+  spec.Rule(
+      "size(self.offers) == 0 || self.offers.all(o, o.pricePerHour.split(' ')[1] == "
+      "self.offers[0].pricePerHour.split(' ')[1])",
+      "offers are in several currencies; use one currency in a pool", ".offers");
+  spec.Check([&](FieldReader& in) { CheckOffers(in, pool.offers); });
+  spec.Object(
+      "scaling", pool.scaling,
+      "How hosts come into being: by a ProvisioningRequest (provisioningClassName) or by a "
+      "NodeClaim each (nodeClassRef). With neither they are there already, and the operator "
+      "rents none.");
+  spec.Rule(
+      "!has(self.scaling) || !has(self.scaling.provisioningClassName) || self.offers.all(a, "
+      "self.offers.all(b, a.type == b.type || (has(a.nodeLabels) ? a.nodeLabels : {}) != "
+      "(has(b.nodeLabels) ? b.nodeLabels : {})))",
+      "offers have the same nodeLabels, so the hosts cannot be told apart; give the labels that "
+      "only Nodes under each contract carry",
+      ".offers");
+  spec.Check([&](FieldReader& in) { CheckOfferLabels(in, pool); });
+  spec.Rule("!has(self.segment) || has(self.fabricPod)", "segment needs fabricPod; name both",
+            ".segment");
+}
+
 }  // namespace
+
+void CapacityScaling::ReportContradictions(FieldReader& in) const {
+  if (node_class && !provisioning_class.empty()) {
+    in.errors().Add(in.PathOf("nodeClassRef"), "stands beside provisioningClassName",
+                    "keep the one by which the pool's hosts are made");
+  }
+  if (!parameters.empty() && provisioning_class.empty()) {
+    in.errors().Add(in.PathOf("parameters"), "has no provisioningClassName that takes them",
+                    "name the class, or leave them out");
+  }
+}
+
+void CapacityPool::Describe(FieldVisitor& fields) {
+  fields.Group("spec", RequiredByServer("The hosts, their prices and how they come into being."),
+               [this](FieldVisitor& spec) { DescribeSpec(spec, *this); });
+  fields.Custom(
+      "status",
+      [] -> json {
+        return {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+      },
+      "Reserved.", [](FieldReader& in) { in.Raw("status"); }, [] { return json(); });
+}
+
+json CapacityPoolSchema() {
+  return SchemaOfResource(
+      "CapacityPool describes hosts of one kind that can be rented, what they cost and how to get "
+      "them. People or an adapter keep the prices up to date.",
+      [](FieldVisitor& fields) { CapacityPool().Describe(fields); });
+}
 
 absl::StatusOr<CapacityPool> DecodeCapacityPool(JsonView object, UnknownFields unknown) {
   FieldErrors errors;
   FieldReader in(object, "", unknown, &errors);
-  CapacityPool pool;
   ReadTypeMeta(in, kGroupVersion, kCapacityPoolKind);
-  pool.metadata = ReadMetadata(in, Namespaced::kNo);
-  FieldReader spec = in.Object("spec");
-  pool.instance_type = spec.RequiredString("instanceType", kLabelValue);
-  FieldReader allocatable = spec.Object("allocatable");
-  allocatable.CheckEntries(64);
-  pool.allocatable = ReadResources(allocatable);
-  if (pool.allocatable.empty()) {
-    errors.Add("spec.allocatable", "is empty", "say what one host offers to pods, for example cpu");
-  }
-  pool.zone = spec.String("zone", kLabelValue);
-  pool.fabric_pod = spec.String("fabricPod", NotEmpty(kLabelValue));
-  pool.segment = spec.String("segment", NotEmpty(kLabelValue));
-  pool.node_labels = spec.StringMap("nodeLabels", kMaxLabels, kLabelValue);
-  for (FieldReader& offer : spec.Objects("offers", {.max_entries = 3, .map_key = "type"}))
-    pool.offers.push_back(ReadOffer(offer));
-  CheckOffers(spec, pool.offers);
-  pool.scaling = ReadScaling(spec.Object("scaling"));
-  CheckOfferLabels(spec, pool);
-  spec.Close();
-  in.Raw("status");  // nothing is read from it
-  in.Close();
+  ObjectMeta metadata = ReadMetadata(in, Namespaced::kNo);
+  CapacityPool pool = DecodeObject<CapacityPool>(std::move(in));
+  pool.metadata = std::move(metadata);
   if (!errors.empty()) return errors.status();
   return pool;
 }
 
 json EncodeCapacityPool(const CapacityPool& pool) {
-  json spec = {{"instanceType", pool.instance_type},
-               {"allocatable", EncodeResources(pool.allocatable)},
-               {"offers", json::array()}};
-  const std::pair<const char*, const std::string*> texts[] = {
-      {"zone", &pool.zone}, {"fabricPod", &pool.fabric_pod}, {"segment", &pool.segment}};
-  for (const auto& [key, text] : texts) {
-    if (!text->empty()) spec[key] = *text;
-  }
-  if (!pool.node_labels.empty()) spec["nodeLabels"] = pool.node_labels;
-  for (const CapacityOffer& offer : pool.offers) {
-    spec["offers"].push_back({{"type", kCapacityTypeNames[static_cast<int>(offer.type)]},
-                              {"pricePerHour", capacity::FormatMoney(offer.price_per_hour)},
-                              {"maxHosts", offer.max_hosts},
-                              {"interruptionsPerHour", offer.interruptions_per_hour},
-                              {"noticeSeconds", offer.notice_seconds}});
-    if (!offer.node_labels.empty()) spec["offers"].back()["nodeLabels"] = offer.node_labels;
-  }
-  if (pool.scaling != CapacityScaling{}) {
-    json& scaling = spec["scaling"];
-    scaling = {{"timeoutSeconds", pool.scaling.timeout_seconds}};
-    if (!pool.scaling.provisioning_class.empty()) {
-      scaling["provisioningClassName"] = pool.scaling.provisioning_class;
-    }
-    if (!pool.scaling.parameters.empty()) scaling["parameters"] = pool.scaling.parameters;
-    if (const auto& node_class = pool.scaling.node_class) {
-      scaling["nodeClassRef"] = {
-          {"group", node_class->group}, {"kind", node_class->kind}, {"name", node_class->name}};
-    }
-  }
-  return {{"apiVersion", kGroupVersion},
-          {"kind", kCapacityPoolKind},
-          {"metadata", EncodeMetadata(pool.metadata)},
-          {"spec", std::move(spec)}};
+  json out = EncodeObject(pool);
+  out["apiVersion"] = kGroupVersion;
+  out["kind"] = kCapacityPoolKind;
+  out["metadata"] = EncodeMetadata(pool.metadata);
+  return out;
 }
 
 std::map<std::string, std::string> NodeLabelsOf(const CapacityPool& pool,

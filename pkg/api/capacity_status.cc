@@ -4,12 +4,9 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/api/money_field.h"
 #include "pkg/api/names.h"
-#include "pkg/api/status_word.h"
-#include "pkg/api/time_field.h"
-#include "pkg/base/clock.h"
-#include "pkg/base/strings.h"
 #include "pkg/capacity/sum.h"
 
 namespace yardmaster::api {
@@ -23,32 +20,23 @@ constexpr std::string_view kPhaseNames[] = {"None",    "Requested", "Provisioned
 constexpr std::string_view kReasonNames[] = {"None",        "Reclaimed",   "PriceAboveCap",
                                              "BudgetSpent", "NotProvided", "NotPlaced",
                                              "JobEnded",    "Suspended",   "NoRoom"};
-constexpr std::string_view kScalingNames[] = {"None", "ProvisioningRequest", "NodeClaims"};
 
-RentedHosts ReadRentedHosts(FieldReader& in, std::string& currency) {
-  RentedHosts out;
-  out.pool = in.RequiredString("pool", kObjectName);
-  out.type = in.Enum("type", kCapacityTypeNames, out.type);
-  out.scaling = in.Enum("scaling", kScalingNames, out.scaling);
-  out.request = in.Int("request", 0, 0, kMaxRentedHosts);
-  out.hosts = in.Int("hosts", 0, 0, kMaxRentedHosts);
-  out.workers = in.Int("workers", 0, 0, kMaxRentedHosts);
-  out.provided = in.Int("provided", 0, 0, kMaxRentedHosts);
-  if (const auto price = ReadMoney(in, "pricePerHour", kSumText)) {
-    out.price = price->micros;
-    currency = price->currency;
-  }
-  out.node_labels = in.StringMap("nodeLabels", 133, kLabelValue);
-  in.Close();
-  return out;
+std::string TextOf(capacity::Micros micros, const std::string& currency) {
+  return currency.empty() ? "" : capacity::FormatMoney({micros, currency});
 }
 
-AvoidedOffer ReadAvoided(FieldReader& in) {
-  AvoidedOffer out{in.RequiredString("pool", kObjectName),
-                   in.Enum("type", kCapacityTypeNames, CapacityType::kOnDemand),
-                   in.TimeMs("until")};
-  in.Close();
-  return out;
+// A sum of money, or null before a currency is known.
+void SumField(FieldVisitor& fields, const char* key, capacity::Micros& value, std::string& currency,
+              const char* meaning) {
+  fields.Parsed(
+      key, kSumText, About(meaning).OrNull(),
+      [&](FieldReader& in) {
+        if (const auto sum = ReadSum(in, key)) {
+          value = sum->micros;
+          currency = sum->currency;
+        }
+      },
+      [&] { return TextOf(value, currency); });
 }
 
 // Of `hosts` hosts in one hour.
@@ -83,66 +71,68 @@ const char* NameOf(RentalPhase phase) { return kPhaseNames[static_cast<int>(phas
 const char* NameOf(RentalReason reason) { return kReasonNames[static_cast<int>(reason)].data(); }
 const char* NameOf(CapacityType type) { return kCapacityTypeNames[static_cast<int>(type)].data(); }
 
+void RentedHosts::Describe(FieldVisitor& fields, std::string& currency) {
+  const auto count = [&](const char* key, int& value, const char* meaning) {
+    fields.Int(key, value, 0, kMaxRentedHosts, meaning);
+  };
+  fields.Text("pool", pool, kObjectName, Required("Name of the CapacityPool.").Always());
+  fields.Enum("type", type, kCapacityTypeNames, "The contract.");
+  fields.Enum("scaling", scaling, kScalingNames, "What asks for them.");
+  count("request", request, "Entries of one number share a ProvisioningRequest.");
+  count("hosts", hosts, "Hosts that were chosen.");
+  count("workers", workers, "Workers that they have room for.");
+  count("provided", provided, "Hosts of them that exist and are paid for.");
+  fields.Parsed(
+      "pricePerHour", kSumText, About("Of one host, as last seen.").OrNull(),
+      [&](FieldReader& in) {
+        if (const auto money = ReadMoney(in, "pricePerHour", kSumText)) {
+          price = money->micros;
+          currency = money->currency;
+        }
+      },
+      [&] { return TextOf(price, currency); });
+  fields.TextMap("nodeLabels", node_labels, 133, kLabelValue,
+                 About("Labels by which their Nodes are known.").Always());
+}
+
+void CapacityStatus::Describe(FieldVisitor& fields) {
+  fields.Enum("phase", phase, kPhaseNames, "How far the rental has come.");
+  fields.Time("since", since_ms, About("When the phase began.").OrNull());
+  fields.Int("generation", generation, 0, INT64_MAX,
+             "Rentals so far; part of the names of what asks for the hosts.");
+  fields.Objects("hosts", hosts, {256},
+                 About("The hosts that are rented, by pool and contract.").Always(),
+                 "Hosts of one pool under one contract.",
+                 [this](FieldVisitor& in, RentedHosts& part) { part.Describe(in, currency); });
+  // For people: follows from `hosts`.
+  fields.Parsed(
+      "pricePerHour", kSumText, About("What all chosen hosts cost per hour.").OrNull(),
+      [](FieldReader& in) {
+        in.Raw("pricePerHour");
+        in.CheckText("pricePerHour", kSumText);
+      },
+      [this] { return TextOf(active() ? price() : 0, currency); });
+  SumField(fields, "ratePerHour", rate, currency,
+           "What is paid per hour for the hosts that exist.");
+  SumField(fields, "spent", spent, currency, "What was paid until the time in accounted.");
+  fields.Time(
+      "accounted", accounted_ms,
+      About("Until when spent is counted; written every minute and at each change.").OrNull());
+  fields.Word("reason", reason, kReasonNames, RentalReason::kNone,
+              "Why hosts were given back, or why there are none.");
+  fields.Text("message", message, kMessage, About("For people.").Always());
+  fields.Int("moves", moves, 0, INT32_MAX,
+             "How often hosts were given back before the job had ended.");
+  fields.Objects("avoidedOffers", avoided, {256},
+                 About("Offers that are not chosen for some time.").Always(), "One offer.");
+}
+
 CapacityStatus ReadCapacityStatus(FieldReader in) {
-  CapacityStatus out;
-  out.phase = in.Enum("phase", kPhaseNames, out.phase);
-  out.since_ms = in.TimeMs("since");
-  out.generation = in.Int64("generation", 0, 0, INT64_MAX);
-  for (FieldReader& part : in.Objects("hosts", {256})) {
-    out.hosts.push_back(ReadRentedHosts(part, out.currency));
-  }
-  in.Raw("pricePerHour");  // for people: follows from `hosts`
-  in.CheckText("pricePerHour", kSumText);
-  if (const auto rate = ReadSum(in, "ratePerHour")) {
-    out.rate = rate->micros;
-    out.currency = rate->currency;
-  }
-  if (const auto spent = ReadSum(in, "spent")) {
-    out.spent = spent->micros;
-    out.currency = spent->currency;
-  }
-  out.accounted_ms = in.TimeMs("accounted");
-  out.reason = ReadWord(in, "reason", kReasonNames, out.reason);
-  out.message = in.String("message", kMessage);
-  out.moves = in.Int("moves", 0, 0, INT32_MAX);
-  for (FieldReader& offer : in.Objects("avoidedOffers", {256}))
-    out.avoided.push_back(ReadAvoided(offer));
-  in.Close();
-  return out;
+  return DecodeObject<CapacityStatus>(std::move(in));
 }
 
 json EncodeCapacityStatus(const CapacityStatus& status) {
-  if (status == CapacityStatus{}) return nullptr;
-  json out = {{"phase", NameOf(status.phase)}, {"generation", status.generation},
-              {"hosts", json::array()},        {"reason", NameOf(status.reason)},
-              {"message", status.message},     {"moves", status.moves},
-              {"avoidedOffers", json::array()}};
-  EncodeTimeOrNull("since", status.since_ms, out);
-  EncodeTimeOrNull("accounted", status.accounted_ms, out);
-  const auto money = [&](capacity::Micros micros) -> json {
-    if (status.currency.empty()) return nullptr;
-    return capacity::FormatMoney({micros, status.currency});
-  };
-  for (const RentedHosts& part : status.hosts) {
-    out["hosts"].push_back({{"pool", part.pool},
-                            {"type", NameOf(part.type)},
-                            {"scaling", kScalingNames[static_cast<int>(part.scaling)]},
-                            {"request", part.request},
-                            {"hosts", part.hosts},
-                            {"workers", part.workers},
-                            {"provided", part.provided},
-                            {"pricePerHour", money(part.price)},
-                            {"nodeLabels", part.node_labels}});
-  }
-  out["pricePerHour"] = money(status.active() ? status.price() : 0);
-  out["ratePerHour"] = money(status.rate);
-  out["spent"] = money(status.spent);
-  for (const AvoidedOffer& avoided : status.avoided) {
-    json entry = {{"pool", avoided.pool}, {"type", NameOf(avoided.type)}};
-    EncodeTimeOrNull("until", avoided.until_ms, entry);
-    out["avoidedOffers"].push_back(std::move(entry));
-  }
-  return out;
+  return status == CapacityStatus{} ? json() : EncodeObject(status);
 }
 
 void AddRental(const CapacityStatus& status, const std::string& job_uid,

@@ -22,7 +22,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/api/field_reader.h"
+#include "pkg/api/field_visitor.h"
 #include "pkg/api/node_constraints.h"
 #include "pkg/capacity/money.h"
 
@@ -49,18 +49,23 @@ enum class ScalingKind { kNone, kProvisioningRequest, kNodeClaims };
 // The most hosts that a rental or an offer may hold.
 inline constexpr int kMaxRentedHosts = 1'000'000;
 
+inline constexpr std::string_view kScalingNames[] = {"None", "ProvisioningRequest", "NodeClaims"};
+
 // Hosts of one pool under one contract.
 struct RentedHosts {
   std::string pool;
   CapacityType type = CapacityType::kOnDemand;
   ScalingKind scaling = ScalingKind::kNone;
-  int request = 0;  // entries of one number share a ProvisioningRequest
+  int request = 0;
   int hosts = 0;
-  int workers = 0;                                 // that these hosts have room for
-  int provided = 0;                                // hosts that exist: they are paid for
-  capacity::Micros price = 0;                      // of one host for one hour, as last seen
-  std::map<std::string, std::string> node_labels;  // by which their Nodes are known
+  int workers = 0;
+  int provided = 0;
+  capacity::Micros price = 0;
+  std::map<std::string, std::string> node_labels;
   bool operator==(const RentedHosts&) const = default;
+
+  // `currency`: of the prices of all entries.
+  void Describe(FieldVisitor& fields, std::string& currency);
 };
 
 // An offer that is not chosen before `until_ms`.
@@ -69,6 +74,12 @@ struct AvoidedOffer {
   CapacityType type = CapacityType::kOnDemand;
   std::int64_t until_ms = 0;
   bool operator==(const AvoidedOffer&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("pool", pool, kObjectName, Required("Name of the CapacityPool.").Always());
+    fields.Enum("type", type, kCapacityTypeNames, "The contract.");
+    fields.Time("until", until_ms, About("From then on it is chosen again.").OrNull());
+  }
 };
 
 struct CapacityStatus {
@@ -96,6 +107,8 @@ struct CapacityStatus {
   capacity::Micros price() const;
   // The same of the rented hosts that exist.
   capacity::Micros price_of_provided() const;
+
+  void Describe(FieldVisitor& fields);
 };
 
 const char* NameOf(RentalPhase phase);

@@ -5,14 +5,10 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/api/status_text.h"
-#include "pkg/base/clock.h"
 
 namespace yardmaster::api {
-
-namespace {
-constexpr std::string_view kStatusNames[] = {"True", "False", "Unknown"};
-}  // namespace
 
 bool SetCondition(std::vector<Condition>& conditions, Condition condition, std::int64_t now_ms) {
   // Kubernetes keeps whole seconds; a finer time here would differ from what is read back.
@@ -42,33 +38,20 @@ bool IsTrue(const std::vector<Condition>& conditions, std::string_view type) {
   return condition != nullptr && condition->status == ConditionStatus::kTrue;
 }
 
+void ConditionsField(FieldVisitor& status, std::vector<Condition>& conditions) {
+  status.Objects("conditions", conditions, {.max_entries = 16, .map_key = "type"},
+                 About("What is true of this object now, one entry per type.").Always(),
+                 "One condition.");
+}
+
 std::vector<Condition> ReadConditions(FieldReader& status) {
   std::vector<Condition> out;
-  for (FieldReader& in : status.Objects("conditions", {.max_entries = 16, .map_key = "type"})) {
-    Condition c;
-    c.type = in.RequiredString("type", TextRule{64});
-    c.status = in.Enum("status", kStatusNames, ConditionStatus::kUnknown);
-    c.reason = in.String("reason", TextRule{128});
-    c.message = in.String("message", kMessage);
-    c.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
-    c.transition_ms = in.TimeMs("lastTransitionTime");
-    in.Close();
-    out.push_back(std::move(c));
-  }
+  DecodeFields(status, [&](FieldVisitor& fields) { ConditionsField(fields, out); });
   return out;
 }
 
 nlohmann::json EncodeConditions(const std::vector<Condition>& conditions) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const Condition& c : conditions) {
-    out.push_back({{"type", c.type},
-                   {"status", kStatusNames[static_cast<std::size_t>(c.status)]},
-                   {"reason", c.reason},
-                   {"message", c.message},
-                   {"observedGeneration", c.observed_generation},
-                   {"lastTransitionTime", FormatTime(c.transition_ms)}});
-  }
-  return out;
+  return EncodeObjects(conditions);
 }
 
 }  // namespace yardmaster::api

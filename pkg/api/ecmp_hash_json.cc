@@ -108,7 +108,7 @@ std::vector<HashField> ReadFields(FieldReader& in, std::string_view key,
   return fields;
 }
 
-json EncodeFields(const std::vector<HashField>& fields) {
+json EncodeHashFields(const std::vector<HashField>& fields) {
   json out = json::array();
   for (HashField field : fields) out.push_back(Name(kFields, field));
   return out;
@@ -281,7 +281,7 @@ json EncodeIngressPorts(const std::vector<fabric::IngressPortHash>& ports) {
     if (entry.pre_mix) item["preMix"] = *entry.pre_mix;
     if (entry.seed) item["seed"] = *entry.seed;
     if (entry.rotate_right) item["rotateRight"] = *entry.rotate_right;
-    if (!entry.fields.empty()) item["fields"] = EncodeFields(entry.fields);
+    if (!entry.fields.empty()) item["fields"] = EncodeHashFields(entry.fields);
     out.push_back(std::move(item));
   }
   return out;
@@ -290,9 +290,9 @@ json EncodeIngressPorts(const std::vector<fabric::IngressPortHash>& ports) {
 json EncodeRtag7(const fabric::Rtag7Parameters& rtag7) {
   json out = {{"function", Name(kRtag7Functions, rtag7.function)}, {"preMix", rtag7.pre_mix}};
   if (rtag7.ipv6_fold != fabric::Ipv6Fold::kXor) out["ipv6Fold"] = Name(kFolds, rtag7.ipv6_fold);
-  if (!rtag7.other_fields.empty()) out["otherFields"] = EncodeFields(rtag7.other_fields);
+  if (!rtag7.other_fields.empty()) out["otherFields"] = EncodeHashFields(rtag7.other_fields);
   if (!rtag7.equal_port_fields.empty()) {
-    out["equalPortFields"] = EncodeFields(rtag7.equal_port_fields);
+    out["equalPortFields"] = EncodeHashFields(rtag7.equal_port_fields);
   }
   if (rtag7.flow_select) out["flowSelect"] = true;
   return out;
@@ -383,7 +383,7 @@ json EncodeHashSpec(const HashSpec& spec) {
     out["reason"] = spec.reason;
     return out;
   }
-  out["fields"] = EncodeFields(spec.fields);
+  out["fields"] = EncodeHashFields(spec.fields);
   EncodeModelBlock(spec, out);
   out["seed"] = spec.seed;
   out["rotateRight"] = spec.rotate_right;
@@ -393,6 +393,15 @@ json EncodeHashSpec(const HashSpec& spec) {
   if (json group = EncodeGroup(spec.group); !group.empty()) out["group"] = std::move(group);
   if (spec.lag != nullptr) out["lag"] = EncodeHashSpec(*spec.lag);
   return out;
+}
+
+json HashSchema() {
+  return {{"type", "object"},
+          {"description", "How switches choose among equal paths; the fields depend on the model."},
+          {"x-kubernetes-preserve-unknown-fields", true},
+          {"required", json::array({"model"})},
+          {"properties",
+           {{"model", {{"type", "string"}, {"enum", kModels}, {"description", "Which hash."}}}}}};
 }
 
 }  // namespace yardmaster::api

@@ -23,5 +23,7 @@ fabric::HashSpec ReadHashSpec(FieldReader in);
 absl::StatusOr<fabric::HashSpec> DecodeHashSpec(const nlohmann::json& block);
 // What ReadHashSpec reads back to the same.
 nlohmann::json EncodeHashSpec(const fabric::HashSpec& spec);
+// What the API server checks of a block: the rest depends on the model.
+nlohmann::json HashSchema();
 
 }  // namespace yardmaster::api

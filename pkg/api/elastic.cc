@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include "nlohmann/json.hpp"
-
-#include "pkg/api/time_field.h"
-#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -52,69 +48,58 @@ std::vector<int> SizesOf(const JobSpec& job, const ElasticPolicy& policy) {
   return sizes;
 }
 
-ElasticPolicy ReadElasticPolicy(FieldReader& spec, const JobSpec& job) {
-  ElasticPolicy policy;
-  FieldReader in = spec.Object("elastic");
-  policy.enabled = in.present();
-  policy.min_data = in.Int("minData", 1, 1, kMaxDegree);
-  policy.max_data = in.Int("maxData", std::max(1, policy.min_data), 1, kMaxDegree);
-  policy.shrink_after_seconds =
-      in.Int("shrinkAfterSeconds", policy.shrink_after_seconds, 0, kMaxSeconds);
-  policy.grow_after_seconds = in.Int("growAfterSeconds", policy.grow_after_seconds, 0, kMaxSeconds);
-  in.Close();
-  if (!policy.enabled) return policy;
+void ElasticPolicy::Describe(FieldVisitor& fields) {
+  fields.Int("minData", min_data, 1, kMaxDegree,
+             RequiredByServer("The job runs with no fewer data groups; it waits instead."));
+  fields.Check([this](FieldReader&) { max_data = std::max(1, min_data); });
+  fields.Int(
+      "maxData", max_data, 1, kMaxDegree,
+      RequiredByServer("The job runs with no more data groups, even where workers allows more."));
+  fields.Int(
+      "shrinkAfterSeconds", shrink_after_seconds, 0, kMaxSeconds,
+      Defaulted("A job that waits this long for a place, or for a substitute of a lost host, "
+                "goes on with the largest size that fits."));
+  fields.Int("growAfterSeconds", grow_after_seconds, 0, kMaxSeconds,
+             Defaulted("A job that has run in full this long at a size grows to the largest that "
+                       "fits, if no other gang waits."));
+  fields.Rule("self.minData <= self.maxData", "minData must be at most maxData; change one of them",
+              ".minData");
+}
+
+void ElasticPolicy::Complete(FieldReader& spec, const JobSpec& job) {
+  const std::string path = spec.PathOf("elastic");
   if (spec.OpenObject("parallelism").has("data")) {
-    in.errors().Add(spec.PathOf("parallelism") + ".data", "contradicts spec.elastic",
-                    "leave it out: it follows from spec.workers");
+    spec.errors().Add(spec.PathOf("parallelism") + ".data", "contradicts spec.elastic",
+                      "leave it out: it follows from spec.workers");
   }
-  if (policy.min_data > policy.max_data) {
-    in.errors().Add(in.PathOf("minData"),
-                    StrCat("is ", policy.min_data, " and maxData is ", policy.max_data),
-                    "make minData at most maxData");
+  if (min_data > max_data) {
+    spec.errors().Add(path + ".minData", StrCat("is ", min_data, " and maxData is ", max_data),
+                      "make minData at most maxData");
   }
-  policy.wished_workers = job.workers;
-  policy.wished_data =
-      std::clamp(job.parallelism.data, policy.min_data, std::max(policy.min_data, policy.max_data));
+  wished_workers = job.workers;
+  wished_data = std::clamp(job.parallelism.data, min_data, std::max(min_data, max_data));
   // The largest size that comes out whole.
-  while (policy.wished_data > policy.min_data && !WorkersOf(job, policy.wished_data)) {
-    --policy.wished_data;
+  while (wished_data > min_data && !WorkersOf(job, wished_data)) --wished_data;
+  if (!WorkersOf(job, wished_data)) {
+    spec.errors().Add(
+        path + ".minData",
+        StrCat("no number of data groups from minData to what spec.workers allow fills "
+               "workers of ",
+               job.gpus_per_worker, " GPUs"),
+        "change minData, maxData or gpusPerWorker until one does");
   }
-  if (!WorkersOf(job, policy.wished_data)) {
-    in.errors().Add(in.PathOf("minData"),
-                    StrCat("no number of data groups from minData to what spec.workers allow fills "
-                           "workers of ",
-                           job.gpus_per_worker, " GPUs"),
-                    "change minData, maxData or gpusPerWorker until one does");
-  }
-  return policy;
 }
 
-void EncodeElasticPolicy(const ElasticPolicy& policy, nlohmann::json& spec) {
-  if (!policy.enabled) return;
-  spec["workers"] = policy.wished_workers;
-  if (spec.contains("parallelism")) spec["parallelism"].erase("data");
-  spec["elastic"] = {{"minData", policy.min_data},
-                     {"maxData", policy.max_data},
-                     {"shrinkAfterSeconds", policy.shrink_after_seconds},
-                     {"growAfterSeconds", policy.grow_after_seconds}};
-}
-
-ElasticStatus ReadElasticStatus(FieldReader& status) {
-  FieldReader in = status.Object("elastic");
-  ElasticStatus out;
-  out.data = in.Int("data", 0, 0, kMaxDegree);
-  out.target = in.Int("targetData", 0, 0, kMaxDegree);
-  out.previous = in.Int("previousData", 0, 0, kMaxDegree);
-  out.changed_ms = in.TimeMs("changed");
-  in.Close();
-  return out;
-}
-
-nlohmann::json EncodeElasticStatus(const ElasticStatus& status) {
-  nlohmann::json out = {
-      {"data", status.data}, {"targetData", status.target}, {"previousData", status.previous}};
-  EncodeTime("changed", status.changed_ms, out);
-  return out;
+void ElasticStatus::Describe(FieldVisitor& fields) {
+  fields.Int("data", data, 0, kMaxDegree, "Data groups of the pods there are.");
+  fields.Int(
+      "targetData", target, 0, kMaxDegree,
+      "The size that the job is going to; its pods end and its hosts are given back first. 0, "
+      "none.");
+  fields.Int("previousData", previous, 0, kMaxDegree,
+             "Of a growth in place that is not complete, the size that runs, less than data; more "
+             "than data while pods that found no room are removed again. 0, none.");
+  fields.Time("changed", changed_ms, "When that was decided.");
 }
 
 }  // namespace yardmaster::api

@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "nlohmann/json_fwd.hpp"
-
+#include "pkg/api/field_visitor.h"
 #include "pkg/api/job_spec.h"
 
 namespace yardmaster::api {
@@ -34,6 +33,11 @@ struct ElasticPolicy {
   int wished_workers = 0;         // spec.workers
   int wished_data = 0;            // their data groups, within the bounds
   bool operator==(const ElasticPolicy&) const = default;
+
+  // The fields of spec.elastic.
+  void Describe(FieldVisitor& fields);
+  // Derives what is wished for, and reports contradictions. REQUIRES: enabled, and `job` has been read from `spec`.
+  void Complete(FieldReader& spec, const JobSpec& job);
 };
 
 struct ElasticStatus {
@@ -44,15 +48,9 @@ struct ElasticStatus {
   int previous = 0;
   std::int64_t changed_ms = 0;
   bool operator==(const ElasticStatus&) const = default;
-};
 
-// spec.elastic. REQUIRES: `job` has been read.
-ElasticPolicy ReadElasticPolicy(FieldReader& spec, const JobSpec& job);
-// Writes spec.elastic and the wished number of workers, and removes parallelism.data. Does nothing if
-// the policy is not enabled.
-void EncodeElasticPolicy(const ElasticPolicy& policy, nlohmann::json& spec);
-ElasticStatus ReadElasticStatus(FieldReader& status);
-nlohmann::json EncodeElasticStatus(const ElasticStatus& status);
+  void Describe(FieldVisitor& fields);
+};
 
 // Workers that `data` groups take, at most a million; nullopt if it is not a whole number.
 std::optional<int> WorkersOf(const JobSpec& job, int data);
@@ -64,7 +62,7 @@ int SettledWorkersOf(const JobSpec& job, const ElasticStatus& status);
 // The end of the ranks that are removed after a growth found no room; as many as `job` has: none are.
 int SurplusEndOf(const JobSpec& job, const ElasticStatus& status);
 // Workers at the smallest and at the largest size between minData and maxData that come out whole.
-// REQUIRES: ReadElasticPolicy found no error.
+// REQUIRES: ElasticPolicy::Complete found no error.
 std::pair<int, int> WorkerBoundsOf(const JobSpec& job, const ElasticPolicy& policy);
 // Every size from the smallest to the largest that is allowed and wished for, ascending.
 std::vector<int> SizesOf(const JobSpec& job, const ElasticPolicy& policy);

@@ -3,183 +3,288 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/ecmp_hash_json.h"
+#include "pkg/api/field_codec.h"
+#include "pkg/api/field_schema.h"
 #include "pkg/api/names.h"
-#include "pkg/base/clock.h"
 
 namespace yardmaster::api {
 
 namespace {
 
 using fabric::FabricSpec;
-using fabric::Scope;
-using fabric::Tier;
 using nlohmann::json;
 
 constexpr std::string_view kScopeNames[] = {"Segment", "FabricPod", "Fabric"};
 constexpr std::string_view kBackupWhichNames[] = {"Marked", "Chosen"};
-// The bounds of the CRD's schema. Contradictions inside them are fabric::Problems' business.
+// Contradictions inside these bounds are fabric::Problems' business.
 constexpr int kMaxSize = 10'000;       // fabric pods, segments and hosts
 constexpr int kMaxSwitches = 100'000;  // of a tier, and ports of a switch
 constexpr int kMaxGbps = 100'000;
-constexpr int kMaxCount = 1'000'000;  // of a status
 
 bool IsAddressText(std::string_view text) {
   return text.size() >= 2 && text.find_first_not_of("0123456789ABCDEFabcdef:.") == text.npos;
 }
-constexpr TextRule kAddressText = {45, 0, IsAddressText, "an IPv4 or IPv6 address"};
+constexpr TextRule kAddressText = {45, 0, IsAddressText, "an IPv4 or IPv6 address",
+                                   "^[0-9A-Fa-f:.]{2,45}$"};
 
-void ReadSizes(FieldReader& in, FabricSpec& spec) {
-  FieldReader labels = in.Object("labels");
-  spec.fabric_pod_label =
-      labels.String("fabricPod", NotEmpty(kQualifiedName), spec.fabric_pod_label);
-  spec.segment_label = labels.String("segment", NotEmpty(kQualifiedName), spec.segment_label);
-  labels.Close();
-  FieldReader host = in.Object("host");
-  spec.gpus_per_host = host.Int("gpus", spec.gpus_per_host, 1, 64);
-  spec.gpu_resource = host.String("gpuResource", NotEmpty(kQualifiedName), spec.gpu_resource);
-  spec.rails = host.Int("rails", spec.rails, 1, 64);
-  spec.nic_ports = host.Int("nicPorts", spec.nic_ports, 1, 16);
-  spec.nic_gbps = host.Int("nicGbps", spec.nic_gbps, 1, kMaxGbps);
-  spec.nic_spraying = host.Bool("nicSpraying", spec.nic_spraying);
-  spec.nvlink_gbps = host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e6);
-  host.Close();
-  spec.planes = in.Int("planes", spec.planes, 1, 16);
-  FieldReader size = in.Object("size");
-  spec.fabric_pods = size.Int("fabricPods", spec.fabric_pods, 1, kMaxSize);
-  spec.segments_per_fabric_pod =
-      size.Int("segmentsPerFabricPod", spec.segments_per_fabric_pod, 1, kMaxSize);
-  spec.hosts_per_segment = size.Int("hostsPerSegment", spec.hosts_per_segment, 1, kMaxSize);
-  size.Close();
+void DescribeLabels(FieldVisitor& labels, FabricSpec& spec) {
+  labels.Text("fabricPod", spec.fabric_pod_label, NotEmpty(kQualifiedName),
+              Defaulted("Label whose value is the fabric pod."));
+  labels.Text("segment", spec.segment_label, NotEmpty(kQualifiedName),
+              Defaulted("Label whose value is the segment, unique within its fabric pod."));
 }
 
-void ReadPolicies(FieldReader& in, FabricSpec& spec) {
-  FieldReader backup = in.Object("backup");
-  spec.backup.hosts_per_segment = backup.Int("hostsPerSegment", 0, 0, kMaxSize);
-  spec.backup.borrow_in_segment = backup.Bool("borrowInSegment", spec.backup.borrow_in_segment);
-  spec.backup.borrow_in_fabric_pod =
-      backup.Bool("borrowInFabricPod", spec.backup.borrow_in_fabric_pod);
-  spec.backup.lend_to_preemptible =
-      backup.Bool("lendToPreemptible", spec.backup.lend_to_preemptible);
-  spec.backup.ratio = backup.Number("ratio", 0, 0, 0.9);
-  spec.backup.which = backup.Enum("which", kBackupWhichNames, fabric::BackupWhich::kMarked);
-  backup.Close();
-  FieldReader levels = in.Object("networkLevels");
-  spec.levels.count = levels.Int("count", spec.levels.count, 1, 64);
-  spec.levels.reserved = levels.Ints("reserved", 0, 63, {.max_entries = 63, .is_set = true});
-  for (FieldReader& entry :
-       levels.Objects("trafficClasses", {.max_entries = 64, .map_key = "level"})) {
-    const int level = entry.Int("level", 0, 0, 63);
-    spec.levels.traffic_class_of_level[level] = entry.Int("trafficClass", 0, 0, 255);
-    entry.Close();
+void DescribeHost(FieldVisitor& host, FabricSpec& spec) {
+  host.Int("gpus", spec.gpus_per_host, 1, 64, Defaulted("GPUs."));
+  host.Text("gpuResource", spec.gpu_resource, NotEmpty(kQualifiedName),
+            Defaulted("Extended resource that the hosts' GPUs are.").OmitAt(kGpuResource));
+  host.Int("rails", spec.rails, 1, 64, Defaulted("NICs, one per rail."));
+  host.Int("nicPorts", spec.nic_ports, 1, 16,
+           Defaulted("Ports of each NIC; port p belongs to plane p mod planes."));
+  host.Int("nicGbps", spec.nic_gbps, 1, kMaxGbps, Defaulted("Gb/s of each port."));
+  host.Bool(
+      "nicSpraying", spec.nic_spraying,
+      Defaulted("The NICs spread one flow's packets over paths (adaptive routing, multi-plane "
+                "load balancing): nothing is predicted and no path plans are written.")
+          .OmitAt(false));
+  host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e6,
+              Defaulted("Gb/s per GPU and direction inside a host."));
+}
+
+void DescribeSize(FieldVisitor& size, FabricSpec& spec) {
+  size.Int("fabricPods", spec.fabric_pods, 1, kMaxSize, Defaulted("Fabric pods."));
+  size.Int("segmentsPerFabricPod", spec.segments_per_fabric_pod, 1, kMaxSize,
+           Defaulted("Segments of one fabric pod."));
+  size.Int("hostsPerSegment", spec.hosts_per_segment, 1, kMaxSize,
+           Defaulted("Hosts of one segment, backup hosts included."));
+}
+
+void DescribeBackup(FieldVisitor& fields, fabric::BackupPolicy& backup) {
+  fields.Int("hostsPerSegment", backup.hosts_per_segment, 0, kMaxSize,
+             Defaulted("Backup hosts of one segment."));
+  fields.Bool("borrowInSegment", backup.borrow_in_segment,
+              Defaulted("When no backup host of the segment is left, a free ordinary host of the "
+                        "segment may step in."));
+  fields.Bool(
+      "borrowInFabricPod", backup.borrow_in_fabric_pod,
+      Defaulted("When the segment has no host either, a free ordinary host of the fabric pod "
+                "may step in; if false, the slot waits."));
+  fields.Bool("lendToPreemptible", backup.lend_to_preemptible,
+              Defaulted("Preemptible jobs may run on backup hosts until one is needed."));
+  fields.Number(
+      "ratio", backup.ratio, 0, 0.9,
+      Defaulted("Share of a segment's hosts, rounded up. Of ratio and hostsPerSegment the "
+                "larger number counts."));
+  fields.Enum(
+      "which", backup.which, kBackupWhichNames,
+      Defaulted("Marked: the Nodes with the backup label or taint. Chosen: besides them, free "
+                "hosts of each segment until there are as many as the policy says."));
+}
+
+struct LevelClass {
+  int level = 0;
+  int traffic_class = 0;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Int("level", level, 0, 63, RequiredByServer("Level."));
+    fields.Int("trafficClass", traffic_class, 0, 255, RequiredByServer("DSCP * 4."));
   }
-  levels.Close();
-  FieldReader addressing = in.Object("addressing");
-  spec.addressing.base = addressing.String("base", kAddressText, "");
-  addressing.Close();
-}
+};
 
-void ReadTiers(FieldReader& in, FabricSpec& spec) {
-  for (FieldReader& entry :
-       in.Objects("tiers", {.max_entries = 4, .min_entries = 1, .map_key = "role"})) {
-    Tier tier;
-    tier.role = entry.String("role", DnsLabel(32));
-    tier.scope = entry.Enum("scope", kScopeNames, Scope::kSegment);
-    tier.switches = entry.Int("switches", 1, 1, kMaxSwitches);
-    tier.per_rail = entry.Bool("perRail", false);
-    tier.per_plane = entry.Bool("perPlane", true);
-    tier.down_ports = entry.Int("downPorts", 0, 1, kMaxSwitches);
-    tier.down_gbps = entry.Int("downGbps", 0, 1, kMaxGbps);
-    tier.up_ports = entry.Int("upPorts", 0, 0, kMaxSwitches);
-    tier.up_gbps = entry.Int("upGbps", 0, 0, kMaxGbps);
-    tier.stripes = entry.Int("stripes", 1, 1, kMaxSwitches);
-    entry.Close();
-    spec.tiers.push_back(std::move(tier));
-  }
-}
-
-json EncodeTiers(const FabricSpec& spec) {
-  json out = json::array();
-  for (const Tier& tier : spec.tiers) {
-    json entry = {{"scope", kScopeNames[static_cast<std::size_t>(tier.scope)]},
-                  {"switches", tier.switches},
-                  {"perRail", tier.per_rail},
-                  {"perPlane", tier.per_plane},
-                  {"stripes", tier.stripes}};
-    // What was not given (fabric::Problems says so) may not be written.
-    if (!tier.role.empty()) entry["role"] = tier.role;
-    if (tier.down_ports != 0) entry["downPorts"] = tier.down_ports;
-    if (tier.down_gbps != 0) entry["downGbps"] = tier.down_gbps;
-    if (tier.up_ports != 0) {
-      entry["upPorts"] = tier.up_ports;
-      entry["upGbps"] = tier.up_gbps;
-    }
-    out.push_back(std::move(entry));
-  }
-  return out;
-}
-
-json EncodeLevels(const fabric::NetworkLevels& levels) {
-  json out = {{"count", levels.count}, {"reserved", levels.reserved}};
+void DescribeLevels(FieldVisitor& fields, fabric::NetworkLevels& levels) {
+  fields.Int("count", levels.count, 1, 64, Defaulted("How many; 0 is the lowest."));
+  fields.Ints("reserved", levels.reserved, 0, 63, {.max_entries = 63, .is_set = true},
+              Defaulted("Levels that no job gets.").Always());
+  std::vector<LevelClass> classes;
   for (const auto& [level, traffic_class] : levels.traffic_class_of_level) {
-    out["trafficClasses"].push_back({{"level", level}, {"trafficClass", traffic_class}});
+    classes.push_back({level, traffic_class});
   }
-  return out;
+  fields.Objects(
+      "trafficClasses", classes, {.max_entries = 64, .map_key = "level"},
+      "IP traffic class byte of a level; others have a default from CS0 to CS5 that rises "
+      "with the level.",
+      "One level.");
+  fields.Check([&](FieldReader&) {
+    for (const LevelClass& entry : classes) {
+      levels.traffic_class_of_level[entry.level] = entry.traffic_class;
+    }
+  });
 }
 
-json EncodeHashes(const std::map<std::string, fabric::HashSpec>& hashes) {
-  json out = json::object();
-  for (const auto& [name, hash] : hashes) out[name] = EncodeHashSpec(hash);
-  return out;
+void HashesField(FieldVisitor& fields, const char* key, int max_entries,
+                 std::map<std::string, fabric::HashSpec>& hashes, const char* meaning) {
+  const auto schema = [&]() -> json {
+    return {
+        {"type", "object"}, {"maxProperties", max_entries}, {"additionalProperties", HashSchema()}};
+  };
+  const auto read = [&](FieldReader& in) {
+    for (auto& [name, block] : in.Members(key, max_entries)) hashes[name] = ReadHashSpec(block);
+  };
+  fields.Custom(key, schema, meaning, read, [&] {
+    json out;
+    for (const auto& [name, hash] : hashes) out[name] = EncodeHashSpec(hash);
+    return out;
+  });
+}
+
+void DescribeFabricRules(FieldVisitor& spec) {
+  spec.Rule(
+      "self.host.nicPorts % self.planes == 0",
+      "planes must divide host.nicPorts; every plane needs the same number of ports of each NIC",
+      ".planes");
+  spec.Rule("self.host.gpus % self.host.rails == 0",
+            "host.rails must divide host.gpus; give every rail the same number of GPUs",
+            ".host.rails");
+  spec.Rule("self.backup.hostsPerSegment < self.size.hostsPerSegment",
+            "backup.hostsPerSegment must be less than size.hostsPerSegment; keep at least one "
+            "ordinary host in a segment",
+            ".backup.hostsPerSegment");
+  spec.Rule("size(self.tiers) == 0 || self.tiers[0].scope == 'Segment'",
+            "tiers[0].scope must be Segment; the first tier is what the hosts of one segment share",
+            ".tiers");
+  spec.Rule(
+      "size(self.tiers) == 0 || self.tiers[0].switches * (self.tiers[0].perPlane ? self.planes : "
+      "1) == self.host.nicPorts",
+      "tiers[0].switches must be host.nicPorts / planes (host.nicPorts if perPlane is false); "
+      "every port of a NIC goes to a switch of its own",
+      ".tiers");
+  spec.Rule("size(self.tiers) == 0 || self.tiers[0].downGbps == self.host.nicGbps",
+            "tiers[0].downGbps must equal host.nicGbps; both ends of a cable have one speed",
+            ".tiers");
+  spec.Rule(
+      "size(self.tiers) == 0 || self.tiers[0].downPorts >= self.size.hostsPerSegment * "
+      "(self.tiers[0].perRail ? 1 : self.host.rails)",
+      "tiers[0].downPorts must be at least size.hostsPerSegment (times host.rails without "
+      "perRail); give more ports or fewer hosts in a segment",
+      ".tiers");
+  spec.Rule("size(self.tiers) == 0 || self.tiers[size(self.tiers) - 1].upPorts == 0",
+            "upPorts of the highest tier must be 0; leave it out or add the tier above", ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (self.tiers[i].upPorts >= 1 && "
+      "self.tiers[i].upGbps >= 1))",
+      "every tier below another needs upPorts and upGbps above 0; give both", ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (((self.tiers[i + 1].scope == 'Segment') ? 0 "
+      ": (self.tiers[i + 1].scope == 'FabricPod') ? 1 : 2) >= ((self.tiers[i].scope == 'Segment') "
+      "? 0 : (self.tiers[i].scope == 'FabricPod') ? 1 : 2)))",
+      "tiers must go from the hosts upwards; order them by scope: Segment, FabricPod, Fabric",
+      ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || ((!self.tiers[i + 1].perRail || "
+      "self.tiers[i].perRail) && (!self.tiers[i + 1].perPlane || self.tiers[i].perPlane)))",
+      "a tier per rail or per plane cannot stand above one that mixes them; set perRail or "
+      "perPlane on the tier below, too",
+      ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (self.tiers[i].upGbps == self.tiers[i + "
+      "1].downGbps))",
+      "upGbps must equal downGbps of the tier above; both ends of a cable have one speed",
+      ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (self.tiers[i + 1].switches % self.tiers[i + "
+      "1].stripes == 0 && (self.tiers[i].switches * (self.tiers[i].perRail && !self.tiers[i + "
+      "1].perRail ? self.host.rails : 1) * (self.tiers[i].perPlane && !self.tiers[i + 1].perPlane "
+      "? self.planes : 1)) % self.tiers[i + 1].stripes == 0))",
+      "stripes must divide switches and the switches of a place below; give every stripe the same "
+      "number",
+      ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (self.tiers[i].upPorts % (self.tiers[i + "
+      "1].stripes > self.tiers[i + 1].switches ? 1 : self.tiers[i + 1].switches / self.tiers[i + "
+      "1].stripes) == 0))",
+      "upPorts must spread evenly over the switches (of one stripe) of the tier above; use a "
+      "multiple of their number",
+      ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (self.tiers[i + 1].stripes > self.tiers[i + "
+      "1].switches || (self.tiers[i].scope == self.tiers[i + 1].scope ? 1 : self.tiers[i].scope == "
+      "'FabricPod' ? self.size.fabricPods : self.tiers[i + 1].scope == 'FabricPod' ? "
+      "self.size.segmentsPerFabricPod : self.size.segmentsPerFabricPod * self.size.fabricPods) * "
+      "(self.tiers[i].switches * (self.tiers[i].perRail && !self.tiers[i + 1].perRail ? "
+      "self.host.rails : 1) * (self.tiers[i].perPlane && !self.tiers[i + 1].perPlane ? self.planes "
+      ": 1)) * self.tiers[i].upPorts <= self.tiers[i + 1].downPorts * self.tiers[i + 1].switches))",
+      "downPorts must hold all cables from the tier below (places * lower switches * upPorts / "
+      "switches); give more downPorts or build the fabric smaller (size)",
+      ".tiers");
+  spec.Rule(
+      "self.networkLevels.reserved.all(l, l < self.networkLevels.count) && "
+      "size(self.networkLevels.reserved) < self.networkLevels.count",
+      "networkLevels.reserved must name levels below networkLevels.count and leave one for jobs; "
+      "reserve fewer",
+      ".networkLevels.reserved");
+  spec.Rule("!has(self.ecmpHash) || self.ecmpHash.all(role, self.tiers.exists(t, t.role == role))",
+            "every key of ecmpHash must be the role of a tier; use a role of tiers", ".ecmpHash");
+}
+
+void DescribeSpec(FieldVisitor& in, FabricSpec& spec) {
+  in.Group("labels", Defaulted("Node labels that name the place of a host."),
+           [&](FieldVisitor& labels) { DescribeLabels(labels, spec); });
+  in.Group("host", Defaulted("What every host has."),
+           [&](FieldVisitor& host) { DescribeHost(host, spec); });
+  in.Int("planes", spec.planes, 1, 16,
+         Defaulted("Separate networks that NIC ports are spread over."));
+  in.Group("size", Defaulted("The size the fabric was built for; Nodes say what is really there."),
+           [&](FieldVisitor& size) { DescribeSize(size, spec); });
+  in.Group("backup", Defaulted("Hosts kept free to replace others of their segment."),
+           [&](FieldVisitor& backup) { DescribeBackup(backup, spec.backup); });
+  in.Group("networkLevels", Defaulted("Network priorities that switches and NICs can tell apart."),
+           [&](FieldVisitor& levels) { DescribeLevels(levels, spec.levels); });
+  in.Group("addressing", Defaulted("NIC addresses where Nodes do not name them."),
+           [&](FieldVisitor& addressing) {
+             addressing.Text(
+                 "base", spec.addressing.base, kAddressText,
+                 "IPv4 or IPv6 address of the first NIC; the others follow by host and rail. Left "
+                 "out: paths of hosts that do not name their addresses are not predicted.");
+           });
+  in.Objects("tiers", spec.tiers, {.max_entries = 4, .min_entries = 1, .map_key = "role"},
+             RequiredByServer("Switch tiers from the hosts upwards."), "One tier.");
+  HashesField(in, "ecmpHash", 4, spec.ecmp_hash,
+              "Hash of the switches of a role; a role left out is not predictable.");
+  HashesField(in, "ecmpHashOverrides", 1024, spec.ecmp_hash_overrides,
+              "Hash of single switches, by switch id.");
+  DescribeFabricRules(in);
 }
 
 json EncodeSpec(const FabricSpec& spec) {
-  json host = {{"gpus", spec.gpus_per_host},
-               {"rails", spec.rails},
-               {"nicPorts", spec.nic_ports},
-               {"nicGbps", spec.nic_gbps},
-               {"nvlinkGbps", spec.nvlink_gbps}};
-  if (spec.nic_spraying) host["nicSpraying"] = true;
-  if (spec.gpu_resource != FabricSpec().gpu_resource) host["gpuResource"] = spec.gpu_resource;
-  json addressing = json::object();
-  if (!spec.addressing.base.empty()) addressing["base"] = spec.addressing.base;
-  return {{"labels", {{"fabricPod", spec.fabric_pod_label}, {"segment", spec.segment_label}}},
-          {"host", std::move(host)},
-          {"planes", spec.planes},
-          {"size",
-           {{"fabricPods", spec.fabric_pods},
-            {"segmentsPerFabricPod", spec.segments_per_fabric_pod},
-            {"hostsPerSegment", spec.hosts_per_segment}}},
-          {"backup",
-           {{"hostsPerSegment", spec.backup.hosts_per_segment},
-            {"borrowInSegment", spec.backup.borrow_in_segment},
-            {"borrowInFabricPod", spec.backup.borrow_in_fabric_pod},
-            {"lendToPreemptible", spec.backup.lend_to_preemptible},
-            {"ratio", spec.backup.ratio},
-            {"which", kBackupWhichNames[static_cast<std::size_t>(spec.backup.which)]}}},
-          {"networkLevels", EncodeLevels(spec.levels)},
-          {"addressing", std::move(addressing)}};
-}
-
-FabricStatus ReadFabricStatus(FieldReader in) {
-  FabricStatus status;
-  status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
-  status.network_generation = in.Int64("networkGeneration", 0, 0, INT64_MAX);
-  status.fabric_pods = in.Int("fabricPods", 0, 0, kMaxCount);
-  status.segments = in.Int("segments", 0, 0, kMaxCount);
-  status.hosts = in.Int("hosts", 0, 0, kMaxCount);
-  status.backup_hosts = in.Int("backupHosts", 0, 0, kMaxCount);
-  for (FieldReader& lost : in.Objects("lostSegments", {1024})) {
-    status.lost_segments.push_back({lost.RequiredString("fabricPod", kLabelValue),
-                                    lost.RequiredString("segment", kLabelValue),
-                                    lost.TimeMs("since")});
-    lost.Close();
-  }
-  status.conditions = ReadConditions(in);
-  in.Close();
-  return status;
+  return EncodeFields(
+      [&](FieldVisitor& fields) { DescribeSpec(fields, const_cast<FabricSpec&>(spec)); });
 }
 
 }  // namespace
+
+// What was not given (fabric::Problems says so) may not be written.
+void Describe(FieldVisitor& fields, fabric::Tier& tier) {
+  fields.Text("role", tier.role, DnsLabel(32), RequiredByServer("Unique name: tor, agg, core."));
+  fields.Enum("scope", tier.scope, kScopeNames, Defaulted("The place one set of switches serves."));
+  fields.Int("switches", tier.switches, 1, kMaxSwitches,
+             Defaulted("Per place, per rail if perRail, per plane if perPlane."));
+  fields.Bool("perRail", tier.per_rail, Defaulted("Own switches for every rail."));
+  fields.Bool("perPlane", tier.per_plane, Defaulted("Own switches for every plane."));
+  fields.Int("downPorts", tier.down_ports, 1, kMaxSwitches,
+             RequiredByServer("Ports of a switch towards hosts.").OmitAt(0));
+  fields.Int("downGbps", tier.down_gbps, 1, kMaxGbps, RequiredByServer("Gb/s of each.").OmitAt(0));
+  fields.Int("upPorts", tier.up_ports, 0, kMaxSwitches,
+             Defaulted("Ports of a switch away from hosts; 0 in the highest tier.").OmitAt(0));
+  fields.Int("upGbps", tier.up_gbps, 0, kMaxGbps, Defaulted("Gb/s of each.").OmitAt(0));
+  fields.Int(
+      "stripes", tier.stripes, 1, kMaxSwitches,
+      Defaulted("Lower switch i meets upper switch j when i mod stripes is j mod stripes; k/2 "
+                "at the core of a k-ary fat tree."));
+}
+
+void Fabric::Describe(FieldVisitor& fields) {
+  fields.Group("spec", RequiredByServer("The network: a folded Clos of tiers, rails and planes."),
+               [this](FieldVisitor& in) { DescribeSpec(in, spec); });
+  fields.Object("status", status, "What was found.");
+}
+
+json FabricSchema() {
+  return SchemaOfResource(
+      "Fabric describes the network of the cluster: tiers, planes, rails, speeds, switch hashes "
+      "and "
+      "backup policy.",
+      [](FieldVisitor& fields) { Fabric().Describe(fields); });
+}
 
 absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
   FieldErrors errors;
@@ -188,52 +293,16 @@ absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
   Fabric out;
   out.metadata = ReadMetadata(in, Namespaced::kNo);
   out.spec.name = out.metadata.name;
-  FieldReader spec = in.Object("spec");
-  ReadSizes(spec, out.spec);
-  ReadPolicies(spec, out.spec);
-  ReadTiers(spec, out.spec);
-  for (auto& [role, block] : spec.Members("ecmpHash", 4)) {
-    out.spec.ecmp_hash[role] = ReadHashSpec(block);
-  }
-  for (auto& [name, block] : spec.Members("ecmpHashOverrides", 1024)) {
-    out.spec.ecmp_hash_overrides[name] = ReadHashSpec(block);
-  }
-  spec.Close();
-  out.status = ReadFabricStatus(in.Object("status"));
+  DecodeFields(in, [&](FieldVisitor& fields) { out.Describe(fields); });
   in.Close();
   if (!errors.empty()) return errors.status();
   return out;
 }
 
-json EncodeFabricStatus(const FabricStatus& status) {
-  json lost_segments = json::array();
-  for (const LostSegment& lost : status.lost_segments) {
-    lost_segments.push_back({{"fabricPod", lost.fabric_pod},
-                             {"segment", lost.segment},
-                             {"since", FormatTime(lost.since_ms)}});
-  }
-  return {{"observedGeneration", status.observed_generation},
-          {"networkGeneration", status.network_generation},
-          {"fabricPods", status.fabric_pods},
-          {"segments", status.segments},
-          {"hosts", status.hosts},
-          {"backupHosts", status.backup_hosts},
-          {"lostSegments", std::move(lost_segments)},
-          {"conditions", EncodeConditions(status.conditions)}};
-}
-
-json EncodeWholeSpec(const fabric::FabricSpec& spec) {
-  json out = EncodeSpec(spec);
-  if (!spec.tiers.empty()) out["tiers"] = EncodeTiers(spec);
-  if (!spec.ecmp_hash.empty()) out["ecmpHash"] = EncodeHashes(spec.ecmp_hash);
-  if (!spec.ecmp_hash_overrides.empty()) {
-    out["ecmpHashOverrides"] = EncodeHashes(spec.ecmp_hash_overrides);
-  }
-  return out;
-}
+json EncodeFabricStatus(const FabricStatus& status) { return EncodeObject(status); }
 
 std::string ForwardingText(const fabric::FabricSpec& spec) {
-  json out = EncodeWholeSpec(spec);
+  json out = EncodeSpec(spec);
   for (const char* other : {"backup", "networkLevels"}) out.erase(other);
   if (out.contains("host")) {
     for (const char* other : {"nvlinkGbps", "gpuResource"}) out["host"].erase(other);
@@ -242,11 +311,10 @@ std::string ForwardingText(const fabric::FabricSpec& spec) {
 }
 
 json EncodeFabric(const Fabric& fabric) {
-  json out = {{"apiVersion", kGroupVersion},
-              {"kind", kFabricKind},
-              {"metadata", EncodeMetadata(fabric.metadata)},
-              {"spec", EncodeWholeSpec(fabric.spec)}};
-  if (fabric.status != FabricStatus{}) out["status"] = EncodeFabricStatus(fabric.status);
+  json out = EncodeObject(fabric);
+  out["apiVersion"] = kGroupVersion;
+  out["kind"] = kFabricKind;
+  out["metadata"] = EncodeMetadata(fabric.metadata);
   return out;
 }
 

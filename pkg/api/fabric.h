@@ -23,26 +23,51 @@ struct LostSegment {
   std::string segment;
   std::int64_t since_ms = 0;
   bool operator==(const LostSegment&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("fabricPod", fabric_pod, kLabelValue, Required("Its fabric pod.").Always());
+    fields.Text("segment", segment, kLabelValue, Required("Its name.").Always());
+    fields.Time("since", since_ms, About("When its hosts were lost.").Always());
+  }
 };
 
 struct FabricStatus {
   std::int64_t observed_generation = 0;
-  // The last generation whose edit changed how packets are forwarded; path plans are made for it. 0:
-  // written by a version that did not tell such edits apart.
+  // 0: written by a version that did not tell such edits apart.
   std::int64_t network_generation = 0;
-  int fabric_pods = 0;  // that Nodes stand in
+  int fabric_pods = 0;
   int segments = 0;
   int hosts = 0;
   int backup_hosts = 0;
   std::vector<LostSegment> lost_segments;  // by fabric pod and name
   std::vector<Condition> conditions;
   bool operator==(const FabricStatus&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    constexpr int kMaxCount = 1'000'000;
+    fields.Int("observedGeneration", observed_generation, 0, INT64_MAX,
+               "metadata.generation this was computed from.");
+    fields.Int(
+        "networkGeneration", network_generation, 0, INT64_MAX,
+        "The last generation whose edit changed where packets go; older path plans are stale.");
+    fields.Int("fabricPods", fabric_pods, 0, kMaxCount, "Fabric pods that Nodes stand in.");
+    fields.Int("segments", segments, 0, kMaxCount, "Segments that Nodes stand in.");
+    fields.Int("hosts", hosts, 0, kMaxCount, "Nodes with a place.");
+    fields.Int("backupHosts", backup_hosts, 0, kMaxCount,
+               "Nodes with a place that are backup hosts.");
+    fields.Objects("lostSegments", lost_segments, {1024},
+                   About("Segments that are lost as a whole; nothing is placed there.").Always(),
+                   "One segment.");
+    ConditionsField(fields, conditions);
+  }
 };
 
 struct Fabric {
   ObjectMeta metadata;
   fabric::FabricSpec spec;  // spec.name is the object's name
   FabricStatus status;
+
+  void Describe(FieldVisitor& fields);
 };
 
 // Errors: InvalidArgument, one line per wrong field. Of the hashes, contradictions between fields are
@@ -53,5 +78,6 @@ nlohmann::json EncodeFabric(const Fabric& fabric);
 // What of the spec decides where packets go, as text: two specs with equal texts have equal paths.
 std::string ForwardingText(const fabric::FabricSpec& spec);
 nlohmann::json EncodeFabricStatus(const FabricStatus& status);
+nlohmann::json FabricSchema();
 
 }  // namespace yardmaster::api

@@ -57,7 +57,7 @@ std::string WholeText(JsonView value) {
   return value.ToJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string OneOf(const std::vector<std::string_view>& names) {
+std::string OneOf(std::span<const std::string_view> names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
@@ -266,7 +266,7 @@ std::int64_t FieldReader::TimeMs(std::string_view key) {
   return 0;
 }
 
-std::size_t FieldReader::Choice(std::string_view key, std::vector<std::string_view> names,
+std::size_t FieldReader::Choice(std::string_view key, std::span<const std::string_view> names,
                                 std::size_t fallback) {
   const JsonView value = Find(key);
   if (!value.present()) return fallback;

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -100,10 +101,13 @@ class FieldReader {
   void CheckText(std::string_view key, const TextRule& rule);
   // RFC 3339; 0 when left out or wrong.
   std::int64_t TimeMs(std::string_view key);
+  // The index of one of `names`.
+  std::size_t Choice(std::string_view key, std::span<const std::string_view> names,
+                     std::size_t fallback);
   // One of `names`, which stand in the order of the enumeration.
-  template <typename E, std::size_t N>
-  E Enum(std::string_view key, const std::string_view (&names)[N], E fallback) {
-    return static_cast<E>(Choice(key, {names, names + N}, static_cast<std::size_t>(fallback)));
+  template <typename E>
+  E Enum(std::string_view key, std::span<const std::string_view> names, E fallback) {
+    return static_cast<E>(Choice(key, names, static_cast<std::size_t>(fallback)));
   }
 
   FieldReader Object(std::string_view key);
@@ -136,8 +140,6 @@ class FieldReader {
   JsonView Find(std::string_view key);
   JsonView FindArray(std::string_view key, const ListRule& rule);
   JsonView FindObject(std::string_view key);
-  std::size_t Choice(std::string_view key, std::vector<std::string_view> names,
-                     std::size_t fallback);
   void Expected(std::string_view field, std::string_view what, JsonView got, std::string_view fix);
   // REQUIRE: strict.
   void CheckTextAt(const std::string& field, JsonView value, const TextRule& rule);

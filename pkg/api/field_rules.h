@@ -1,6 +1,6 @@
-// What the schemas in crds/ require of text and lists besides their types. FieldReader checks it where it reads what
-// people wrote. A rule is given where the field is read; rules that several kinds share are here. Thread safety: values
-// and pure functions.
+// What is required of text and lists besides their types. FieldReader checks it where it reads what people wrote, and the
+// schemas in crds/ have it (field_visitor.h). Rules that several kinds share are here. Thread safety: values and pure
+// functions.
 #pragma once
 
 #include <limits>
@@ -13,9 +13,10 @@ inline constexpr int kNoLimit = std::numeric_limits<int>::max();
 struct TextRule {
   int max_length = kNoLimit;  // in characters
   int min_length = 0;
-  // The schema's pattern; null: any text. `form` says what it accepts.
+  // Null: any text. `form` says what it accepts, to people, and `pattern` is the same for the schema.
   bool (*matches)(std::string_view text) = nullptr;
   const char* form = "";
+  const char* pattern = "";
 };
 
 struct ListRule {
@@ -38,7 +39,8 @@ inline bool IsDnsLabel(std::string_view text) {
 }
 constexpr TextRule DnsLabel(int max_length) {
   return {max_length, 1, IsDnsLabel,
-          "lower-case letters, digits and -, starting with a letter and not ending with -"};
+          "lower-case letters, digits and -, starting with a letter and not ending with -",
+          "^[a-z]([-a-z0-9]*[a-z0-9])?$"};
 }
 
 inline constexpr TextRule kLabelValue{63};      // also segments, fabric pods and namespaces

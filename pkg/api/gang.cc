@@ -5,11 +5,11 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
+#include "pkg/api/field_schema.h"
 #include "pkg/api/names.h"
 #include "pkg/api/resource_list.h"
 #include "pkg/api/short_hash.h"
-#include "pkg/api/time_field.h"
-#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -18,29 +18,33 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxListedRanks = 16'384;  // that a Gang holds entries for
-
-OwnerReference ReadOwner(FieldReader in) {
-  OwnerReference owner;
-  owner.api_version = in.String("apiVersion", kQualifiedName);
-  owner.kind = in.RequiredString("kind", kLabelValue);
-  owner.name = in.RequiredString("name", kObjectName);
-  owner.uid = in.String("uid", kUid);
-  in.Close();
-  return owner;
-}
-
 bool IsStoredAmount(std::string_view text) {
   if (text.size() > 1 && text.back() == 'm') text.remove_suffix(1);
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
-constexpr TextRule kStoredAmount = {32, 0, IsStoredAmount, "digits, and m after thousandths"};
+constexpr TextRule kStoredAmount = {32, 0, IsStoredAmount, "digits, and m after thousandths",
+                                    "^[0-9]+m?$"};
+constexpr int kMaxResources = 128;
 
-workload::ResourceList ReadRequests(FieldReader& object) {
-  FieldReader in = object.Object("requests");
-  in.CheckEntries(128);
-  for (const std::string& name : in.Keys()) in.CheckText(name, kStoredAmount);
-  return ReadResources(in);
+void RequestsField(FieldVisitor& fields, workload::ResourceList& requests, const About& about) {
+  fields.Custom(
+      "requests",
+      []() -> json {
+        return {{"type", "object"},
+                {"maxProperties", kMaxResources},
+                {"additionalProperties", TextSchema(kStoredAmount)}};
+      },
+      about,
+      [&](FieldReader& object) {
+        FieldReader in = object.Object("requests");
+        in.CheckEntries(kMaxResources);
+        for (const std::string& name : in.Keys()) in.CheckText(name, kStoredAmount);
+        requests = ReadResources(in);
+      },
+      [&]() -> json {
+        if (requests.empty() && about.written != Written::kAlways) return nullptr;
+        return EncodeResources(requests);
+      });
 }
 
 // Of a role, at most 2000: more than any host has.
@@ -49,99 +53,32 @@ int GpusOf(const workload::ResourceList& requests, const std::string& gpu_resour
       std::clamp<std::int64_t>(workload::AmountOf(requests, gpu_resource), 0, 2000));
 }
 
-std::vector<RankBase> ReadRankBases(FieldReader& spec) {
-  std::vector<RankBase> out;
-  for (FieldReader& in : spec.Objects("rankBases", {kMaxListedRanks})) {
-    out.push_back({in.String("subgroup", kObjectName), in.Int("firstRank", 0, 0, 1'000'000)});
-    in.Close();
-  }
-  return out;
-}
-
 // The requests of a role say how many GPUs it asks for, unless not even the largest ones do: those
 // of a Gang that was written by hand.
-std::vector<workload::Role> ReadRoles(FieldReader& spec, const workload::ResourceList& largest,
-                                      const std::string& gpu_resource) {
-  std::vector<workload::Role> roles;
-  for (FieldReader& in : spec.Objects("roles", {16})) {
-    workload::Role role{in.Int("firstRank", 0, 0, 1'000'000), {}, {}};
-    role.requests = ReadRequests(in);
-    roles.push_back(std::move(role));
-    in.Close();
-  }
+void CompleteRoles(Gang& gang) {
+  std::vector<workload::Role>& roles = gang.roles;
   std::sort(roles.begin(), roles.end(), [](const workload::Role& a, const workload::Role& b) {
     return a.first_rank < b.first_rank;
   });
-  if (!roles.empty() && roles.front().first_rank > 0) roles.insert(roles.begin(), {0, largest, {}});
-  if (workload::AmountOf(largest, gpu_resource) == 0) return roles;
-  for (workload::Role& role : roles) role.gpus = GpusOf(role.requests, gpu_resource);
-  return roles;
-}
-
-PreemptionStatus ReadPreemption(FieldReader in) {
-  PreemptionStatus preemption;
-  preemption.started_ms = in.TimeMs("startedTime");
-  for (FieldReader& victim : in.Objects("victims", {1024})) {
-    preemption.victims.push_back({victim.RequiredString("namespace", kLabelValue),
-                                  victim.RequiredString("name", kObjectName),
-                                  victim.String("uid", kUid)});
-    victim.Close();
+  if (!roles.empty() && roles.front().first_rank > 0) {
+    roles.insert(roles.begin(), {0, gang.requests, {}});
   }
-  preemption.hosts = in.Strings("hosts", {kMaxListedRanks}, kObjectName);
-  in.Close();
-  return preemption;
-}
-
-std::vector<HostRefusal> ReadRefusals(FieldReader& status) {
-  std::vector<HostRefusal> out;
-  for (FieldReader& in : status.Objects("refusals", {kMaxListedRanks})) {
-    HostRefusal refusal;
-    refusal.rank = in.Int("rank", 0, 0, 1'000'000);
-    refusal.host = in.RequiredString("host", kObjectName);
-    refusal.until_ms = in.TimeMs("until");
-    refusal.count = in.Int("count", 1, 1, 1'000'000);
-    refusal.message = in.String("message", kMessage);
-    in.Close();
-    out.push_back(std::move(refusal));
-  }
-  return out;
-}
-
-json EncodeRefusals(const std::vector<HostRefusal>& refusals) {
-  json out = json::array();
-  for (const HostRefusal& refusal : refusals) {
-    out.push_back({{"rank", refusal.rank},
-                   {"host", refusal.host},
-                   {"until", FormatTime(refusal.until_ms)},
-                   {"count", refusal.count},
-                   {"message", refusal.message}});
-  }
-  return out;
+  if (workload::AmountOf(gang.requests, gang.job.gpu_resource) == 0) return;
+  for (workload::Role& role : roles) role.gpus = GpusOf(role.requests, gang.job.gpu_resource);
 }
 
 // What a newer version wrote into the status.
 std::string OtherFields(JsonView object) {
-  static const std::set<std::string> kKnown = {
-      "observedGeneration", "planGeneration", "fabric",     "committedTime", "outcome",
-      "objective",          "assignments",    "reasons",    "relaxations",   "network",
-      "preemption",         "refusals",       "conditions", "fencingToken",  "settledWrites"};
+  static const std::vector<std::string> kKnown =
+      NamesOfFields([](FieldVisitor& fields) { GangStatus().Describe(fields); });
   json others = json::object();
   object["status"].ForEachMember([&](std::string_view key, JsonView value) {
     std::string name(key);
-    if (kKnown.count(name) == 0) others[std::move(name)] = value.ToJson();
+    if (!std::binary_search(kKnown.begin(), kKnown.end(), name)) {
+      others[std::move(name)] = value.ToJson();
+    }
   });
   return others.empty() ? "" : others.dump();
-}
-
-json EncodePreemption(const PreemptionStatus& preemption) {
-  json victims = json::array();
-  for (const VictimReference& victim : preemption.victims) {
-    victims.push_back(
-        {{"namespace", victim.namespace_name}, {"name", victim.name}, {"uid", victim.uid}});
-  }
-  json out = {{"victims", std::move(victims)}, {"hosts", preemption.hosts}};
-  EncodeTime("startedTime", preemption.started_ms, out);
-  return out;
 }
 
 // Ranks of a committed plan are 0 .. n-1, each once. Their number differs from spec.workers while a
@@ -163,30 +100,115 @@ void CheckAssignments(const Gang& gang, FieldErrors& errors) {
       "a committed plan has every rank from 0 once; remove the status to plan anew");
 }
 
-GangStatus ReadGangStatus(FieldReader in) {
-  GangStatus status;
-  status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
-  status.plan_generation = in.Int64("planGeneration", 0, 0, INT64_MAX);
-  status.fabric = in.String("fabric", kObjectName);
-  status.committed_ms = in.TimeMs("committedTime");
-  status.fencing_token = in.Int64("fencingToken", 0, 0, INT64_MAX);
-  status.settled_writes = in.Int64("settledWrites", 0, 0, INT64_MAX);
-  if (in.has("outcome")) status.outcome = ReadOutcome(in, "outcome", placement::Outcome::kNotNow);
-  status.objective = ReadObjective(in.Object("objective"));
-  status.assignments = ReadAssignments(in);
-  std::sort(status.assignments.begin(), status.assignments.end(),
-            [](const AssignmentEntry& a, const AssignmentEntry& b) { return a.rank < b.rank; });
-  status.reasons = ReadReasons(in);
-  status.relaxations = ReadRelaxations(in);
-  if (in.has("network")) status.network = ReadNetwork(in.Object("network"));
-  if (in.has("preemption")) status.preemption = ReadPreemption(in.Object("preemption"));
-  status.refusals = ReadRefusals(in);
-  status.conditions = ReadConditions(in);
-  in.Close();
-  return status;
+void DescribeOwner(FieldVisitor& fields, OwnerReference& owner) {
+  fields.Text("apiVersion", owner.api_version, kQualifiedName,
+              About("API group and version.").Always());
+  fields.Text("kind", owner.kind, kLabelValue, Required("Kind.").Always());
+  fields.Text("name", owner.name, kObjectName, Required("Name.").Always());
+  fields.Text("uid", owner.uid, kUid, About("UID.").Always());
+  fields.Rule("self == oldSelf", "owner cannot change; delete the Gang and let it be made anew");
+}
+
+void DescribeSpec(FieldVisitor& spec, Gang& gang) {
+  spec.Group("owner", RequiredByServer("The object whose pods these are."),
+             [&](FieldVisitor& fields) { DescribeOwner(fields, gang.owner); });
+  gang.job.Describe(spec, "has(self.roles)");
+  spec.Object("constraints", gang.constraints, "What the pod template asks of a node.");
+  RequestsField(
+      spec, gang.requests,
+      "What a pod asks of its host, as kube-scheduler counts it; of pods that differ, the "
+      "most of each resource.");
+  spec.Objects("roles", gang.roles, {16},
+               "Where pods ask for different amounts: what those from a rank on ask for. Left out: "
+               "all are alike.",
+               "One role, up to the first rank of the next.");
+  spec.Check([&](FieldReader&) { CompleteRoles(gang); });
+  spec.Objects("rankBases", gang.rank_bases, {kMaxListedRanks},
+               "First rank of every subgroup of pods.", "One subgroup.");
 }
 
 }  // namespace
+
+void Describe(FieldVisitor& fields, workload::Role& role) {
+  fields.Int("firstRank", role.first_rank, 0, kMaxRank, RequiredByServer("Its first rank."));
+  RequestsField(
+      fields, role.requests,
+      About("What a pod of it asks of its host, GPUs included, as kube-scheduler counts it.")
+          .Always());
+}
+
+void GangStatus::Describe(FieldVisitor& fields) {
+  fields.Int("observedGeneration", observed_generation, 0, INT64_MAX,
+             "metadata.generation this was computed from.");
+  fields.Int("planGeneration", plan_generation, 0, INT64_MAX,
+             Defaulted("Counts committed plans; never goes back."));
+  fields.Text("fabric", fabric, kObjectName, "The Fabric it was planned on.");
+  fields.Time("committedTime", committed_ms, "When the plan was committed.");
+  fields.Int("fencingToken", fencing_token, 0, INT64_MAX,
+             About("leaseTransitions of the Lease under which an extender wrote last; never goes "
+                   "back.")
+                 .OmitAt(0));
+  fields.Int("settledWrites", settled_writes, 0, INT64_MAX,
+             About("Counts writes whose outcome was unknown and that were then made impossible.")
+                 .OmitAt(0));
+  fields.Enum("outcome", outcome, kOutcomeNames, "Of the last planning.");
+  fields.Object(
+      "objective", objective,
+      About("What the placement costs, in the order in which it was minimised.").Always());
+  fields.Objects("assignments", assignments, {kMaxListedRanks},
+                 About("Host of every rank; all ranks once committed, else none.").Always(),
+                 "One rank.");
+  fields.Check([this](FieldReader&) {
+    std::sort(assignments.begin(), assignments.end(),
+              [](const AssignmentEntry& a, const AssignmentEntry& b) { return a.rank < b.rank; });
+  });
+  fields.Objects("reasons", reasons, {64}, About("Why it is not placed.").Always(), "One reason.");
+  fields.Objects("relaxations", relaxations, {16},
+                 About("Changes that would help, nearest first.").Always(), "One change.");
+  fields.Object("network", network, "Crux's numbers.");
+  fields.Object(
+      "preemption", preemption,
+      "The decision to stop other gangs for this one, from its write until the commit that "
+      "uses the place.");
+  fields.Objects(
+      "refusals", refusals, {kMaxListedRanks},
+      "Hosts that kube-scheduler refused to pods that were pinned there. The rank is not "
+      "pinned there again before `until`.",
+      "One rank on one host.");
+  ConditionsField(fields, conditions);
+  fields.Rule("!has(oldSelf.planGeneration) || self.planGeneration >= oldSelf.planGeneration",
+              "planGeneration must not go back; read the Gang again and write on top of what is "
+              "there",
+              ".planGeneration");
+  fields.Rule(
+      "!has(oldSelf.fencingToken) || (has(self.fencingToken) && self.fencingToken >= "
+      "oldSelf.fencingToken)",
+      "fencingToken must not go back, because another extender leads now; read the Lease and stop "
+      "writing",
+      ".fencingToken");
+}
+
+void Gang::Describe(FieldVisitor& fields) {
+  fields.Group(
+      "spec",
+      RequiredByServer("What planning needs, so that a plan can be made without the owner."),
+      [this](FieldVisitor& spec) { DescribeSpec(spec, *this); });
+  fields.Object("status", status, "The ledger: what was promised, and what the network plan says.");
+  fields.Rule(
+      "!has(self.status) || !has(self.status.assignments) || size(self.status.assignments) == 0 || "
+      "size(self.status.assignments) == self.spec.workers || (has(oldSelf.status) && "
+      "has(oldSelf.status.assignments) && size(oldSelf.status.assignments) == "
+      "size(self.status.assignments))",
+      "status.assignments must hold every rank or none; write all spec.workers of them at once",
+      ".status.assignments");
+}
+
+json GangSchema() {
+  return SchemaOfResource(
+      "Gang is one set of pods of any owner that start all or none, and the ledger of where they "
+      "were promised to run.",
+      [](FieldVisitor& fields) { Gang().Describe(fields); });
+}
 
 std::string GangName(std::string_view owner_kind, std::string_view owner_name) {
   constexpr std::size_t kMaxName = 253;
@@ -206,15 +228,7 @@ absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {
   ReadTypeMeta(in, kGroupVersion, kGangKind);
   Gang gang;
   gang.metadata = ReadMetadata(in, Namespaced::kYes);
-  FieldReader spec = in.Object("spec");
-  gang.owner = ReadOwner(spec.Object("owner"));
-  gang.job = ReadJobSpec(spec);
-  gang.constraints = ReadConstraints(spec.Object("constraints"));
-  gang.requests = ReadRequests(spec);
-  gang.roles = ReadRoles(spec, gang.requests, gang.job.gpu_resource);
-  gang.rank_bases = ReadRankBases(spec);
-  spec.Close();
-  gang.status = ReadGangStatus(in.Object("status"));
+  DecodeFields(in, [&](FieldVisitor& fields) { gang.Describe(fields); });
   CheckAssignments(gang, errors);
   in.Close();
   if (lenient && object.is_object()) gang.status.other_fields = OtherFields(object);
@@ -225,49 +239,21 @@ absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {
 }
 
 json EncodeGangStatus(const GangStatus& status) {
-  json out = {{"observedGeneration", status.observed_generation},
-              {"planGeneration", status.plan_generation},
-              {"objective", EncodeObjective(status.objective)},
-              {"assignments", EncodeAssignments(status.assignments)},
-              {"reasons", EncodeReasons(status.reasons)},
-              {"relaxations", EncodeRelaxations(status.relaxations)},
-              {"conditions", EncodeConditions(status.conditions)}};
+  json out = EncodeObject(status);
   if (!status.other_fields.empty()) {
     const json others = json::parse(status.other_fields, nullptr, /*allow_exceptions=*/false);
     if (others.is_object()) out.update(others);
   }
-  if (!status.refusals.empty()) out["refusals"] = EncodeRefusals(status.refusals);
-  if (!status.fabric.empty()) out["fabric"] = status.fabric;
-  EncodeTime("committedTime", status.committed_ms, out);
-  if (status.fencing_token != 0) out["fencingToken"] = status.fencing_token;
-  if (status.settled_writes != 0) out["settledWrites"] = status.settled_writes;
-  if (status.outcome) out["outcome"] = EncodeOutcome(*status.outcome);
-  if (status.preemption) out["preemption"] = EncodePreemption(*status.preemption);
-  if (status.network) out["network"] = EncodeNetwork(*status.network);
   return out;
 }
 
 json EncodeGang(const Gang& gang) {
-  json spec = {{"owner",
-                {{"apiVersion", gang.owner.api_version},
-                 {"kind", gang.owner.kind},
-                 {"name", gang.owner.name},
-                 {"uid", gang.owner.uid}}}};
-  EncodeJobSpec(gang.job, spec);
-  json constraints = EncodeConstraints(gang.constraints);
-  if (!constraints.empty()) spec["constraints"] = std::move(constraints);
-  if (!gang.requests.empty()) spec["requests"] = EncodeResources(gang.requests);
-  for (const workload::Role& role : gang.roles) {
-    spec["roles"].push_back(
-        {{"firstRank", role.first_rank}, {"requests", EncodeResources(role.requests)}});
-  }
-  for (const RankBase& base : gang.rank_bases) {
-    spec["rankBases"].push_back({{"subgroup", base.subgroup}, {"firstRank", base.first_rank}});
-  }
   json out = {{"apiVersion", kGroupVersion},
               {"kind", kGangKind},
               {"metadata", EncodeMetadata(gang.metadata)},
-              {"spec", std::move(spec)}};
+              {"spec", EncodeFields([&](FieldVisitor& spec) {
+                 DescribeSpec(spec, const_cast<Gang&>(gang));
+               })}};
   if (gang.status != GangStatus{}) out["status"] = EncodeGangStatus(gang.status);
   return out;
 }

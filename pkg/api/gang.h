@@ -21,6 +21,8 @@
 namespace yardmaster::api {
 
 inline constexpr char kGangKind[] = "Gang";
+inline constexpr int kMaxListedRanks = 16'384;  // that a Gang holds entries for
+inline constexpr int kMaxRank = 1'000'000;
 
 // Condition types of a Gang.
 inline constexpr char kPlannedCondition[] = "Planned";
@@ -46,13 +48,27 @@ struct RankBase {
   std::string subgroup;  // as Membership::subgroup; "" where there is only one
   int first_rank = 0;
   bool operator==(const RankBase&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("subgroup", subgroup, kObjectName,
+                About("Name or number of the subgroup.").Always());
+    fields.Int("firstRank", first_rank, 0, kMaxRank, RequiredByServer("Its first rank."));
+  }
 };
 
+// Of a Gang.
 struct VictimReference {
   std::string namespace_name;
-  std::string name;  // of the Gang
+  std::string name;
   std::string uid;
   bool operator==(const VictimReference&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("namespace", namespace_name, kLabelValue, Required("Namespace.").Always());
+    fields.Text("name", name, kObjectName, Required("Name.").Always());
+    fields.Text("uid", uid, kUid,
+                About("Its uid, so that no later Gang of that name is meant.").Always());
+  }
 };
 
 // The decision to stop other gangs for this one. From its write on the hosts are kept for this gang
@@ -63,6 +79,14 @@ struct PreemptionStatus {
   std::vector<VictimReference> victims;
   std::vector<std::string> hosts;  // by name, each once
   bool operator==(const PreemptionStatus&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Time("startedTime", started_ms, "When it was decided.");
+    fields.Objects("victims", victims, {1024}, About("Gangs whose pods are evicted.").Always(),
+                   "One Gang.");
+    fields.Texts("hosts", hosts, {kMaxListedRanks}, kObjectName,
+                 About("Hosts kept for this gang meanwhile.").Always());
+  }
 };
 
 // kube-scheduler refused the host that a rank was pinned to. The rank is not pinned there again
@@ -71,19 +95,25 @@ struct HostRefusal {
   int rank = 0;
   std::string host;
   std::int64_t until_ms = 0;
-  int count = 1;        // how often in a row; the time doubles with it
-  std::string message;  // kube-scheduler's
+  int count = 1;  // the time doubles with it
+  std::string message;
   bool operator==(const HostRefusal&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Int("rank", rank, 0, kMaxRank, RequiredByServer("The rank."));
+    fields.Text("host", host, kObjectName, Required("The host that was refused.").Always());
+    fields.Time("until", until_ms, RequiredByServer("When the host may be tried again.").Always());
+    fields.Int("count", count, 1, kMaxRank, "How often in a row.");
+    fields.Text("message", message, kMessage, About("What kube-scheduler said.").Always());
+  }
 };
 
 struct GangStatus {
   std::int64_t observed_generation = 0;
-  std::int64_t plan_generation = 0;  // counts committed plans; 0: none yet
-  std::string fabric;                // the Fabric it was planned on
+  std::int64_t plan_generation = 0;
+  std::string fabric;
   std::int64_t committed_ms = 0;
-  // Of the hold under which an extender wrote last; the API server refuses a smaller one.
   std::int64_t fencing_token = 0;
-  // Counts writes whose outcome was not known and that were then made impossible.
   std::int64_t settled_writes = 0;
   std::optional<placement::Outcome> outcome;  // of the last planning; nothing: not planned yet
   placement::Objective objective;
@@ -101,6 +131,7 @@ struct GangStatus {
   bool operator==(const GangStatus&) const = default;
 
   bool committed() const { return plan_generation > 0 && !assignments.empty(); }
+  void Describe(FieldVisitor& fields);
 };
 
 struct Gang {
@@ -123,6 +154,7 @@ struct Gang {
   // Ranks that have a host: all that it was placed with. Another number than job.workers while the
   // gang is being resized.
   int placed_workers() const { return static_cast<int>(status.assignments.size()); }
+  void Describe(FieldVisitor& fields);
 };
 
 // "<kind>-<name>" in lower case, cut and hashed where that would be too long for a name, so that a
@@ -137,5 +169,6 @@ std::string GangName(std::string_view owner_kind, std::string_view owner_name);
 absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding = Decoding::kStrict);
 nlohmann::json EncodeGang(const Gang& gang);
 nlohmann::json EncodeGangStatus(const GangStatus& status);
+nlohmann::json GangSchema();
 
 }  // namespace yardmaster::api

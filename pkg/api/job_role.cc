@@ -16,8 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFailureNames[] = {"Replace", "Restart", "Fail"};
-constexpr ListRule kRoleList = {.max_entries = 8, .map_key = "name"};
-constexpr int kMaxReplicas = 1000;
 constexpr std::size_t kMaxHostName = 63;  // a DNS label
 
 void CheckName(FieldReader& in, const JobRole& role, const std::string& job) {
@@ -55,51 +53,38 @@ int ReplicasOf(const std::vector<JobRole>& roles) {
   return replicas;
 }
 
-std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
-                               const std::string& gpu_resource) {
-  std::vector<JobRole> roles;
-  for (FieldReader& in : spec.Objects("roles", kRoleList)) {
-    JobRole role;
-    role.name = in.RequiredString("name", kRoleName);
-    role.replicas = in.Int("replicas", role.replicas, 1, kMaxReplicas);
-    role.on_failure = in.Enum("onFailure", kFailureNames, role.on_failure);
-    CheckName(in, role, job);
-    FieldReader pod = in.OpenObject("template").OpenObject("spec");
-    CheckRequests(in, pod, gpu_resource);
-    role.pod_template = PodTemplate::Read(in, "template");
-    in.Close();
-    roles.push_back(std::move(role));
-  }
-  return roles;
+json PodTemplateSchema() {
+  const auto open = [](const char* meaning) -> json {
+    return {{"type", "object"},
+            {"x-kubernetes-preserve-unknown-fields", true},
+            {"description", meaning}};
+  };
+  return {
+      {"type", "object"},
+      {"properties",
+       {{"metadata", open("Labels and annotations of the pods.")}, {"spec", open("A PodSpec.")}}}};
 }
 
-json EncodeRoles(const std::vector<JobRole>& roles) {
-  json out = json::array();
-  for (const JobRole& role : roles) {
-    out.push_back({{"name", role.name},
-                   {"replicas", role.replicas},
-                   {"onFailure", kFailureNames[static_cast<std::size_t>(role.on_failure)]},
-                   {"template", role.pod_template.ToJson()}});
-  }
-  return out;
-}
-
-std::vector<RoleStatus> ReadRoleStatus(FieldReader& status) {
-  std::vector<RoleStatus> roles;
-  for (FieldReader& in : status.Objects("roles", kRoleList)) {
-    roles.push_back({in.RequiredString("name", TextRule{kRoleName.max_length}),
-                     in.Int("ready", 0, 0, kMaxReplicas), in.Int("succeeded", 0, 0, kMaxReplicas)});
-    in.Close();
-  }
-  return roles;
-}
-
-json EncodeRoleStatus(const std::vector<RoleStatus>& roles) {
-  json out = json::array();
-  for (const RoleStatus& role : roles) {
-    out.push_back({{"name", role.name}, {"ready", role.ready}, {"succeeded", role.succeeded}});
-  }
-  return out;
+void DescribeRole(FieldVisitor& fields, JobRole& role, const std::string& job,
+                  const std::string& gpu_resource) {
+  fields.Text("name", role.name, kRoleName,
+              Required("Part of the pods' names, <job>-<role>-<index>.").Always());
+  fields.Int("replicas", role.replicas, 1, kMaxReplicas, Defaulted("Pods of the role."));
+  fields.Enum(
+      "onFailure", role.on_failure, kFailureNames,
+      Defaulted("What follows when a pod of the role fails or its host is lost. Replace makes "
+                "that pod anew; Restart restarts all pods of the job; Fail ends the job. A "
+                "failure takes one restart of recovery.maxRestarts."));
+  fields.Check([&](FieldReader& in) { CheckName(in, role, job); });
+  fields.Custom(
+      "template", PodTemplateSchema,
+      RequiredByServer("Pod template of the role. It asks for no GPUs of the job."),
+      [&](FieldReader& in) {
+        FieldReader pod = in.OpenObject("template").OpenObject("spec");
+        CheckRequests(in, pod, gpu_resource);
+        role.pod_template = PodTemplate::Read(in, "template");
+      },
+      [&] { return role.pod_template.ToJson(); });
 }
 
 }  // namespace yardmaster::api

@@ -14,7 +14,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/api/field_reader.h"
+#include "pkg/api/field_visitor.h"
 #include "pkg/api/pod_template.h"
 
 namespace yardmaster::api {
@@ -24,6 +24,8 @@ inline constexpr char kRoleLabel[] = "yardmaster.dev/role";
 inline constexpr char kRoleIndexLabel[] = "yardmaster.dev/role-index";
 
 inline constexpr TextRule kRoleName = DnsLabel(56);
+inline constexpr ListRule kRoleList = {.max_entries = 8, .map_key = "name"};
+inline constexpr int kMaxReplicas = 1000;
 
 // What follows when a pod of a role fails or is lost.
 enum class OnRoleFailure {
@@ -44,6 +46,13 @@ struct RoleStatus {
   int ready = 0;
   int succeeded = 0;
   bool operator==(const RoleStatus&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("name", name, TextRule{kRoleName.max_length},
+                Required("Name of the role.").Always());
+    fields.Int("ready", ready, 0, kMaxReplicas, "Pods that run.");
+    fields.Int("succeeded", succeeded, 0, kMaxReplicas, "Pods that have succeeded.");
+  }
 };
 
 // A pod of a role.
@@ -57,11 +66,10 @@ RoleMember RoleMemberOf(const std::vector<JobRole>& roles, int workers, int memb
 // Pods of all roles.
 int ReplicasOf(const std::vector<JobRole>& roles);
 
-// spec.roles. `job`: name of the TrainingJob; `gpu_resource`: what its workers ask for.
-std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
-                               const std::string& gpu_resource);
-nlohmann::json EncodeRoles(const std::vector<JobRole>& roles);
-std::vector<RoleStatus> ReadRoleStatus(FieldReader& status);
-nlohmann::json EncodeRoleStatus(const std::vector<RoleStatus>& roles);
+// An entry of spec.roles. `job`: name of the TrainingJob; `gpu_resource`: what its workers ask for.
+void DescribeRole(FieldVisitor& fields, JobRole& role, const std::string& job,
+                  const std::string& gpu_resource);
+// What the API server checks of a pod template.
+nlohmann::json PodTemplateSchema();
 
 }  // namespace yardmaster::api

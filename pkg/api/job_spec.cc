@@ -2,27 +2,23 @@
 
 #include <algorithm>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
 
 namespace {
 
-using nlohmann::json;
 using workload::Enforcement;
 using workload::kMaxDegree;
 using workload::TopologyLevel;
 
-constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fabric"};
-constexpr std::string_view kModeNames[] = {"Required", "Preferred"};
 constexpr std::string_view kPreemptionNames[] = {"PreemptLowerPriority", "Never"};
 enum class PreemptionPolicy { kPreemptLowerPriority, kNever };
+constexpr TextRule kOrderText = {.max_length = 32,
+                                 .pattern = "^(tp|cp|ep|dp|pp)(-(tp|cp|ep|dp|pp)){0,4}$"};
 constexpr int kMaxGpusPerWorker = 1024;
 // Products of degrees stay below 2^31.
 constexpr int kMaxJobGpus = kMaxJobWorkers * kMaxGpusPerWorker;
-constexpr double kMaxFlop = 1e30;
 constexpr double kMaxBytes = 1e18;
 constexpr double kMaxDurationSeconds = 1e9;
 
@@ -38,16 +34,8 @@ constexpr NamedGroup kGroups[] = {
     {"data", &PlacementSpec::data, &workload::PlacementPolicy::data},
     {"pipeline", &PlacementSpec::pipeline, &workload::PlacementPolicy::pipeline}};
 
-void ReadParallelism(FieldReader& spec, JobSpec& job) {
-  FieldReader in = spec.Object("parallelism");
+void DeriveData(FieldReader& in, JobSpec& job) {
   workload::Parallelism& p = job.parallelism;
-  job.parallelism_given = in.present();
-  p.tensor = in.Int("tensor", 1, 1, kMaxDegree);
-  p.context = in.Int("context", 1, 1, kMaxDegree);
-  p.expert = in.Int("expert", 1, 1, kMaxDegree);
-  p.pipeline = in.Int("pipeline", 1, 1, kMaxDegree);
-  p.virtual_pipeline = in.Int("virtualPipeline", 1, 1, kMaxDegree);
-  p.data = in.Int("data", 0, 1, kMaxDegree);
   if (p.data == 0) p.data = DerivedData(p, std::int64_t{1} * job.workers * job.gpus_per_worker);
   if (p.world() > kMaxJobGpus) {
     in.errors().Add(in.path(),
@@ -56,82 +44,73 @@ void ReadParallelism(FieldReader& spec, JobSpec& job) {
                            "*", p.data, "*", p.pipeline),
                     "make the product equal to workers*gpusPerWorker");
   }
+}
+
+void ReadOrder(FieldReader& in, workload::AxisOrder& out) {
   const std::string order =
       in.String("order", TextRule{32}, workload::FormatOrder(workload::kMegatronOrder));
   absl::StatusOr<workload::AxisOrder> parsed = workload::ParseOrder(order);
   if (parsed.ok()) {
-    p.order = *parsed;
+    out = *parsed;
   } else {
     in.errors().AddLine(in.PathOf("order") + ": " + MessageOf(parsed.status()));
   }
-  in.Close();
 }
 
-void ReadPlacement(FieldReader& spec, PlacementSpec& placement) {
-  FieldReader in = spec.Object("placement");
-  for (const NamedGroup& group : kGroups) {
-    FieldReader policy = in.Object(group.name);
-    GroupPolicySpec& out = placement.*group.spec;
-    if (policy.has("within"))
-      out.within = policy.Enum("within", kWithinNames, TopologyLevel::kFabric);
-    if (policy.has("mode")) out.mode = policy.Enum("mode", kModeNames, Enforcement::kRequired);
-    policy.Close();
-  }
-  placement.max_stages_per_segment = in.Int("maxStagesPerSegment", 0, 0, kMaxDegree);
-  in.Close();
+void DescribeParallelism(FieldVisitor& fields, JobSpec& job) {
+  workload::Parallelism& p = job.parallelism;
+  const auto degree = [&](const char* key, int& value, const About& about) {
+    fields.Int(key, value, 1, kMaxDegree, about);
+  };
+  degree("tensor", p.tensor, Defaulted("Tensor parallel size."));
+  degree("context", p.context, Defaulted("Context parallel size."));
+  degree("expert", p.expert, Defaulted("Expert parallel size, inside data parallelism."));
+  degree("pipeline", p.pipeline, Defaulted("Pipeline stages."));
+  degree("virtualPipeline", p.virtual_pipeline, Defaulted("Model chunks per stage."));
+  fields.Check([&](FieldReader&) { p.data = 0; });
+  degree("data", p.data,
+         "Data parallel size, expert parallelism included. Left out: what the other sizes leave of "
+         "workers*gpusPerWorker.");
+  fields.Check([&](FieldReader& in) { DeriveData(in, job); });
+  fields.Parsed(
+      "order", kOrderText,
+      Defaulted("Order of the axes over ranks, fastest first. Axes left out follow in the default "
+                "order."),
+      [&](FieldReader& in) { ReadOrder(in, p.order); },
+      [&] { return workload::FormatOrder(p.order); });
+  fields.Rule(
+      "!has(self.data) || self.data % self.expert == 0",
+      "expert must divide data, because expert parallelism lies inside data parallelism; use "
+      "a divisor of data",
+      ".expert");
 }
 
-void ReadProfile(FieldReader& spec, workload::Profile& profile) {
-  FieldReader in = spec.Object("profile");
-  profile.flop_per_iteration = in.Number("flopPerIteration", 0, 0, kMaxFlop);
-  profile.compute_seconds = in.Number("computeSeconds", 0, 0, kMaxDurationSeconds);
-  profile.communication_start = in.Number("communicationStart", 0.5, 0, 1);
-  profile.data_bytes = in.Number("dataBytes", 0, 0, kMaxBytes);
-  profile.expert_data_bytes = in.Number("expertDataBytes", 0, 0, kMaxBytes);
-  profile.pipeline_bytes = in.Number("pipelineBytes", 0, 0, kMaxBytes);
-  profile.tensor_bytes = in.Number("tensorBytes", 0, 0, kMaxBytes);
-  profile.context_bytes = in.Number("contextBytes", 0, 0, kMaxBytes);
-  profile.expert_bytes = in.Number("expertBytes", 0, 0, kMaxBytes);
-  profile.measured = in.Bool("measured", false);
-  in.Close();
-}
-
-json EncodePlacement(const PlacementSpec& placement) {
-  json out = json::object();
-  for (const NamedGroup& group : kGroups) {
-    const GroupPolicySpec& policy = placement.*group.spec;
-    if (policy.within) {
-      out[group.name]["within"] = kWithinNames[static_cast<std::size_t>(*policy.within)];
-    }
-    if (policy.mode) out[group.name]["mode"] = kModeNames[static_cast<std::size_t>(*policy.mode)];
-  }
-  if (placement.max_stages_per_segment != 0) {
-    out["maxStagesPerSegment"] = placement.max_stages_per_segment;
-  }
-  return out;
-}
-
-json EncodeParallelism(const workload::Parallelism& p) {
-  return {{"tensor", p.tensor},
-          {"context", p.context},
-          {"expert", p.expert},
-          {"data", p.data},
-          {"pipeline", p.pipeline},
-          {"virtualPipeline", p.virtual_pipeline},
-          {"order", workload::FormatOrder(p.order)}};
-}
-
-json EncodeProfile(const workload::Profile& profile) {
-  return {{"flopPerIteration", profile.flop_per_iteration},
-          {"computeSeconds", profile.compute_seconds},
-          {"communicationStart", profile.communication_start},
-          {"dataBytes", profile.data_bytes},
-          {"expertDataBytes", profile.expert_data_bytes},
-          {"pipelineBytes", profile.pipeline_bytes},
-          {"tensorBytes", profile.tensor_bytes},
-          {"contextBytes", profile.context_bytes},
-          {"expertBytes", profile.expert_bytes},
-          {"measured", profile.measured}};
+void DescribeJobRules(FieldVisitor& spec, const char* sizes_differ) {
+  spec.Rule(
+      "!has(self.parallelism) || (has(self.parallelism.data) ? double(self.parallelism.tensor) * "
+      "double(self.parallelism.context) * double(self.parallelism.data) * "
+      "double(self.parallelism.pipeline) == double(self.workers) * double(self.gpusPerWorker) : "
+      "double(self.parallelism.tensor) * double(self.parallelism.context) * "
+      "double(self.parallelism.pipeline) <= double(self.workers) * double(self.gpusPerWorker) && "
+      "(self.workers * self.gpusPerWorker) % (self.parallelism.tensor * self.parallelism.context * "
+      "self.parallelism.pipeline) == 0)",
+      "tensor*context*data*pipeline must equal workers*gpusPerWorker; change one of them until the "
+      "products are equal",
+      ".parallelism", sizes_differ);
+  spec.Rule(
+      "!has(self.model) || !has(self.parallelism) || !has(self.model.attentionHeads) || "
+      "self.model.attentionHeads % self.parallelism.tensor == 0",
+      "parallelism.tensor must divide model.attentionHeads; change one of them until it does",
+      ".model.attentionHeads");
+  spec.Rule(
+      "!has(self.model) || !has(self.parallelism) || self.parallelism.expert == 1 || "
+      "(has(self.model.experts) && self.model.experts % self.parallelism.expert == 0)",
+      "parallelism.expert must divide model.experts; change one of them until it does", ".model");
+  spec.Rule(
+      "!has(self.model) || !has(self.parallelism) || !has(self.model.layers) || "
+      "double(self.model.layers) >= double(self.parallelism.pipeline) * "
+      "double(self.parallelism.virtualPipeline)",
+      "every chunk of a pipeline stage needs a layer; use fewer stages or chunks", ".model.layers");
 }
 
 // Whether blocks of `block` consecutive ranks, in which each group lies, stay inside one host.
@@ -141,6 +120,69 @@ bool FitsHost(std::int64_t block, int gpus_per_worker, int gpus_per_host) {
 }
 
 }  // namespace
+
+void Describe(FieldVisitor& fields, workload::Profile& profile) {
+  const auto bytes = [&](const char* key, double& value, const char* meaning) {
+    fields.Number(key, value, 0, kMaxBytes, meaning);
+  };
+  fields.Number("flopPerIteration", profile.flop_per_iteration, 0, 1e30,
+                "Floating-point operations of the whole job.");
+  fields.Number("computeSeconds", profile.compute_seconds, 0, kMaxDurationSeconds,
+                "Time of an iteration without waiting.");
+  fields.Number("communicationStart", profile.communication_start, 0, 1,
+                "Fraction of compute after which communication may begin; 1: no overlap.");
+  bytes("dataBytes", profile.data_bytes, "Bytes each GPU sends for data parallelism.");
+  bytes("expertDataBytes", profile.expert_data_bytes,
+        "Bytes each GPU sends for the gradients of its experts.");
+  bytes("pipelineBytes", profile.pipeline_bytes, "Bytes each GPU sends to pipeline neighbours.");
+  bytes("tensorBytes", profile.tensor_bytes, "Bytes each GPU sends for tensor parallelism.");
+  bytes("contextBytes", profile.context_bytes, "Bytes each GPU sends for context parallelism.");
+  bytes("expertBytes", profile.expert_bytes, "Bytes each GPU sends for expert parallelism.");
+  fields.Bool("measured", profile.measured, "The numbers were measured, not estimated.");
+}
+
+void JobSpec::Describe(FieldVisitor& spec, const char* sizes_differ) {
+  spec.Int("workers", workers, 1, kMaxJobWorkers, Defaulted("Workers, one pod each."));
+  spec.Int("gpusPerWorker", gpus_per_worker, 1, kMaxGpusPerWorker,
+           Defaulted(
+               "GPUs of every worker; of a Gang whose roles ask for different numbers, the most."));
+  spec.Text("gpuResource", gpu_resource, NotEmpty(kQualifiedName),
+            Defaulted("Extended resource that gpusPerWorker counts, for example amd.com/gpu or "
+                      "nvidia.com/mig-3g.40gb.")
+                .OmitAt(kGpuResource));
+  spec.Group("parallelism", parallelism_given,
+             "How the model is split over GPUs. Left out: one data group over all of them.",
+             [this](FieldVisitor& fields) { DescribeParallelism(fields, *this); });
+  spec.Object("placement", placement,
+              "Where groups must, or should, lie. Groups are kept as close together as possible, "
+              "also where this field sets no limit.");
+  spec.Object("profile", profile,
+              "What one iteration costs, as far as it is known; the rest is estimated.");
+  spec.Object("model", model,
+              "The transformer that is trained: what an iteration computes and sends is estimated "
+              "from it where profile does not say. Numbers left out are those of common models.");
+  spec.Int(
+      "priority", priority, INT32_MIN, INT32_MAX,
+      Defaulted("Jobs of higher priority are placed first and may stop jobs of lower priority; 0 "
+                "takes that of the pods' PriorityClass."));
+  spec.Bool("preemptible", preemptible,
+            Defaulted("May run on lent backup hosts and is stopped when they are needed."));
+  PreemptionPolicy policy =
+      may_preempt ? PreemptionPolicy::kPreemptLowerPriority : PreemptionPolicy::kNever;
+  spec.Enum("preemptionPolicy", policy, kPreemptionNames,
+            About("Never: the job waits and stops no other gang for its place.")
+                .OmitAt(PreemptionPolicy::kPreemptLowerPriority));
+  spec.Check(
+      [&](FieldReader&) { may_preempt = policy == PreemptionPolicy::kPreemptLowerPriority; });
+  spec.Bool("mixedGpuModels", mixed_gpu_models,
+            Defaulted("The workers may get GPUs of several models; else all get one model.")
+                .OmitAt(false));
+  spec.Number("runSeconds", run_seconds, 0, kMaxDurationSeconds,
+              "Expected run time; lets the job fill gaps before a reserved place.");
+  spec.Number("reserveAfterSeconds", reserve_after_seconds, 0, kMaxDurationSeconds,
+              "After waiting this long the job reserves its place.");
+  DescribeJobRules(spec, sizes_differ);
+}
 
 int DerivedData(const workload::Parallelism& p, std::int64_t world) {
   std::int64_t rest = world;
@@ -211,45 +253,6 @@ JobSpec WithWorkers(JobSpec spec, int workers) {
     p.data = DerivedData(p, world);
   }
   return spec;
-}
-
-JobSpec ReadJobSpec(FieldReader& spec) {
-  JobSpec job;
-  job.workers = spec.Int("workers", 1, 1, kMaxJobWorkers);
-  job.gpus_per_worker = spec.Int("gpusPerWorker", 8, 1, kMaxGpusPerWorker);
-  job.gpu_resource = spec.String("gpuResource", NotEmpty(kQualifiedName), job.gpu_resource);
-  ReadParallelism(spec, job);
-  ReadPlacement(spec, job.placement);
-  ReadProfile(spec, job.profile);
-  if (spec.has("model")) job.model = ReadModel(spec.Object("model"));
-  job.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
-  job.preemptible = spec.Bool("preemptible", false);
-  job.may_preempt =
-      spec.Enum("preemptionPolicy", kPreemptionNames, PreemptionPolicy::kPreemptLowerPriority) ==
-      PreemptionPolicy::kPreemptLowerPriority;
-  job.mixed_gpu_models = spec.Bool("mixedGpuModels", false);
-  if (spec.has("runSeconds"))
-    job.run_seconds = spec.Number("runSeconds", 0, 0, kMaxDurationSeconds);
-  if (spec.has("reserveAfterSeconds")) {
-    job.reserve_after_seconds = spec.Number("reserveAfterSeconds", 0, 0, kMaxDurationSeconds);
-  }
-  return job;
-}
-
-void EncodeJobSpec(const JobSpec& job, json& spec) {
-  spec["workers"] = job.workers;
-  spec["gpusPerWorker"] = job.gpus_per_worker;
-  if (job.gpu_resource != kGpuResource) spec["gpuResource"] = job.gpu_resource;
-  if (job.parallelism_given) spec["parallelism"] = EncodeParallelism(job.parallelism);
-  if (job.placement != PlacementSpec{}) spec["placement"] = EncodePlacement(job.placement);
-  if (job.profile != workload::Profile{}) spec["profile"] = EncodeProfile(job.profile);
-  if (job.model) spec["model"] = EncodeModel(*job.model);
-  spec["priority"] = job.priority;
-  spec["preemptible"] = job.preemptible;
-  if (!job.may_preempt) spec["preemptionPolicy"] = "Never";
-  if (job.mixed_gpu_models) spec["mixedGpuModels"] = true;
-  if (job.run_seconds) spec["runSeconds"] = *job.run_seconds;
-  if (job.reserve_after_seconds) spec["reserveAfterSeconds"] = *job.reserve_after_seconds;
 }
 
 }  // namespace yardmaster::api

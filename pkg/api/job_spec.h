@@ -12,10 +12,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "nlohmann/json_fwd.hpp"
-
-#include "pkg/api/field_reader.h"
+#include "pkg/api/field_visitor.h"
 #include "pkg/api/model_spec.h"
 #include "pkg/api/names.h"
 #include "pkg/api/node_constraints.h"
@@ -26,11 +25,22 @@ namespace yardmaster::api {
 // The most workers that a job may have.
 inline constexpr int kMaxJobWorkers = 1'000'000;
 
+inline constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fabric"};
+inline constexpr std::string_view kEnforcementNames[] = {"Required", "Preferred"};
+
 // `within` or `mode` may be left out on its own: the group's default and Required.
 struct GroupPolicySpec {
   std::optional<workload::TopologyLevel> within;
   std::optional<workload::Enforcement> mode;
   bool operator==(const GroupPolicySpec&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Enum("within", within, kWithinNames,
+                "The smallest place the group must, or should, lie in.");
+    fields.Enum("mode", mode, kEnforcementNames,
+                "Required is a limit that is never crossed; Preferred says what to try first. "
+                "Default Required when within is given.");
+  }
 };
 
 struct PlacementSpec {
@@ -41,6 +51,18 @@ struct PlacementSpec {
   GroupPolicySpec pipeline;
   int max_stages_per_segment = 0;
   bool operator==(const PlacementSpec&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Object("tensor", tensor,
+                  "GPUs that differ only in tp. Default: Host where they fit, else Segment.");
+    fields.Object("context", context,
+                  "GPUs that differ only in cp. Default: Host where they fit, else Segment.");
+    fields.Object("expert", expert, "GPUs that differ only in ep. Default: FabricPod.");
+    fields.Object("data", data, "GPUs that differ only in dp and cp. Default: FabricPod.");
+    fields.Object("pipeline", pipeline, "GPUs that differ only in pp. Default: Fabric, Preferred.");
+    fields.Int("maxStagesPerSegment", max_stages_per_segment, 0, workload::kMaxDegree,
+               About("At most this many pipeline stages in one segment; 0: no limit.").OmitAt(0));
+  }
 };
 
 struct JobSpec {
@@ -59,6 +81,11 @@ struct JobSpec {
   std::optional<double> run_seconds;
   std::optional<double> reserve_after_seconds;
   bool operator==(const JobSpec&) const = default;
+
+  // Fields of a `spec` with others beside them. Sizes of parallelism whose product no number of workers and GPUs can
+  // equal are an error, so that the product of a job without errors fits an int. Where the rule `sizes_differ`
+  // (CEL) holds, the sizes need not come out even.
+  void Describe(FieldVisitor& spec, const char* sizes_differ = "");
 };
 
 workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
@@ -77,12 +104,5 @@ int DerivedData(const workload::Parallelism& parallelism, std::int64_t world);
 // divide the new number of GPUs, or the expert size does not divide the new data size, all other sizes
 // become 1 and the data size is the number of GPUs. Unchanged if it has that many workers.
 JobSpec WithWorkers(JobSpec spec, int workers);
-
-// Reads the fields of JobSpec out of a `spec` object. Sizes of parallelism whose product no number of workers
-// and GPUs can equal are an error, so that the product of a job without errors fits an int.
-JobSpec ReadJobSpec(FieldReader& spec);
-// Writes them into `spec`. Fields that are optional and have their default are left out, as is
-// `parallelism` where it was not given.
-void EncodeJobSpec(const JobSpec& job, nlohmann::json& spec);
 
 }  // namespace yardmaster::api

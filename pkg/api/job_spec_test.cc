@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/base/random.h"
 
 namespace yardmaster::api {
@@ -150,18 +151,14 @@ JobSpec RandomSpec(Random& random) {
 }
 
 JobSpec ReadBack(const json& spec, FieldErrors& errors) {
-  FieldReader in(&spec, "spec", UnknownFields::kReject, &errors);
-  const JobSpec job = ReadJobSpec(in);
-  in.Close();
-  return job;
+  return DecodeObject<JobSpec>({&spec, "spec", UnknownFields::kReject, &errors});
 }
 
 TEST(JobSpecTest, WhatIsWrittenReadsBackEqual) {
   Random random(7);
   for (int round = 0; round < 500; ++round) {
     const JobSpec job = RandomSpec(random);
-    json spec = json::object();
-    EncodeJobSpec(job, spec);
+    const json spec = EncodeObject(job);
     FieldErrors errors;
     EXPECT_EQ(ReadBack(spec, errors), job) << spec.dump();
     EXPECT_TRUE(errors.empty()) << errors.status();
@@ -172,8 +169,7 @@ TEST(JobSpecTest, ParallelismThatWasNotGivenIsNotWrittenAndFollowsAgain) {
   FieldErrors errors;
   const JobSpec job = ReadBack({{"workers", 3}, {"gpusPerWorker", 4}}, errors);
   EXPECT_EQ(job.parallelism, Sizes(1, 1, 1, 12, 1));
-  json spec;
-  EncodeJobSpec(job, spec);
+  const json spec = EncodeObject(job);
   EXPECT_FALSE(spec.contains("parallelism"));
   EXPECT_EQ(ReadBack(spec, errors), job);
   EXPECT_TRUE(errors.empty()) << errors.status();

@@ -2,53 +2,86 @@
 
 #include <algorithm>
 
-#include "nlohmann/json.hpp"
-
 namespace yardmaster::api {
 
 namespace {
 
-using nlohmann::json;
-
-constexpr std::string_view kPrecisionNames[] = {"FP32", "BF16", "FP16", "FP8"};
 constexpr double kBytesOfPrecision[] = {4, 2, 2, 1};
-constexpr std::string_view kShardingNames[] = {"None", "Optimizer", "Parameters"};
-constexpr double kMaxParameters = 1e18;
-
-// Counts, all 0 where left out.
-struct CountField {
-  const char* name;
-  int ModelSpec::*field;
-  int max;
-};
-constexpr CountField kCounts[] = {{"layers", &ModelSpec::layers, 1'000'000},
-                                  {"hiddenSize", &ModelSpec::hidden_size, 10'000'000},
-                                  {"feedForwardSize", &ModelSpec::feed_forward_size, 100'000'000},
-                                  {"attentionHeads", &ModelSpec::attention_heads, 1'000'000},
-                                  {"keyValueHeads", &ModelSpec::key_value_heads, 1'000'000},
-                                  {"vocabularySize", &ModelSpec::vocabulary_size, 1'000'000'000},
-                                  {"experts", &ModelSpec::experts, 1'000'000},
-                                  {"expertsPerToken", &ModelSpec::experts_per_token, 1'000'000},
-                                  {"expertLayerPeriod", &ModelSpec::expert_layer_period, 1'000'000},
-                                  {"sequenceLength", &ModelSpec::sequence_length, 1'000'000'000},
-                                  {"microBatchSize", &ModelSpec::micro_batch_size, 1'000'000},
-                                  {"microBatches", &ModelSpec::micro_batches, 1'000'000'000}};
-
-struct Switch {
-  const char* name;
-  bool ModelSpec::*field;
-};
-constexpr Switch kSwitches[] = {{"gatedFeedForward", &ModelSpec::gated_feed_forward},
-                                {"tiedEmbeddings", &ModelSpec::tied_embeddings},
-                                {"recomputeActivations", &ModelSpec::recompute_activations}};
 
 double BytesOf(Precision precision) { return kBytesOfPrecision[static_cast<int>(precision)]; }
 
-std::string_view NameOf(Precision precision) {
-  return kPrecisionNames[static_cast<std::size_t>(precision)];
+void DescribeModelRules(FieldVisitor& fields) {
+  fields.Rule("has(self.parameters) || (has(self.layers) && has(self.hiddenSize))",
+              "a model is known by its size; give parameters, or layers and hiddenSize");
+  fields.Rule("!has(self.feedForwardSize) || has(self.hiddenSize)",
+              "feedForwardSize is given without hiddenSize; give both", ".feedForwardSize");
+  fields.Rule(
+      "!has(self.keyValueHeads) || (has(self.attentionHeads) && self.attentionHeads % "
+      "self.keyValueHeads == 0)",
+      "keyValueHeads must divide attentionHeads; use a divisor of it", ".keyValueHeads");
+  fields.Rule(
+      "!has(self.expertsPerToken) || self.expertsPerToken <= (has(self.experts) ? self.experts : "
+      "1)",
+      "a token cannot meet more experts than there are; give at most experts", ".expertsPerToken");
+  fields.Rule(
+      "!has(self.expertLayerPeriod) || !has(self.experts) || self.experts == 1 || "
+      "!has(self.layers) || self.expertLayerPeriod <= self.layers",
+      "with that period no layer has experts; give at most the number of layers",
+      ".expertLayerPeriod");
 }
 
 }  // namespace
+
+void ModelSpec::Describe(FieldVisitor& fields) {
+  constexpr int kMillion = 1'000'000;
+  const auto count = [&](const char* key, int& value, int max, const char* meaning) {
+    fields.Int(key, value, 1, max, About(meaning).OmitAt(0));
+  };
+  const auto flag = [&](const char* key, bool& value, bool usual, const char* meaning) {
+    fields.Bool(key, value, About(meaning).OmitAt(usual));
+  };
+  fields.Number(
+      "parameters", parameters, 1, 1e18,
+      About("Parameters of the whole model; counted from the rest when left out.").OmitAt(0));
+  count("layers", layers, kMillion, "Transformer layers.");
+  count("hiddenSize", hidden_size, 10 * kMillion, "Width of a layer.");
+  count("feedForwardSize", feed_forward_size, 100 * kMillion,
+        "Width of the feed-forward part, of each expert too; 4 * hiddenSize when left out.");
+  count("attentionHeads", attention_heads, kMillion,
+        "Attention heads; a multiple of parallelism.tensor.");
+  count("keyValueHeads", key_value_heads, kMillion,
+        "Heads of keys and values; as many as attention heads when left out.");
+  count("vocabularySize", vocabulary_size, 1000 * kMillion, "Tokens of the vocabulary.");
+  count("experts", experts, kMillion,
+        "Experts of a layer that has them, a multiple of parallelism.expert; 1: a dense model.");
+  count("expertsPerToken", experts_per_token, kMillion,
+        "Experts that process one token; 2 when left out.");
+  count("expertLayerPeriod", expert_layer_period, kMillion,
+        "n: every n-th layer has experts; 1: all.");
+  count("sequenceLength", sequence_length, 1000 * kMillion,
+        "Tokens of a sequence; 4096 when left out.");
+  count("microBatchSize", micro_batch_size, kMillion,
+        "Sequences of a micro-batch; 1 when left out.");
+  count("microBatches", micro_batches, 1000 * kMillion,
+        "Micro-batches of a data rank in one iteration; four a pipeline stage and at least 8 when "
+        "left out.");
+  flag("gatedFeedForward", gated_feed_forward, false,
+       "The feed-forward part has three matrices (SwiGLU) instead of two.");
+  flag("tiedEmbeddings", tied_embeddings, true,
+       "Input and output share one embedding; true when left out.");
+  flag("recomputeActivations", recompute_activations, false,
+       "Activations are computed again in the backward pass.");
+  fields.Enum("precision", precision, kPrecisionNames,
+              About("Of the activations and parameters that are sent; BF16 when left out.")
+                  .OmitAt(Precision::kBf16));
+  fields.Enum("gradientPrecision", gradient_precision, kPrecisionNames,
+              "Of the gradients that are sent; as precision, BF16 where that is FP8.");
+  fields.Enum("sharding", sharding, kShardingNames,
+              About("What data ranks split among them: nothing, the state of the optimizer (ZeRO 1 "
+                    "and 2), or the parameters as well (ZeRO 3, FSDP).")
+                  .OmitAt(workload::Sharding::kNone));
+  DescribeModelRules(fields);
+}
 
 workload::Model ToModel(const ModelSpec& spec) {
   workload::Model model;
@@ -74,38 +107,6 @@ workload::Model ToModel(const ModelSpec& spec) {
   model.sharding = spec.sharding;
   model.recompute = spec.recompute_activations;
   return model;
-}
-
-ModelSpec ReadModel(FieldReader in) {
-  ModelSpec model;
-  model.parameters = in.Number("parameters", 0, 1, kMaxParameters);
-  for (const CountField& count : kCounts) model.*count.field = in.Int(count.name, 0, 1, count.max);
-  for (const Switch& s : kSwitches) model.*s.field = in.Bool(s.name, model.*s.field);
-  model.precision = in.Enum("precision", kPrecisionNames, model.precision);
-  if (in.has("gradientPrecision")) {
-    model.gradient_precision = in.Enum("gradientPrecision", kPrecisionNames, Precision::kBf16);
-  }
-  model.sharding = in.Enum("sharding", kShardingNames, model.sharding);
-  in.Close();
-  return model;
-}
-
-json EncodeModel(const ModelSpec& model) {
-  const ModelSpec usual;
-  json out = json::object();
-  if (model.parameters > 0) out["parameters"] = model.parameters;
-  for (const CountField& count : kCounts) {
-    if (model.*count.field > 0) out[count.name] = model.*count.field;
-  }
-  for (const Switch& s : kSwitches) {
-    if (model.*s.field != usual.*s.field) out[s.name] = model.*s.field;
-  }
-  if (model.precision != usual.precision) out["precision"] = NameOf(model.precision);
-  if (model.gradient_precision) out["gradientPrecision"] = NameOf(*model.gradient_precision);
-  if (model.sharding != usual.sharding) {
-    out["sharding"] = kShardingNames[static_cast<std::size_t>(model.sharding)];
-  }
-  return out;
 }
 
 }  // namespace yardmaster::api

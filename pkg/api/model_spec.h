@@ -11,15 +11,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
-#include "nlohmann/json_fwd.hpp"
-
-#include "pkg/api/field_reader.h"
+#include "pkg/api/field_visitor.h"
 #include "pkg/workload/traffic_model.h"
 
 namespace yardmaster::api {
 
 enum class Precision { kFp32, kBf16, kFp16, kFp8 };
+inline constexpr std::string_view kPrecisionNames[] = {"FP32", "BF16", "FP16", "FP8"};
+inline constexpr std::string_view kShardingNames[] = {"None", "Optimizer", "Parameters"};
 
 struct ModelSpec {
   double parameters = 0;
@@ -42,14 +43,11 @@ struct ModelSpec {
   workload::Sharding sharding = workload::Sharding::kNone;
   bool recompute_activations = false;
   bool operator==(const ModelSpec&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 // The model as the pure layers see it, defaults filled in.
 workload::Model ToModel(const ModelSpec& spec);
-
-// Reads the fields of `spec.model`.
-ModelSpec ReadModel(FieldReader in);
-// What differs from the defaults.
-nlohmann::json EncodeModel(const ModelSpec& model);
 
 }  // namespace yardmaster::api

@@ -3,6 +3,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
+
 namespace yardmaster::api {
 namespace {
 
@@ -12,7 +14,7 @@ ModelSpec Read(const char* text) {
   const json object = json::parse(text);
   FieldErrors errors;
   const ModelSpec model =
-      ReadModel(FieldReader(&object, "spec.model", UnknownFields::kReject, &errors));
+      DecodeObject<ModelSpec>({&object, "spec.model", UnknownFields::kReject, &errors});
   EXPECT_TRUE(errors.empty()) << errors.status();
   return model;
 }
@@ -29,13 +31,13 @@ TEST(ModelSpecTest, EveryFieldReadsBackAsItWasWritten) {
                      {"gradientPrecision", "FP32"}, {"sharding", "Parameters"},
                      {"recomputeActivations", true}};
   const ModelSpec model = Read(full.dump().c_str());
-  EXPECT_EQ(EncodeModel(model), full);
+  EXPECT_EQ(EncodeObject(model), full);
   // Each alone too: none stands for another.
   for (const auto& [key, value] : full.items()) {
     const json one = {{key, value}};
-    EXPECT_EQ(EncodeModel(Read(one.dump().c_str())), one);
+    EXPECT_EQ(EncodeObject(Read(one.dump().c_str())), one);
   }
-  EXPECT_EQ(EncodeModel(Read("{}")), json::object());
+  EXPECT_EQ(EncodeObject(Read("{}")), json::object());
 }
 
 TEST(ModelSpecTest, FieldsReachTheModelThatTrafficIsEstimatedFrom) {

@@ -39,4 +39,22 @@ std::optional<capacity::Money> ReadSum(FieldReader& object, std::string_view key
   return Read(object, key, kSumText, capacity::ParseSum);
 }
 
+void MoneyField(FieldVisitor& fields, const char* key, std::optional<capacity::Money>& value,
+                const About& about) {
+  fields.Parsed(
+      key, kMoneyText, about, [&](FieldReader& in) { value = ReadMoney(in, key); },
+      [&] { return value ? capacity::FormatMoney(*value) : ""; });
+}
+
+void MoneyField(FieldVisitor& fields, const char* key, capacity::Money& value, const About& about) {
+  const auto read = [&](FieldReader& in) {
+    if (auto money = ReadMoney(in, key)) {
+      value = *std::move(money);
+    } else if (!in.has(key)) {
+      in.errors().Add(in.PathOf(key), "is missing", about.fix);
+    }
+  };
+  fields.Parsed(key, kMoneyText, about, read, [&] { return capacity::FormatMoney(value); });
+}
+
 }  // namespace yardmaster::api

@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 
@@ -13,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
 constexpr std::string_view kTolerationNames[] = {"Equal", "Exists"};
 
 struct CapacityLabel {
@@ -63,72 +63,100 @@ bool Holds(const SelectorTerm& term, const Node& node) {
   return true;
 }
 
-// An operator that is not known selects nothing, so that a host is never thought fit that is not.
-std::vector<SelectorRequirement> ReadRequirements(FieldReader& term, const char* key,
-                                                  int max_entries) {
-  std::vector<SelectorRequirement> out;
-  for (FieldReader& in : term.Objects(key, {max_entries})) {
-    const std::int64_t problems = in.errors().added();
-    out.push_back({in.RequiredString("key", kQualifiedName),
-                   in.Enum("operator", kOperatorNames, SelectorOperator::kIn),
-                   in.Strings("values", {4096}, kObjectName)});
-    if (in.errors().added() != problems) {
-      out.back().op = SelectorOperator::kIn;
-      out.back().values.clear();
+void SelectorField(FieldVisitor& selector, NodeConstraints& constraints) {
+  selector.Objects("nodeSelectorTerms", constraints.terms, {64}, About("Alternatives.").Always(),
+                   "All requirements of a term must hold.");
+}
+
+void TolerationsField(FieldVisitor& fields, std::vector<Toleration>& tolerations) {
+  fields.Objects("tolerations", tolerations, {256}, "Taints the pods may run beside.",
+                 "One toleration.");
+  fields.Check([&](FieldReader&) {
+    std::erase_if(tolerations,
+                  [](const Toleration& t) { return t.op == TolerationOperator::kUnreadable; });
+  });
+}
+
+std::vector<CapacityType> ReadCapacityTypes(FieldReader& object, std::string_view key) {
+  std::vector<CapacityType> out;
+  const std::vector<std::string> names = object.Strings(key, {.max_entries = 3, .is_set = true});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto* it =
+        std::find(std::begin(kCapacityTypeNames), std::end(kCapacityTypeNames), names[i]);
+    if (it == std::end(kCapacityTypeNames)) {
+      object.errors().Add(StrCat(object.PathOf(key), "[", i, "]"),
+                          StrCat("\"", names[i], "\" is not a capacity type"),
+                          "use OnDemand, Reserved or Spot");
+      continue;
     }
-    in.Close();
+    out.push_back(static_cast<CapacityType>(it - std::begin(kCapacityTypeNames)));
   }
   return out;
 }
 
-void ReadTerms(FieldReader& selector, NodeConstraints& out) {
-  if (!selector.present()) return;
-  out.has_affinity = true;
-  for (FieldReader& term : selector.Objects("nodeSelectorTerms", {64})) {
-    out.terms.push_back(
-        {ReadRequirements(term, "matchExpressions", 64), ReadRequirements(term, "matchFields", 8)});
-    term.Close();
-  }
-  selector.Close();
-}
-
-// An operator that is not known tolerates nothing.
-void ReadTolerations(FieldReader& object, NodeConstraints& out) {
-  for (FieldReader& in : object.Objects("tolerations", {256})) {
-    const std::int64_t problems = in.errors().added();
-    Toleration t;
-    t.key = in.String("key", kQualifiedName);
-    t.op = in.Enum("operator", kTolerationNames, TolerationOperator::kEqual);
-    t.value = in.String("value", kObjectName);
-    t.effect = in.String("effect", TextRule{32});
-    in.Raw("tolerationSeconds");
-    in.Close();
-    if (in.errors().added() == problems) out.tolerations.push_back(std::move(t));
-  }
-}
-
-json EncodeRequirements(const std::vector<SelectorRequirement>& requirements) {
+json EncodeCapacityTypes(const std::vector<CapacityType>& types) {
+  if (types.empty()) return nullptr;
   json out = json::array();
-  for (const SelectorRequirement& r : requirements) {
-    json entry = {{"key", r.key}, {"operator", kOperatorNames[static_cast<std::size_t>(r.op)]}};
-    if (!r.values.empty()) entry["values"] = r.values;
-    out.push_back(std::move(entry));
-  }
+  for (CapacityType type : types) out.push_back(kCapacityTypeNames[static_cast<std::size_t>(type)]);
   return out;
-}
-
-json EncodeTerms(const std::vector<SelectorTerm>& terms) {
-  json list = json::array();
-  for (const SelectorTerm& term : terms) {
-    json entry = json::object();
-    if (!term.expressions.empty()) entry["matchExpressions"] = EncodeRequirements(term.expressions);
-    if (!term.fields.empty()) entry["matchFields"] = EncodeRequirements(term.fields);
-    list.push_back(std::move(entry));
-  }
-  return list;
 }
 
 }  // namespace
+
+// An operator that is not known selects nothing, so that a host is never thought fit that is not.
+void SelectorRequirement::Describe(FieldVisitor& fields) {
+  std::int64_t problems = 0;
+  fields.Check([&](FieldReader& in) { problems = in.errors().added(); });
+  fields.Text("key", key, kQualifiedName,
+              Required("Label, or metadata.name in matchFields.").Always());
+  fields.Enum("operator", op, kSelectorOperatorNames, RequiredByServer("How values are compared."));
+  fields.Texts("values", values, {4096}, kObjectName, "Values.", "A value.");
+  fields.Check([&](FieldReader& in) {
+    if (in.errors().added() == problems) return;
+    op = SelectorOperator::kIn;
+    values.clear();
+  });
+}
+
+// An operator that is not known tolerates nothing.
+void Toleration::Describe(FieldVisitor& fields) {
+  std::int64_t problems = 0;
+  fields.Check([&](FieldReader& in) { problems = in.errors().added(); });
+  fields.Text("key", key, kQualifiedName, "Taint key; empty with Exists: every key.");
+  fields.Enum("operator", op, kTolerationNames, "How value is compared.");
+  fields.Text("value", value, kObjectName, "Taint value.");
+  fields.Text("effect", effect, TextRule{32}, "Taint effect; empty: every effect.");
+  fields.Check([&](FieldReader& in) {
+    in.Raw("tolerationSeconds");
+    if (in.errors().added() != problems) op = TolerationOperator::kUnreadable;
+  });
+}
+
+void NodeConstraints::Describe(FieldVisitor& fields) {
+  fields.TextMap("nodeSelector", node_selector, 64, kObjectName, "Labels a node must have.");
+  fields.Group("nodeAffinity", has_affinity, "Required node affinity: any term may hold.",
+               [this](FieldVisitor& selector) { SelectorField(selector, *this); });
+  TolerationsField(fields, tolerations);
+  fields.Text("gpuModel", gpu_model, kLabelValue, "GPU model; empty: any.");
+  CapacityTypesField(fields, "capacityTypes", capacity_types);
+}
+
+void CapacityTypesField(FieldVisitor& fields, const char* key, std::vector<CapacityType>& types) {
+  fields.Custom(
+      key,
+      []() -> json {
+        return {{"type", "array"},
+                {"maxItems", 3},
+                {"x-kubernetes-list-type", "set"},
+                {"items",
+                 {{"type", "string"},
+                  {"enum", kCapacityTypeNames},
+                  {"description", "A capacity type."}}}};
+      },
+      "Capacity types that may be used; empty: any.",
+      [&](FieldReader& in) { types = ReadCapacityTypes(in, key); },
+      [&] { return EncodeCapacityTypes(types); });
+}
 
 bool Selects(const NodeConstraints& constraints, const Node& node) {
   for (const auto& [key, value] : constraints.node_selector) {
@@ -204,11 +232,12 @@ bool IsTooLarge(const NodeConstraints& constraints) {
 NodeConstraints ReadPodConstraints(FieldReader& pod_spec) {
   NodeConstraints out;
   out.node_selector = pod_spec.StringMap("nodeSelector");
-  FieldReader affinity = pod_spec.OpenObject("affinity");
-  FieldReader node_affinity = affinity.OpenObject("nodeAffinity");
-  FieldReader required = node_affinity.OpenObject("requiredDuringSchedulingIgnoredDuringExecution");
-  ReadTerms(required, out);
-  ReadTolerations(pod_spec, out);
+  FieldReader required = pod_spec.OpenObject("affinity")
+                             .OpenObject("nodeAffinity")
+                             .OpenObject("requiredDuringSchedulingIgnoredDuringExecution");
+  out.has_affinity = required.present();
+  DecodeFields(required, [&](FieldVisitor& fields) { SelectorField(fields, out); });
+  DecodeFields(pod_spec, [&](FieldVisitor& fields) { TolerationsField(fields, out.tolerations); });
   if (!IsTooLarge(out)) return out;
   pod_spec.errors().Add(
       pod_spec.PathOf("nodeSelector") + ", affinity and tolerations",
@@ -218,61 +247,6 @@ NodeConstraints ReadPodConstraints(FieldReader& pod_spec) {
   NodeConstraints nothing;
   nothing.has_affinity = true;
   return nothing;
-}
-
-NodeConstraints ReadConstraints(FieldReader in) {
-  NodeConstraints out;
-  out.node_selector = in.StringMap("nodeSelector", 64, kObjectName);
-  FieldReader affinity = in.Object("nodeAffinity");
-  ReadTerms(affinity, out);
-  ReadTolerations(in, out);
-  out.gpu_model = in.String("gpuModel", kLabelValue);
-  out.capacity_types = ReadCapacityTypes(in, "capacityTypes");
-  in.Close();
-  return out;
-}
-
-json EncodeConstraints(const NodeConstraints& constraints) {
-  json out = json::object();
-  if (!constraints.node_selector.empty()) out["nodeSelector"] = constraints.node_selector;
-  if (constraints.has_affinity) {
-    out["nodeAffinity"] = {{"nodeSelectorTerms", EncodeTerms(constraints.terms)}};
-  }
-  for (const Toleration& t : constraints.tolerations) {
-    json entry = {{"operator", kTolerationNames[static_cast<std::size_t>(t.op)]}};
-    if (!t.key.empty()) entry["key"] = t.key;
-    if (!t.value.empty()) entry["value"] = t.value;
-    if (!t.effect.empty()) entry["effect"] = t.effect;
-    out["tolerations"].push_back(std::move(entry));
-  }
-  if (!constraints.gpu_model.empty()) out["gpuModel"] = constraints.gpu_model;
-  if (!constraints.capacity_types.empty()) {
-    out["capacityTypes"] = EncodeCapacityTypes(constraints.capacity_types);
-  }
-  return out;
-}
-
-std::vector<CapacityType> ReadCapacityTypes(FieldReader& object, std::string_view key) {
-  std::vector<CapacityType> out;
-  const std::vector<std::string> names = object.Strings(key, {.max_entries = 3, .is_set = true});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto* it =
-        std::find(std::begin(kCapacityTypeNames), std::end(kCapacityTypeNames), names[i]);
-    if (it == std::end(kCapacityTypeNames)) {
-      object.errors().Add(StrCat(object.PathOf(key), "[", i, "]"),
-                          StrCat("\"", names[i], "\" is not a capacity type"),
-                          "use OnDemand, Reserved or Spot");
-      continue;
-    }
-    out.push_back(static_cast<CapacityType>(it - std::begin(kCapacityTypeNames)));
-  }
-  return out;
-}
-
-json EncodeCapacityTypes(const std::vector<CapacityType>& types) {
-  json out = json::array();
-  for (CapacityType type : types) out.push_back(kCapacityTypeNames[static_cast<std::size_t>(type)]);
-  return out;
 }
 
 }  // namespace yardmaster::api

@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "nlohmann/json_fwd.hpp"
-
+#include "pkg/api/field_visitor.h"
 #include "pkg/api/node.h"
 
 namespace yardmaster::api {
 
 enum class SelectorOperator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+inline constexpr std::string_view kSelectorOperatorNames[] = {"In",           "NotIn", "Exists",
+                                                              "DoesNotExist", "Gt",    "Lt"};
 
 struct SelectorRequirement {
   std::string key;
@@ -23,6 +24,8 @@ struct SelectorRequirement {
   std::vector<std::string> values;
   bool operator==(const SelectorRequirement&) const = default;
   auto operator<=>(const SelectorRequirement&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 // All requirements of a term must hold; a term without any selects nothing.
@@ -31,9 +34,15 @@ struct SelectorTerm {
   std::vector<SelectorRequirement> fields;       // over metadata.name
   bool operator==(const SelectorTerm&) const = default;
   auto operator<=>(const SelectorTerm&) const = default;
+
+  void Describe(FieldVisitor& term) {
+    term.Objects("matchExpressions", expressions, {64}, "Over labels.", "One requirement.");
+    term.Objects("matchFields", fields, {8}, "Over metadata.name.", "One requirement.");
+  }
 };
 
-enum class TolerationOperator { kEqual, kExists };
+// kUnreadable is left out of what was read.
+enum class TolerationOperator { kEqual, kExists, kUnreadable };
 
 struct Toleration {
   std::string key;  // empty with Exists: every key
@@ -41,6 +50,8 @@ struct Toleration {
   std::string value;
   std::string effect;  // empty: every effect
   auto operator<=>(const Toleration&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 enum class CapacityType { kOnDemand, kReserved, kSpot };
@@ -55,6 +66,9 @@ struct NodeConstraints {
   std::string gpu_model;                     // value of nvidia.com/gpu.product; empty: any
   std::vector<CapacityType> capacity_types;  // empty: any
   auto operator<=>(const NodeConstraints&) const = default;
+
+  // As a Gang has them; a pod template has the same in other places.
+  void Describe(FieldVisitor& fields);
 };
 
 // Whether labels and name fit; taints are not looked at.
@@ -67,11 +81,7 @@ CapacityType CapacityTypeOf(const Node& node);
 // From a pod spec: nodeSelector, affinity, tolerations. More than 1,024 values or 32 KiB of text are an
 // error and select no node, so that a host is never thought fit that is not.
 NodeConstraints ReadPodConstraints(FieldReader& pod_spec);
-// From and to the block `constraints` of a Gang.
-NodeConstraints ReadConstraints(FieldReader constraints);
-nlohmann::json EncodeConstraints(const NodeConstraints& constraints);
 
-std::vector<CapacityType> ReadCapacityTypes(FieldReader& object, std::string_view key);
-nlohmann::json EncodeCapacityTypes(const std::vector<CapacityType>& types);
+void CapacityTypesField(FieldVisitor& fields, const char* key, std::vector<CapacityType>& types);
 
 }  // namespace yardmaster::api

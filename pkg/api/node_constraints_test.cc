@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/base/random.h"
 
 namespace yardmaster::api {
@@ -157,13 +158,14 @@ TEST(NodeConstraintsTest, WhatIsWrittenReadsBackEqual) {
   Random random(4);
   for (int round = 0; round < 500; ++round) {
     const NodeConstraints constraints = RandomConstraints(random);
-    const nlohmann::json written = EncodeConstraints(constraints);
+    const nlohmann::json written = EncodeObject(constraints);
     FieldErrors errors;
-    EXPECT_EQ(ReadConstraints({&written, "c", UnknownFields::kReject, &errors}), constraints)
+    EXPECT_EQ(DecodeObject<NodeConstraints>({&written, "c", UnknownFields::kReject, &errors}),
+              constraints)
         << written.dump();
     EXPECT_TRUE(errors.empty()) << errors.status();
   }
-  EXPECT_EQ(EncodeConstraints({}), nlohmann::json::object());
+  EXPECT_EQ(EncodeObject(NodeConstraints()), nlohmann::json::object());
 }
 
 // A host is never thought fit because something could not be read.
@@ -173,7 +175,8 @@ TEST(NodeConstraintsTest, AnUnknownOperatorIsNamedSelectsNothingAndToleratesNoth
             {"key":"a","operator":"NotEqual","values":["1"]}]}]},
           "tolerations":[{"operator":"Always"},{"key":"k","operator":"Exists"}]})");
   FieldErrors errors;
-  const NodeConstraints read = ReadConstraints({&object, "c", UnknownFields::kReject, &errors});
+  const NodeConstraints read =
+      DecodeObject<NodeConstraints>({&object, "c", UnknownFields::kReject, &errors});
   ASSERT_EQ(errors.lines().size(), 2u) << errors.status();
   EXPECT_EQ(errors.lines()[0].rfind(
                 "c.nodeAffinity.nodeSelectorTerms[0].matchExpressions[0].operator: expected In", 0),
@@ -193,7 +196,8 @@ TEST(NodeConstraintsTest, AnUnknownOperatorBehindManyErrorsSelectsNothingAndTole
           "tolerations":[{"operator":"Always"}]})");
   FieldErrors errors;
   for (int i = 0; i < 50; ++i) errors.AddLine("error " + std::to_string(i));
-  const NodeConstraints read = ReadConstraints({&object, "c", UnknownFields::kReject, &errors});
+  const NodeConstraints read =
+      DecodeObject<NodeConstraints>({&object, "c", UnknownFields::kReject, &errors});
   ASSERT_EQ(read.terms.size(), 1u);
   ASSERT_EQ(read.terms[0].expressions.size(), 1u);
   EXPECT_TRUE(read.terms[0].expressions[0].values.empty());
@@ -222,7 +226,9 @@ TEST(NodeConstraintsTest, AWrongCapacityTypeIsNamedByItsPlaceAndTheOthersAreKept
   FieldErrors errors;
   FieldReader in(&object, "c", UnknownFields::kReject, &errors);
   const std::vector<CapacityType> kept = {CapacityType::kSpot, CapacityType::kReserved};
-  EXPECT_EQ(ReadCapacityTypes(in, "types"), kept);
+  std::vector<CapacityType> types;
+  DecodeFields(in, [&](FieldVisitor& fields) { CapacityTypesField(fields, "types", types); });
+  EXPECT_EQ(types, kept);
   ASSERT_EQ(errors.lines().size(), 1u);
   EXPECT_EQ(errors.lines()[0].rfind("c.types[1]: \"Cheap\"", 0), 0u);
 }

@@ -1,17 +1,20 @@
-// JSON of planning results, one form for Gang.status and the offline PlanReport: reasons,
+// Fields of planning results, one form for Gang.status and the offline PlanReport: reasons,
 // relaxations, objective, assignments, network numbers. Thread safety: values and pure functions.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/api/field_reader.h"
+#include "pkg/api/field_visitor.h"
 #include "pkg/placement/outcome.h"
 
 namespace yardmaster::api {
+
+inline constexpr std::string_view kOutcomeNames[] = {"Placed", "NotNow", "Never"};
 
 // One rank's place, by name, so that it outlives the ids of a snapshot.
 struct AssignmentEntry {
@@ -21,9 +24,19 @@ struct AssignmentEntry {
   std::string segment;
   std::vector<int> stages;
   bool operator==(const AssignmentEntry&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Int("rank", rank, 0, 1'000'000, RequiredByServer("Worker rank."));
+    fields.Text("host", host, kObjectName, Required("Node.").Always());
+    fields.Text("fabricPod", fabric_pod, kLabelValue, About("Fabric pod.").Always());
+    fields.Text("segment", segment, kLabelValue, About("Segment.").Always());
+    fields.Ints("stages", stages, 0, 1'000'000, {1024},
+                About("Pipeline stages it holds.").Always());
+  }
 };
 
 enum class NetworkSource { kAnalytic, kMeasured, kBlended };
+inline constexpr std::string_view kNetworkSourceNames[] = {"Analytic", "Measured", "Blended"};
 
 // Crux's numbers of a placed job.
 struct NetworkStatus {
@@ -34,22 +47,28 @@ struct NetworkStatus {
   int level = 0;
   NetworkSource source = NetworkSource::kAnalytic;
   bool operator==(const NetworkStatus&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Number("flopPerIteration", flop_per_iteration, 0, kNoMaximum, "FLOP of an iteration.");
+    fields.Number("communicationSeconds", communication_seconds, 0, kNoMaximum,
+                  "Time its communication takes alone.");
+    fields.Number("intensity", intensity, 0, kNoMaximum, "FLOP per second of communication.");
+    fields.Number("priority", priority, 0, kNoMaximum, "Intensity after correction.");
+    fields.Int("level", level, 0, 63, "Network priority, 0 lowest.");
+    fields.Enum("source", source, kNetworkSourceNames, "Where the numbers are from.");
+  }
 };
 
+void Describe(FieldVisitor& fields, placement::Reason& reason);
+void Describe(FieldVisitor& fields, placement::Relaxation& relaxation);
+void Describe(FieldVisitor& fields, placement::Objective& objective);
+
 nlohmann::json EncodeReasons(const std::vector<placement::Reason>& reasons);
-std::vector<placement::Reason> ReadReasons(FieldReader& object);
 nlohmann::json EncodeRelaxations(const std::vector<placement::Relaxation>& relaxations);
-std::vector<placement::Relaxation> ReadRelaxations(FieldReader& object);
 nlohmann::json EncodeObjective(const placement::Objective& objective);
-placement::Objective ReadObjective(FieldReader objective);
 nlohmann::json EncodeAssignments(const std::vector<AssignmentEntry>& assignments);
-std::vector<AssignmentEntry> ReadAssignments(FieldReader& object);
-nlohmann::json EncodeNetwork(const NetworkStatus& network);
-NetworkStatus ReadNetwork(FieldReader network);
 
 // "Placed", "NotNow" or "Never".
 nlohmann::json EncodeOutcome(placement::Outcome outcome);
-placement::Outcome ReadOutcome(FieldReader& object, std::string_view key,
-                               placement::Outcome fallback);
 
 }  // namespace yardmaster::api

@@ -3,6 +3,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
+
 namespace yardmaster::api {
 namespace {
 
@@ -11,6 +13,13 @@ using placement::Outcome;
 using placement::Reason;
 using placement::ReasonCode;
 using workload::TopologyLevel;
+
+template <typename T>
+std::vector<T> ReadList(FieldReader& in, const char* key) {
+  std::vector<T> out;
+  DecodeFields(in, [&](FieldVisitor& fields) { fields.Objects(key, out, {}, "", ""); });
+  return out;
+}
 
 constexpr Outcome kOutcomes[] = {Outcome::kPlaced, Outcome::kNotNow, Outcome::kNever};
 
@@ -37,7 +46,7 @@ TEST(OutcomeJsonTest, ReasonsOfEveryCodeAndLevelReadBackInTheirOrder) {
   const json object = {{"reasons", EncodeReasons(reasons)}};
   FieldErrors errors;
   FieldReader in(&object, "status", UnknownFields::kReject, &errors);
-  EXPECT_EQ(ReadReasons(in), reasons);
+  EXPECT_EQ(ReadList<Reason>(in, "reasons"), reasons);
   EXPECT_TRUE(errors.empty()) << errors.status();
   EXPECT_EQ(EncodeReasons({}), json::array());
 }
@@ -48,7 +57,7 @@ TEST(OutcomeJsonTest, RelaxationsReadBackInTheirOrder) {
   const json object = {{"relaxations", EncodeRelaxations(relaxations)}};
   FieldErrors errors;
   FieldReader in(&object, "status", UnknownFields::kReject, &errors);
-  EXPECT_EQ(ReadRelaxations(in), relaxations);
+  EXPECT_EQ(ReadList<placement::Relaxation>(in, "relaxations"), relaxations);
   EXPECT_TRUE(errors.empty()) << errors.status();
 }
 
@@ -57,8 +66,10 @@ TEST(OutcomeJsonTest, EveryPartOfAnObjectiveHasItsOwnField) {
   const json written = EncodeObjective(objective);
   EXPECT_EQ(written.size(), 6u);
   FieldErrors errors;
-  EXPECT_EQ(ReadObjective({&written, "o", UnknownFields::kReject, &errors}), objective);
-  EXPECT_EQ(ReadObjective({nullptr, "o", UnknownFields::kReject, &errors}), placement::Objective{});
+  EXPECT_EQ(DecodeObject<placement::Objective>({&written, "o", UnknownFields::kReject, &errors}),
+            objective);
+  EXPECT_EQ(DecodeObject<placement::Objective>({nullptr, "o", UnknownFields::kReject, &errors}),
+            placement::Objective{});
   EXPECT_TRUE(errors.empty()) << errors.status();
 }
 
@@ -68,12 +79,13 @@ TEST(OutcomeJsonTest, AssignmentsAndNetworkNumbersReadBackEqual) {
   const json object = {{"assignments", EncodeAssignments(assignments)}};
   FieldErrors errors;
   FieldReader in(&object, "status", UnknownFields::kReject, &errors);
-  EXPECT_EQ(ReadAssignments(in), assignments);
+  EXPECT_EQ(ReadList<AssignmentEntry>(in, "assignments"), assignments);
   for (NetworkSource source :
        {NetworkSource::kAnalytic, NetworkSource::kMeasured, NetworkSource::kBlended}) {
     const NetworkStatus network{1e15, 0.8, 1.25e15, 1.9e15, 63, source};
-    const json written = EncodeNetwork(network);
-    EXPECT_EQ(ReadNetwork({&written, "n", UnknownFields::kReject, &errors}), network);
+    const json written = EncodeObject(network);
+    EXPECT_EQ(DecodeObject<NetworkStatus>({&written, "n", UnknownFields::kReject, &errors}),
+              network);
   }
   EXPECT_TRUE(errors.empty()) << errors.status();
 }
@@ -84,9 +96,9 @@ TEST(OutcomeJsonTest, WhatCannotBeReadIsNamedByItsPlace) {
       "assignments":[{"rank":0,"host":"a"},{"rank":-1,"host":"b"},{"rank":1}]})");
   FieldErrors errors;
   FieldReader in(&object, "status", UnknownFields::kReject, &errors);
-  EXPECT_EQ(ReadReasons(in)[0].code, ReasonCode::kInvalid);
-  ReadRelaxations(in);
-  ReadAssignments(in);
+  EXPECT_EQ(ReadList<Reason>(in, "reasons")[0].code, ReasonCode::kInvalid);
+  ReadList<placement::Relaxation>(in, "relaxations");
+  ReadList<AssignmentEntry>(in, "assignments");
   const char* wrong[] = {
       "status.reasons[0].code: ", "status.reasons[1].level: ", "status.relaxations[0].outcome: ",
       "status.assignments[1].rank: ", "status.assignments[2].host: is missing"};

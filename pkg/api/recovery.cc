@@ -3,17 +3,9 @@
 #include <string_view>
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
-#include "pkg/api/status_word.h"
-#include "pkg/api/time_field.h"
-#include "pkg/base/clock.h"
-
 namespace yardmaster::api {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kSegmentLossNames[] = {"Move", "Wait"};
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
@@ -24,153 +16,126 @@ constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", 
 constexpr int kMaxRanks = 1'000'000;
 constexpr ListRule kExitCodes = {.max_entries = 255, .min_entries = 1, .is_set = true};
 
-void ReadRules(FieldReader& recovery, std::vector<FailureRule>& rules) {
-  for (FieldReader& in : recovery.Objects("rules", {32})) {
-    FailureRule rule;
-    rule.action = in.Enum("action", kRuleActionNames, rule.action);
-    rule.container = in.String("container", NotEmpty(kLabelValue));
-    const bool listed = in.has("exitCodes");
-    const bool other = in.has("exitCodesNotIn");
-    rule.not_in = other;
-    rule.exit_codes = in.Ints(other ? "exitCodesNotIn" : "exitCodes", 1, 255, kExitCodes);
-    if (listed && other) in.Ints("exitCodes", 1, 255, kExitCodes);
-    rule.pod_condition = in.String("podCondition", TextRule{316, 1});
-    if (int{listed} + int{other} + int{!rule.pod_condition.empty()} != 1) {
-      in.errors().Add(in.path(),
-                      "matches by none or by several of exitCodes, exitCodesNotIn and "
-                      "podCondition",
-                      "give exactly one of them");
-    }
-    in.Close();
-    rules.push_back(std::move(rule));
-  }
-}
-
-Incident ReadIncident(FieldReader& in) {
-  Incident out;
-  out.attempt = in.Int64("attempt", 0, 0, INT64_MAX);
-  out.cause = ReadWord(in, "cause", kCauseNames, IncidentCause::kWorkerRemoved);
-  out.action = in.Enum("action", kHostLossNames, out.action);
-  out.counted = in.Bool("counted", false);
-  out.ranks = in.Ints("ranks", 0, kMaxRanks, {.max_entries = 16'384, .is_set = true});
-  out.first_rank = in.Int("firstRank", -1, -1, kMaxRanks);
-  out.host = in.String("host", kObjectName);
-  out.segment = in.String("segment", TextRule{127});
-  out.blames_host = in.Bool("blamesHost", false);
-  if (in.has("exitCode")) out.exit_code = in.Int("exitCode", 0, INT32_MIN, INT32_MAX);
-  out.message = in.String("message", kMessage);
-  out.start_ms = in.TimeMs("startTime");
-  out.not_before_ms = in.TimeMs("notBefore");
-  out.end_ms = in.TimeMs("endTime");
-  in.Close();
-  return out;
-}
-
 }  // namespace
 
-RecoveryPolicy ReadRecoveryPolicy(FieldReader& spec) {
-  FieldReader recovery = spec.Object("recovery");
-  RecoveryPolicy policy;
-  policy.on_host_loss = recovery.Enum("onHostLoss", kHostLossNames, policy.on_host_loss);
-  policy.on_segment_loss =
-      recovery.Enum("onSegmentLoss", kSegmentLossNames, policy.on_segment_loss);
-  policy.on_worker_failure =
-      recovery.Enum("onWorkerFailure", kHostLossNames, policy.on_worker_failure);
-  policy.restart_window_seconds =
-      recovery.Int("restartWindowSeconds", policy.restart_window_seconds, 1, kMaxSeconds);
-  policy.backoff_seconds = recovery.Int("backoffSeconds", policy.backoff_seconds, 0, kMaxSeconds);
-  policy.max_backoff_seconds =
-      recovery.Int("maxBackoffSeconds", policy.max_backoff_seconds, 0, kMaxSeconds);
-  policy.in_place_seconds = recovery.Int("inPlaceSeconds", policy.in_place_seconds, 0, kMaxSeconds);
-  ReadRules(recovery, policy.rules);
-  policy.host_grace_seconds =
-      recovery.Int("hostGraceSeconds", policy.host_grace_seconds, 0, kMaxSeconds);
-  policy.max_restarts = recovery.Int("maxRestarts", policy.max_restarts, 0, 1'000'000);
-  recovery.Close();
-  return policy;
-}
-
-json EncodeRecoveryPolicy(const RecoveryPolicy& policy) {
-  json out = {
-      {"onHostLoss", kHostLossNames[static_cast<std::size_t>(policy.on_host_loss)]},
-      {"onSegmentLoss", kSegmentLossNames[static_cast<std::size_t>(policy.on_segment_loss)]},
-      {"onWorkerFailure", kHostLossNames[static_cast<std::size_t>(policy.on_worker_failure)]},
-      {"hostGraceSeconds", policy.host_grace_seconds},
-      {"maxRestarts", policy.max_restarts},
-      {"restartWindowSeconds", policy.restart_window_seconds},
-      {"backoffSeconds", policy.backoff_seconds},
-      {"maxBackoffSeconds", policy.max_backoff_seconds},
-      {"inPlaceSeconds", policy.in_place_seconds}};
-  for (const FailureRule& rule : policy.rules) {
-    json entry = {{"action", kRuleActionNames[static_cast<std::size_t>(rule.action)]}};
-    if (!rule.container.empty()) entry["container"] = rule.container;
-    if (!rule.pod_condition.empty()) {
-      entry["podCondition"] = rule.pod_condition;
-    } else {
-      entry[rule.not_in ? "exitCodesNotIn" : "exitCodes"] = rule.exit_codes;
+void FailureRule::Describe(FieldVisitor& fields) {
+  fields.Enum(
+      "action", action, kRuleActionNames,
+      RequiredByServer(
+          "Ignore does as onWorkerFailure says and leaves the restart budget as it is; "
+          "Replace makes the failed rank anew; Restart makes all pods anew; Fail ends the "
+          "job; ReplaceHost does as onWorkerFailure says, or restarts where that is Fail, and "
+          "the job avoids the host of the failed worker for a day."));
+  fields.Text("container", container, NotEmpty(kLabelValue),
+              "The container whose exit code counts. Left out: any.");
+  const bool by_code = pod_condition.empty();
+  std::vector<int> in, other;
+  if (by_code) (not_in ? other : in) = exit_codes;
+  fields.Ints("exitCodesNotIn", other, 1, 255, kExitCodes,
+              "Matches every exit code but 0 and these.", "An exit code.");
+  fields.Ints("exitCodes", in, 1, 255, kExitCodes, "Matches these exit codes.", "An exit code.");
+  fields.Text("podCondition", pod_condition, TextRule{316, 1},
+              "Matches a pod condition of this type that is True, for example DisruptionTarget.");
+  fields.Rule(
+      "[has(self.exitCodes), has(self.exitCodesNotIn), has(self.podCondition)].filter(x, x).size() "
+      "== 1",
+      "a rule has one condition; give exactly one of exitCodes, exitCodesNotIn and podCondition");
+  fields.Check([&](FieldReader& rule) {
+    not_in = rule.has("exitCodesNotIn");
+    exit_codes = std::move(not_in ? other : in);
+    if (int{rule.has("exitCodes")} + int{not_in} + int{!pod_condition.empty()} != 1) {
+      rule.errors().Add(rule.path(),
+                        "matches by none or by several of exitCodes, exitCodesNotIn and "
+                        "podCondition",
+                        "give exactly one of them");
     }
-    out["rules"].push_back(std::move(entry));
-  }
-  return out;
+  });
 }
 
-RecoveryState ReadRecoveryState(FieldReader in) {
-  RecoveryState out;
-  out.attempt = in.Int64("attempt", 0, 0, INT64_MAX);
-  out.min_attempt = in.Int64("minAttempt", 0, 0, INT64_MAX);
-  out.running_attempt = in.Int64("runningAttempt", -1, -1, INT64_MAX);
-  out.window_start_ms = in.TimeMs("windowStart");
-  out.restarts_in_window = in.Int("restartsInWindow", 0, 0, INT32_MAX);
-  out.consecutive_restarts = in.Int("consecutiveRestarts", 0, 0, INT32_MAX);
-  for (FieldReader& incident : in.Objects("incidents", {10})) {
-    out.incidents.push_back(ReadIncident(incident));
-  }
-  for (FieldReader& host : in.Objects("avoidedHosts", {32})) {
-    out.avoided.push_back({host.RequiredString("host", kObjectName), host.TimeMs("until")});
-    host.Close();
-  }
-  out.suspended = in.Bool("suspended", false);
-  out.checkpoint_requested_ms = in.TimeMs("checkpointRequested");
-  in.Close();
-  return out;
+void RecoveryPolicy::Describe(FieldVisitor& fields) {
+  const auto seconds = [&](const char* key, int& value, int min, const char* meaning) {
+    fields.Int(key, value, min, kMaxSeconds, Defaulted(meaning));
+  };
+  fields.Enum(
+      "onHostLoss", on_host_loss, kHostLossNames,
+      Defaulted("Replace moves the rank to another host and leaves the others, for "
+                "frameworks whose communicators survive it; Restart restarts all workers, "
+                "those on healthy hosts inside their pods where they can; Fail ends the job."));
+  fields.Enum("onSegmentLoss", on_segment_loss, kSegmentLossNames,
+              Defaulted("What happens when a whole segment is lost, as with its switches or its "
+                        "power. Move does as onHostLoss says, and the ranks there move to other "
+                        "segments together where the limits of placement allow it; Wait leaves the "
+                        "pods where they are until it is back."));
+  fields.Enum(
+      "onWorkerFailure", on_worker_failure, kHostLossNames,
+      Defaulted("What follows when a worker fails and no rule says otherwise; values as for "
+                "onHostLoss."));
+  seconds("restartWindowSeconds", restart_window_seconds, 1,
+          "The restart budget is full again this long after its first use.");
+  seconds("backoffSeconds", backoff_seconds, 0,
+          "Wait before the second restart in a row; doubles with each. The first is immediate; ten "
+          "minutes of all workers running end the row.");
+  seconds("maxBackoffSeconds", max_backoff_seconds, 0, "Longest wait before a restart.");
+  seconds("inPlaceSeconds", in_place_seconds, 0,
+          "How long a container may take to restart inside its pod before the pod is made anew. 0, "
+          "pods are always made anew and get restartPolicy Never where the template sets none.");
+  fields.Objects(
+      "rules", rules, {32},
+      "What follows from the way in which a worker failed; the first rule that matches decides.",
+      "Matches the worker that failed first.");
+  seconds("hostGraceSeconds", host_grace_seconds, 0,
+          "A host that is NotReady or gone this long is lost.");
+  fields.Int("maxRestarts", max_restarts, 0, 1'000'000,
+             Defaulted("Restarts within one window before the job fails. Failures of one incident "
+                       "count once; lost hosts and disrupted workers do not count."));
 }
 
-json EncodeRecoveryState(const RecoveryState& state) {
-  json out = {{"attempt", state.attempt},
-              {"minAttempt", state.min_attempt},
-              {"runningAttempt", state.running_attempt},
-              {"restartsInWindow", state.restarts_in_window},
-              {"consecutiveRestarts", state.consecutive_restarts},
-              {"incidents", json::array()}};
-  EncodeTime("windowStart", state.window_start_ms, out);
-  for (const Incident& incident : state.incidents) {
-    json entry = {{"attempt", incident.attempt},
-                  {"cause", kCauseNames[static_cast<std::size_t>(incident.cause)]},
-                  {"action", kHostLossNames[static_cast<std::size_t>(incident.action)]},
-                  {"counted", incident.counted},
-                  {"ranks", incident.ranks},
-                  {"message", incident.message}};
-    if (incident.first_rank >= 0) entry["firstRank"] = incident.first_rank;
-    if (!incident.host.empty()) entry["host"] = incident.host;
-    if (!incident.segment.empty()) entry["segment"] = incident.segment;
-    if (incident.blames_host) entry["blamesHost"] = true;
-    if (incident.exit_code) entry["exitCode"] = *incident.exit_code;
-    EncodeTime("startTime", incident.start_ms, entry);
-    EncodeTime("notBefore", incident.not_before_ms, entry);
-    EncodeTime("endTime", incident.end_ms, entry);
-    out["incidents"].push_back(std::move(entry));
-  }
+void Incident::Describe(FieldVisitor& fields) {
+  fields.Int("attempt", attempt, 0, INT64_MAX, "The attempt that it began.");
+  fields.Word("cause", cause, kCauseNames, IncidentCause::kWorkerRemoved, "What happened.");
+  fields.Enum("action", action, kHostLossNames, "What was decided.");
+  fields.Bool("counted", counted, "Whether it counts against the restart budget.");
+  fields.Ints(
+      "ranks", ranks, 0, kMaxRanks, {.max_entries = 16'384, .is_set = true},
+      About("Ranks that caused it; with Replace those that are made anew, else at most 64. "
+            "Pods of roles have the numbers after the last rank, in the order of spec.roles.")
+          .Always(),
+      "A rank.");
+  fields.Int("firstRank", first_rank, -1, kMaxRanks,
+             About("The rank that was lost or failed first.").OmitAt(-1));
+  fields.Text("host", host, kObjectName, "Its host.");
+  fields.Text("segment", segment, TextRule{127},
+              "Of SegmentLost: the segment, after its fabric pod and a slash.");
+  fields.Bool("blamesHost", blames_host,
+              About("Whether it is recorded as a failure of the host.").OmitAt(false));
+  fields.Int("exitCode", exit_code, INT32_MIN, INT32_MAX, "Of the worker that failed first.");
+  fields.Text("message", message, kMessage, About("For people.").Always());
+  fields.Time("startTime", start_ms, "When it was decided.");
+  fields.Time("notBefore", not_before_ms, "No pod is made earlier.");
+  fields.Time("endTime", end_ms,
+              "When every worker ran again, or the job had ended; left out: not yet.");
+}
+
+void RecoveryState::Describe(FieldVisitor& fields) {
+  fields.Int("attempt", attempt, 0, INT64_MAX, "Attempt of pods made from now on.");
+  fields.Int("minAttempt", min_attempt, 0, INT64_MAX, "Pods of an earlier attempt are removed.");
+  fields.Int("runningAttempt", running_attempt, -1, INT64_MAX,
+             "The last attempt in which all workers ran at the same time; -1: none.");
+  fields.Time("windowStart", window_start_ms,
+              "When the present window of the restart budget began.");
+  fields.Int("restartsInWindow", restarts_in_window, 0, INT32_MAX, "Restarts counted in it.");
+  fields.Int("consecutiveRestarts", consecutive_restarts, 0, INT32_MAX,
+             "Restarts without ten minutes of all workers running between them.");
+  fields.Objects("incidents", incidents, {kKeptIncidents},
+                 About("The last ten incidents, oldest first.").Always(),
+                 "One decision to recover or to fail.");
   // A merge patch replaces lists as a whole and keeps fields that are left out.
-  out["avoidedHosts"] = json::array();
-  for (const AvoidedHost& avoided : state.avoided) {
-    json entry = {{"host", avoided.host}};
-    EncodeTime("until", avoided.until_ms, entry);
-    out["avoidedHosts"].push_back(std::move(entry));
-  }
-  out["suspended"] = state.suspended;
-  out["checkpointRequested"] = nullptr;
-  EncodeTime("checkpointRequested", state.checkpoint_requested_ms, out);
-  return out;
+  fields.Objects("avoidedHosts", avoided, {32},
+                 About("Hosts that new pods of the job are not placed on.").Always(), "One host.");
+  fields.Bool("suspended", suspended, "It was suspended; pods of earlier attempts are removed.");
+  fields.Time(
+      "checkpointRequested", checkpoint_requested_ms,
+      About("When a checkpoint was asked for that is awaited before the job is stopped.").OrNull());
 }
 
 }  // namespace yardmaster::api

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nlohmann/json_fwd.hpp"
-
-#include "pkg/api/field_reader.h"
+#include "pkg/api/field_visitor.h"
 
 namespace yardmaster::api {
 
@@ -41,6 +39,8 @@ struct FailureRule {
   std::vector<int> exit_codes;
   std::string pod_condition;  // condition type, for example "DisruptionTarget"
   bool operator==(const FailureRule&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 // What happens when a whole segment is lost in which the job has workers.
@@ -63,6 +63,8 @@ struct RecoveryPolicy {
   int in_place_seconds = 120;
   std::vector<FailureRule> rules;  // the first that matches decides
   bool operator==(const RecoveryPolicy&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 enum class IncidentCause {
@@ -94,6 +96,8 @@ struct Incident {
   std::int64_t not_before_ms = 0;  // no pod is made earlier (back-off)
   std::int64_t end_ms = 0;         // every worker runs again; 0: not yet
   bool operator==(const Incident&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 // A host that new pods of the job are not placed on.
@@ -101,6 +105,11 @@ struct AvoidedHost {
   std::string host;
   std::int64_t until_ms = 0;
   bool operator==(const AvoidedHost&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("host", host, kObjectName, Required("Name of the Node.").Always());
+    fields.Time("until", until_ms, "From then on it is used again.");
+  }
 };
 
 inline constexpr std::size_t kKeptIncidents = 10;
@@ -126,13 +135,7 @@ struct RecoveryState {
   const Incident* active() const {
     return incidents.empty() || incidents.back().end_ms != 0 ? nullptr : &incidents.back();
   }
+  void Describe(FieldVisitor& fields);
 };
-
-// spec.recovery.
-RecoveryPolicy ReadRecoveryPolicy(FieldReader& spec);
-nlohmann::json EncodeRecoveryPolicy(const RecoveryPolicy& policy);
-// status.recovery.
-RecoveryState ReadRecoveryState(FieldReader in);
-nlohmann::json EncodeRecoveryState(const RecoveryState& state);
 
 }  // namespace yardmaster::api

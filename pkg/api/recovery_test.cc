@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -11,20 +12,19 @@ namespace {
 using nlohmann::json;
 
 RecoveryPolicy ReadPolicy(const json& recovery, FieldErrors& errors) {
-  const json spec = {{"recovery", recovery}};
-  FieldReader in(&spec, "spec", UnknownFields::kReject, &errors);
-  return ReadRecoveryPolicy(in);
+  return DecodeObject<RecoveryPolicy>(
+      {&recovery, "spec.recovery", UnknownFields::kReject, &errors});
 }
 
 RecoveryState ReadState(const json& state, FieldErrors& errors) {
-  return ReadRecoveryState({&state, "status.recovery", UnknownFields::kReject, &errors});
+  return DecodeObject<RecoveryState>({&state, "status.recovery", UnknownFields::kReject, &errors});
 }
 
 TEST(RecoveryPolicyTest, WhatIsLeftOutIsTheDefault) {
   FieldErrors errors;
   EXPECT_EQ(ReadPolicy(json(), errors), RecoveryPolicy{});
   EXPECT_EQ(ReadPolicy(json::object(), errors), RecoveryPolicy{});
-  EXPECT_EQ(ReadPolicy(EncodeRecoveryPolicy({}), errors), RecoveryPolicy{});
+  EXPECT_EQ(ReadPolicy(EncodeObject(RecoveryPolicy()), errors), RecoveryPolicy{});
   EXPECT_TRUE(errors.empty()) << errors.status();
 }
 
@@ -44,7 +44,7 @@ TEST(RecoveryPolicyTest, EveryActionAndEveryWayToMatchReadBackInTheirOrder) {
     policy.rules.push_back({action, "", false, {}, "DisruptionTarget"});
   }
   FieldErrors errors;
-  EXPECT_EQ(ReadPolicy(EncodeRecoveryPolicy(policy), errors), policy);
+  EXPECT_EQ(ReadPolicy(EncodeObject(policy), errors), policy);
   EXPECT_TRUE(errors.empty()) << errors.status();
 }
 
@@ -104,15 +104,15 @@ TEST(RecoveryStateTest, EveryCauseAndActionReadsBackEqual) {
   state.avoided = {{"n1", 1'700'000'000'000}, {"n2", 0}};
   state.checkpoint_requested_ms = 1'700'000'000'000;
   FieldErrors errors;
-  EXPECT_EQ(ReadState(EncodeRecoveryState(state), errors), state);
-  EXPECT_EQ(ReadState(EncodeRecoveryState({}), errors), RecoveryState{});
+  EXPECT_EQ(ReadState(EncodeObject(state), errors), state);
+  EXPECT_EQ(ReadState(EncodeObject(RecoveryState()), errors), RecoveryState{});
   EXPECT_EQ(ReadState(json(), errors), RecoveryState{});
   EXPECT_TRUE(errors.empty()) << errors.status();
 }
 
 // A merge patch keeps fields that it leaves out.
 TEST(RecoveryStateTest, WhatIsOverIsWrittenAllTheSame) {
-  const json written = EncodeRecoveryState({});
+  const json written = EncodeObject(RecoveryState());
   EXPECT_TRUE(written.at("checkpointRequested").is_null());
   EXPECT_EQ(written.at("avoidedHosts"), json::array());
   EXPECT_EQ(written.at("incidents"), json::array());
@@ -123,7 +123,7 @@ TEST(RecoveryStateTest, InAClusterTheCauseOfANewerVersionIsReadAndItsActionRefus
   FieldErrors errors;
   const json newer = json::parse(R"({"incidents":[{"cause":"Sunspots","action":"Restart"}]})");
   const RecoveryState state =
-      ReadRecoveryState({&newer, "status.recovery", UnknownFields::kIgnore, &errors});
+      DecodeObject<RecoveryState>({&newer, "status.recovery", UnknownFields::kIgnore, &errors});
   EXPECT_TRUE(errors.empty()) << errors.status();
   EXPECT_EQ(state.incidents.at(0).cause, IncidentCause::kWorkerRemoved);
   ReadState(json::parse(R"({"incidents":[{"action":"Pray"}]})"), errors);

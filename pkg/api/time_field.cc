@@ -10,9 +10,4 @@ void EncodeTime(const char* key, std::int64_t time_ms, nlohmann::json& out) {
   if (time_ms != 0) out[key] = FormatTime(time_ms);
 }
 
-void EncodeTimeOrNull(const char* key, std::int64_t time_ms, nlohmann::json& out) {
-  out[key] = nullptr;
-  EncodeTime(key, time_ms, out);
-}
-
 }  // namespace yardmaster::api

@@ -7,9 +7,7 @@
 
 namespace yardmaster::api {
 
-// Both take 0 for a time that is not known. EncodeTime leaves the field out then; EncodeTimeOrNull writes null, which
-// takes the field away in a merge patch.
+// Leaves the field out for 0, a time that is not known.
 void EncodeTime(const char* key, std::int64_t time_ms, nlohmann::json& out);
-void EncodeTimeOrNull(const char* key, std::int64_t time_ms, nlohmann::json& out);
 
 }  // namespace yardmaster::api

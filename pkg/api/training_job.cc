@@ -5,11 +5,11 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
+#include "pkg/api/field_schema.h"
 #include "pkg/api/kept_metadata.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
-#include "pkg/api/time_field.h"
-#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -23,52 +23,16 @@ constexpr std::string_view kMarkNames[] = {"Annotation", "File"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
 constexpr TextRule kDirectory = {
-    1024, 0, [](std::string_view text) { return text.starts_with('/'); }, "an absolute path"};
+    1024, 0, [](std::string_view text) { return text.starts_with('/'); }, "an absolute path", "^/"};
 
-void ReadCheckpointPolicy(FieldReader checkpoint, TrainingJob& job) {
-  job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
-  job.checkpoint.cost_seconds =
-      checkpoint.Int("costSeconds", job.checkpoint.cost_seconds, 0, kMaxSeconds);
-  job.checkpoint.grace_seconds =
-      checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
-  job.checkpoint.request = checkpoint.Enum("request", kRequestNames, job.checkpoint.request);
-  job.checkpoint.command = checkpoint.Strings("command", {64, 1}, {4096, 1});
-  job.checkpoint.mark = checkpoint.Enum("mark", kMarkNames, job.checkpoint.mark);
-  const bool by_command = job.checkpoint.request == CheckpointRequest::kCommand;
-  if (by_command == job.checkpoint.command.empty()) {
-    checkpoint.errors().Add(checkpoint.PathOf("command"),
-                            by_command ? "is missing" : "is given and request is not Command",
-                            by_command ? "say what asks the program for a checkpoint"
-                                       : "leave it out, or set spec.checkpoint.request to Command");
+void CheckCheckpointPolicy(FieldReader& in, const CheckpointPolicy& policy) {
+  const bool by_command = policy.request == CheckpointRequest::kCommand;
+  if (by_command == policy.command.empty()) {
+    in.errors().Add(in.PathOf("command"),
+                    by_command ? "is missing" : "is given and request is not Command",
+                    by_command ? "say what asks the program for a checkpoint"
+                               : "leave it out, or set spec.checkpoint.request to Command");
   }
-  job.checkpoint.directory = checkpoint.String("directory", kDirectory);
-  job.checkpoint.claim = checkpoint.String("claim", NotEmpty(kObjectName));
-  if (!job.checkpoint.claim.empty() && job.checkpoint.directory.empty()) {
-    checkpoint.errors().Add(checkpoint.PathOf("claim"), "has no directory to be mounted at",
-                            "give spec.checkpoint.directory");
-  }
-  checkpoint.Close();
-}
-
-void ReadPolicies(FieldReader& spec, TrainingJob& job) {
-  job.recovery = ReadRecoveryPolicy(spec);
-  ReadCheckpointPolicy(spec.Object("checkpoint"), job);
-  job.capacity = ReadCapacityPolicy(spec);
-  job.gpu_model = spec.String("gpuModel", kLabelValue);
-}
-
-void ReadRunPolicy(FieldReader& spec, RunPolicy& run) {
-  run.suspended = spec.Bool("suspend", false);
-  run.managed_by = spec.String("managedBy", NotEmpty(kLabelValue));
-  if (spec.has("activeDeadlineSeconds")) {
-    run.active_deadline_seconds = spec.Int64("activeDeadlineSeconds", 1, 1, kMaxSeconds);
-  }
-  if (spec.has("ttlSecondsAfterFinished")) {
-    run.ttl_seconds_after_finished = spec.Int64("ttlSecondsAfterFinished", 0, 0, kMaxSeconds);
-  }
-  run.success = spec.Enum("successPolicy", kSuccessNames, run.success);
-  run.success_role = spec.String("successRole", TextRule{kRoleName.max_length, 1});
-  run.clean_pods = spec.Enum("cleanPodPolicy", kCleanPodNames, run.clean_pods);
 }
 
 void CheckSuccessRole(FieldReader& spec, const TrainingJob& job) {
@@ -83,18 +47,6 @@ void CheckSuccessRole(FieldReader& spec, const TrainingJob& job) {
     spec.errors().Add(spec.PathOf("successRole"), StrCat(role, " is not among spec.roles"),
                       "name one of them");
   }
-}
-
-void EncodeRunPolicy(const RunPolicy& run, json& spec) {
-  if (run.suspended) spec["suspend"] = true;
-  if (!run.managed_by.empty()) spec["managedBy"] = run.managed_by;
-  if (run.active_deadline_seconds) spec["activeDeadlineSeconds"] = *run.active_deadline_seconds;
-  if (run.ttl_seconds_after_finished) {
-    spec["ttlSecondsAfterFinished"] = *run.ttl_seconds_after_finished;
-  }
-  spec["successPolicy"] = kSuccessNames[static_cast<std::size_t>(run.success)];
-  if (!run.success_role.empty()) spec["successRole"] = run.success_role;
-  spec["cleanPodPolicy"] = kCleanPodNames[static_cast<std::size_t>(run.clean_pods)];
 }
 
 void ReadTemplateRequests(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
@@ -115,9 +67,9 @@ void ReadTemplateRequests(FieldReader& spec, FieldReader& pod, TrainingJob& job)
 }
 
 // One name for the class, in the job or in its template, and no number beside it.
-void ReadPriorityClass(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
-  job.priority_class = spec.String("priorityClassName", kObjectName);
-  const std::string in_template = pod.String("priorityClassName");
+void CheckPriorityClass(FieldReader& spec, const TrainingJob& job) {
+  const std::string in_template =
+      spec.OpenObject("template").OpenObject("spec").String("priorityClassName");
   if (job.priority_class.empty()) return;
   if (job.job.priority != 0) {
     spec.errors().Add(spec.PathOf("priorityClassName"),
@@ -137,7 +89,6 @@ void ReadTemplate(FieldReader& spec, TrainingJob& job) {
   job.constraints.gpu_model = job.gpu_model;
   job.constraints.capacity_types = job.capacity.types;
   ReadTemplateRequests(spec, pod, job);
-  ReadPriorityClass(spec, pod, job);
   job.pod_template = PodTemplate::Read(spec, "template");
 }
 
@@ -160,45 +111,262 @@ void CheckCheckpointHook(FieldReader& spec, const TrainingJob& job) {
                     "leave one of the two out");
 }
 
-TrainingJobStatus ReadJobStatus(FieldReader in) {
-  TrainingJobStatus status;
-  status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
-  status.conditions = ReadConditions(in);
-  status.workers = in.Int("workers", 0, 0, kMaxJobWorkers);
-  status.ready_workers = in.Int("readyWorkers", 0, 0, kMaxJobWorkers);
-  status.succeeded_workers = in.Int("succeededWorkers", 0, 0, kMaxJobWorkers);
-  status.roles = ReadRoleStatus(in);
-  for (FieldReader& segment : in.Objects("segments", {4096})) {
-    status.segments.push_back({segment.String("fabricPod", kLabelValue),
-                               segment.RequiredString("segment", kLabelValue),
-                               segment.Int("workers", 0, 0, kMaxJobWorkers)});
-    segment.Close();
+struct LostWork {
+  std::string cause;
+  double gpu_seconds = 0;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("cause", cause, TextRule{64},
+                Required("As of incidents, Suspended, and CapacityLeft.").Always());
+    fields.Number("gpuSeconds", gpu_seconds, 0, 1e18, "GPUs of the job times seconds.");
   }
-  if (in.has("intensity")) status.intensity = in.Number("intensity", 0, 0, 1e300);
-  if (in.has("level")) status.level = in.Int("level", 0, 0, 63);
-  status.restarts = in.Int("restarts", 0, 0, INT32_MAX);
-  status.start_ms = in.TimeMs("startTime");
-  status.completion_ms = in.TimeMs("completionTime");
-  FieldReader checkpoint = in.Object("checkpoint");
-  status.checkpoint.last_ms = checkpoint.TimeMs("lastTime");
-  status.checkpoint.cost_seconds = checkpoint.Number("costSeconds", 0, 0, 1e9);
-  status.checkpoint.interval_seconds =
-      checkpoint.Int("recommendedIntervalSeconds", 0, 0, INT32_MAX);
-  checkpoint.Close();
-  for (FieldReader& lost : in.Objects("lostWork", {.max_entries = 16, .map_key = "cause"})) {
-    status.lost_gpu_seconds[lost.RequiredString("cause", TextRule{64})] =
-        lost.Number("gpuSeconds", 0, 0, 1e18);
-    lost.Close();
-  }
-  status.rendezvous_port = in.Int("rendezvousPort", 0, 0, 65'535);
-  status.elastic = ReadElasticStatus(in);
-  status.recovery = ReadRecoveryState(in.Object("recovery"));
-  status.capacity = ReadCapacityStatus(in.Object("capacity"));
-  in.Close();
-  return status;
+};
+
+void LostWorkField(FieldVisitor& fields, std::map<std::string, double>& lost_gpu_seconds) {
+  std::vector<LostWork> entries;
+  for (const auto& [cause, seconds] : lost_gpu_seconds) entries.push_back({cause, seconds});
+  fields.Objects("lostWork", entries, {.max_entries = 16, .map_key = "cause"},
+                 "GPU time of repeated work and of waiting, by cause.", "One cause.");
+  fields.Check([&](FieldReader&) {
+    for (const LostWork& entry : entries) lost_gpu_seconds[entry.cause] = entry.gpu_seconds;
+  });
+}
+
+void DescribeSpecRules(FieldVisitor& spec) {
+  spec.Rule(
+      "!has(self.priorityClassName) || self.priorityClassName == '' || !has(self.priority) || "
+      "self.priority == 0",
+      "priority and priorityClassName are two ways to say one thing; leave priority out",
+      ".priorityClassName");
+  spec.Rule("!has(self.elastic) || !has(self.parallelism) || !has(self.parallelism.data)",
+            "parallelism.data of an elastic job follows from workers; leave it out",
+            ".parallelism.data");
+  spec.Rule(
+      "self.successPolicy == 'Role' ? has(self.successRole) && has(self.roles) && "
+      "self.roles.exists(r, r.name == self.successRole) : !has(self.successRole)",
+      "successRole names one of roles, and belongs to successPolicy Role; give both or neither",
+      ".successRole");
+}
+
+void DescribeObjectRules(FieldVisitor& fields) {
+  fields.Rule(
+      "size(self.metadata.name) <= 56 && "
+      "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+      "metadata.name must be at most 56 characters, begin with a letter and have no dots, because "
+      "pods are named <job>-<rank> and their Service <job>; use a shorter or simpler name");
+  fields.Rule(
+      "!has(oldSelf.status) || !has(oldSelf.status.workers) || oldSelf.status.workers == 0 || "
+      "((self.spec.workers == oldSelf.spec.workers || has(self.spec.elastic)) && "
+      "has(self.spec.elastic) == has(oldSelf.spec.elastic) && self.spec.gpusPerWorker == "
+      "oldSelf.spec.gpusPerWorker)",
+      "spec.workers and spec.gpusPerWorker cannot change while the job has pods; suspend it first, "
+      "make it elastic before it starts, or delete it and create it anew",
+      ".spec");
+  fields.Rule(
+      "!has(self.spec.roles) || self.spec.roles.all(r, size(self.metadata.name) + size(r.name) <= "
+      "58)",
+      "pods of a role are named <job>-<role>-<index>, in at most 63 characters; use a shorter name "
+      "of the role or of the job",
+      ".spec.roles");
+  fields.Rule(
+      "!has(oldSelf.status) || !has(oldSelf.status.workers) || oldSelf.status.workers == 0 || "
+      "(has(self.spec.roles) == has(oldSelf.spec.roles) && (!has(self.spec.roles) || "
+      "(self.spec.roles.map(r, r.name) == oldSelf.spec.roles.map(r, r.name) && "
+      "self.spec.roles.map(r, r.replicas) == oldSelf.spec.roles.map(r, r.replicas))))",
+      "names, order and replicas of spec.roles cannot change while the job has pods; suspend it "
+      "first",
+      ".spec.roles");
+  fields.Rule(
+      "!has(oldSelf.status) || !has(oldSelf.status.capacity) || "
+      "!has(oldSelf.status.capacity.spent) || !has(self.spec.capacity) || "
+      "((!has(self.spec.capacity.maxCostPerHour) || self.spec.capacity.maxCostPerHour.split(' "
+      "')[1] == oldSelf.status.capacity.spent.split(' ')[1]) && "
+      "(!has(self.spec.capacity.maxTotalCost) || self.spec.capacity.maxTotalCost.split(' ')[1] == "
+      "oldSelf.status.capacity.spent.split(' ')[1]))",
+      "status.capacity.spent is in the currency in which the job has rented hosts, and none is "
+      "converted; write the caps of spec.capacity in that currency, or create the job anew",
+      ".spec");
+  fields.Rule(
+      "has(self.spec.managedBy) == has(oldSelf.spec.managedBy) && (!has(self.spec.managedBy) || "
+      "self.spec.managedBy == oldSelf.spec.managedBy)",
+      "spec.managedBy cannot change; delete the job and create it anew", ".spec");
+  fields.Rule(
+      "!has(oldSelf.status) || !has(oldSelf.status.conditions) || "
+      "!oldSelf.status.conditions.exists(c, c.type == 'Planned' && c.status == 'True') || "
+      "(has(self.spec.parallelism) == has(oldSelf.spec.parallelism) && "
+      "(!has(self.spec.parallelism) || self.spec.parallelism == oldSelf.spec.parallelism))",
+      "spec.parallelism cannot change once the job is placed; delete the job and create it anew",
+      ".spec");
+}
+
+void DescribeSpec(FieldVisitor& spec, TrainingJob& job) {
+  job.job.Describe(spec);
+  spec.Object("recovery", job.recovery,
+              Defaulted("What happens when a host is lost or a worker fails.").Always());
+  spec.Object("checkpoint", job.checkpoint, Defaulted("How the job saves its state.").Always());
+  spec.Object("capacity", job.capacity,
+              "What kind of machines may be used, and what they may cost.");
+  spec.Text("gpuModel", job.gpu_model, kLabelValue,
+            "GPU model, as the node label nvidia.com/gpu.product says; empty: any.");
+  job.run.Describe(spec);
+  spec.Custom(
+      "template", PodTemplateSchema,
+      RequiredByServer(
+          "Pod template of every worker. GPUs may be left out: they follow from gpusPerWorker."),
+      [&](FieldReader& in) { ReadTemplate(in, job); }, [&] { return job.pod_template.ToJson(); });
+  spec.Text("priorityClassName", job.priority_class, kObjectName,
+            "PriorityClass of the pods; its value is the job's priority, and Kubernetes' quota for "
+            "the class applies. Not beside a priority that is not 0.");
+  spec.Check([&](FieldReader& in) { CheckPriorityClass(in, job); });
+  spec.Objects("roles", job.roles, kRoleList,
+               "Pods beside the workers that need no GPUs of the job, such as a launcher or a data "
+               "service. They are made once every worker has its host, have the job's Service and "
+               "names in it, and are in no gang.",
+               "One role.", [&](FieldVisitor& fields, JobRole& role) {
+                 DescribeRole(fields, role, job.metadata.name, job.job.gpu_resource);
+               });
+  spec.Check([&](FieldReader& in) {
+    CheckTemplateBytes(in, job);
+    CheckSuccessRole(in, job);
+    CheckCheckpointHook(in, job);
+  });
+  spec.Group("elastic", job.elastic.enabled,
+             "Data parallelism that follows what there is room for. workers is what the job wishes "
+             "for and may change while it runs.",
+             [&](FieldVisitor& fields) { job.elastic.Describe(fields); });
+  spec.Check([&](FieldReader& in) {
+    if (job.elastic.enabled) job.elastic.Complete(in, job.job);
+  });
+  DescribeSpecRules(spec);
+}
+
+// An elastic job has the size of its pods, and its spec says what is wished for.
+json EncodeSpec(const TrainingJob& job) {
+  json spec = EncodeFields(
+      [&](FieldVisitor& fields) { DescribeSpec(fields, const_cast<TrainingJob&>(job)); });
+  if (!job.elastic.enabled) return spec;
+  spec["workers"] = job.elastic.wished_workers;
+  if (spec.contains("parallelism")) spec["parallelism"].erase("data");
+  return spec;
 }
 
 }  // namespace
+
+void CheckpointPolicy::Describe(FieldVisitor& fields) {
+  const auto seconds = [&](const char* key, int& value, const char* meaning) {
+    fields.Int(key, value, 0, kMaxSeconds, Defaulted(meaning));
+  };
+  seconds("intervalSeconds", interval_seconds, "How often it writes a checkpoint; 0: unknown.");
+  seconds("costSeconds", cost_seconds,
+          "Expected time of one checkpoint, until the job has reported it "
+          "(status.checkpoint.costSeconds).");
+  seconds("graceSeconds", grace_seconds, "Time it is given to write one before it is stopped.");
+  fields.Enum(
+      "request", request, kRequestNames,
+      Defaulted("How a job that is about to be stopped is asked for one. Signal: by SIGTERM, "
+                "when its pods are deleted. Annotation: by "
+                "yardmaster.dev/checkpoint-request on its pods, which stay until one of them "
+                "has yardmaster.dev/checkpoint or graceSeconds are over. Command: by command, "
+                "which the kubelet runs in the first container of each worker when its pod "
+                "is deleted, before SIGTERM."));
+  fields.Texts(
+      "command", command, {64, 1}, {4096, 1},
+      "With request Command: what asks the program for a checkpoint and returns when it is "
+      "complete. Run without a shell, as the lifecycle.preStop hook of the container, which "
+      "has none of its own then.",
+      "The program or an argument.");
+  fields.Enum("mark", mark, kMarkNames,
+              Defaulted("How the program says that a checkpoint is complete. Annotation: "
+                        "yardmaster.dev/checkpoint on one of the job's pods. File: the file "
+                        "YARDMASTER_CHECKPOINT_MARK, which the agent of the node passes on as that "
+                        "annotation; needs the chart's agent.readCheckpointMarks."));
+  fields.Check([this](FieldReader& in) { CheckCheckpointPolicy(in, *this); });
+  fields.Text("directory", directory, kDirectory,
+              "Absolute path; YARDMASTER_CHECKPOINT_DIR of every container.");
+  fields.Text("claim", claim, NotEmpty(kObjectName),
+              "PersistentVolumeClaim that is mounted at directory.");
+  fields.Check([this](FieldReader& in) {
+    if (claim.empty() || !directory.empty()) return;
+    in.errors().Add(in.PathOf("claim"), "has no directory to be mounted at",
+                    "give spec.checkpoint.directory");
+  });
+  fields.Rule("!has(self.claim) || has(self.directory)",
+              "claim needs the directory that it is mounted at; give directory", ".claim");
+  fields.Rule("has(self.command) == (has(self.request) && self.request == 'Command')",
+              "command and request Command need each other; give both or neither", ".command");
+}
+
+void RunPolicy::Describe(FieldVisitor& spec) {
+  spec.Bool(
+      "suspend", suspended,
+      Defaulted("The job's pods are ended, with their grace period, and its hosts given back; "
+                "it is placed anew when this is false again. Without effect once the job has "
+                "ended.")
+          .OmitAt(false));
+  spec.Text("managedBy", managed_by, NotEmpty(kLabelValue),
+            "The controller that runs the job. Another name than yardmaster.dev/operator: the "
+            "operator leaves the job alone.");
+  spec.Int("activeDeadlineSeconds", active_deadline_seconds, 1, kMaxSeconds,
+           "The job fails this long after all its workers ran for the first time; a suspension "
+           "begins it anew.");
+  spec.Int("ttlSecondsAfterFinished", ttl_seconds_after_finished, 0, kMaxSeconds,
+           "The job is deleted this long after it succeeded or failed. Left out: never.");
+  spec.Enum(
+      "successPolicy", success, kSuccessNames,
+      Defaulted("What has to succeed for the job to succeed: every worker, rank 0, or every pod "
+                "of the role that successRole names."));
+  spec.Text("successRole", success_role, TextRule{kRoleName.max_length, 1},
+            "With successPolicy Role, the role.");
+  spec.Enum("cleanPodPolicy", clean_pods, kCleanPodNames,
+            Defaulted("Which pods are removed once the job has ended."));
+}
+
+void TrainingJobStatus::Describe(FieldVisitor& fields) {
+  fields.Int("observedGeneration", observed_generation, 0, INT64_MAX,
+             "metadata.generation this was computed from.");
+  ConditionsField(fields, conditions);
+  fields.Int("workers", workers, 0, kMaxJobWorkers,
+             "Workers of the job; 0 while it is suspended and has no pods.");
+  fields.Int("readyWorkers", ready_workers, 0, kMaxJobWorkers, "Pods that run.");
+  fields.Int("succeededWorkers", succeeded_workers, 0, kMaxJobWorkers, "Pods that have succeeded.");
+  fields.Objects("roles", roles, kRoleList, "Pods of spec.roles.", "One role.");
+  fields.Objects("segments", segments, {4096}, About("Segments its workers stand in.").Always(),
+                 "One segment.");
+  fields.Number("intensity", intensity, 0, kNoMaximum, "FLOP per second of communication (Crux).");
+  fields.Int("level", level, 0, 63, "Network priority, 0 lowest.");
+  fields.Int("restarts", restarts, 0, INT32_MAX,
+             "Restarts that counted against the budget, over the job's life.");
+  fields.Time("startTime", start_ms,
+              "When all workers ran for the first time since the job was made or resumed.");
+  fields.Time("completionTime", completion_ms, "When it succeeded or failed.");
+  fields.Object("checkpoint", checkpoint, "Checkpoints that the job has reported.");
+  LostWorkField(fields, lost_gpu_seconds);
+  fields.Int("rendezvousPort", rendezvous_port, 0, 65'535,
+             About("MASTER_PORT of a job with hostNetwork; 0 or left out: 29500.").OmitAt(0));
+  fields.Object("elastic", elastic, "Of an elastic job, the size that it has.");
+  fields.Object("recovery", recovery,
+                About("What is decided about failures. Written before it is acted on, so that any "
+                      "operator carries on.")
+                    .Always());
+  fields.Object("capacity", capacity,
+                About("What is rented for the job, and what it has cost. Written before hosts are "
+                      "asked for, so that any operator carries on.")
+                    .OrNull());
+}
+
+void TrainingJob::Describe(FieldVisitor& fields) {
+  fields.Group("spec", RequiredByServer("What is trained and what it needs."),
+               [this](FieldVisitor& spec) { DescribeSpec(spec, *this); });
+  fields.Object("status", status, "Where the job stands.");
+  DescribeObjectRules(fields);
+}
+
+json TrainingJobSchema() {
+  return SchemaOfResource(
+      "TrainingJob is one distributed training run: workers that start all or none, placed by what "
+      "they say to each other.",
+      [](FieldVisitor& fields) { TrainingJob().Describe(fields); });
+}
 
 absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unknown) {
   FieldErrors errors;
@@ -207,18 +375,7 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   TrainingJob job;
   job.metadata = ReadMetadata(in, Namespaced::kYes,
                               unknown == UnknownFields::kIgnore ? &KeptOfWorkloads() : nullptr);
-  FieldReader spec = in.Object("spec");
-  job.job = ReadJobSpec(spec);
-  ReadPolicies(spec, job);
-  ReadRunPolicy(spec, job.run);
-  ReadTemplate(spec, job);
-  job.roles = ReadRoles(spec, job.metadata.name, job.job.gpu_resource);
-  CheckTemplateBytes(spec, job);
-  CheckSuccessRole(spec, job);
-  CheckCheckpointHook(spec, job);
-  job.elastic = ReadElasticPolicy(spec, job.job);
-  spec.Close();
-  job.status = ReadJobStatus(in.Object("status"));
+  DecodeFields(in, [&](FieldVisitor& fields) { job.Describe(fields); });
   if (job.elastic.enabled && errors.empty()) {
     const int data = job.status.elastic.data;
     SetData(job.job, WorkersOf(job.job, data) ? data : job.elastic.wished_data);
@@ -230,70 +387,13 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   return job;
 }
 
-json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
-  json out = {{"observedGeneration", status.observed_generation},
-              {"conditions", EncodeConditions(status.conditions)},
-              {"workers", status.workers},
-              {"readyWorkers", status.ready_workers},
-              {"succeededWorkers", status.succeeded_workers},
-              {"restarts", status.restarts}};
-  json segments = json::array();
-  for (const SegmentUse& use : status.segments) {
-    segments.push_back(
-        {{"fabricPod", use.fabric_pod}, {"segment", use.segment}, {"workers", use.workers}});
-  }
-  out["segments"] = std::move(segments);
-  if (!status.roles.empty()) out["roles"] = EncodeRoleStatus(status.roles);
-  if (status.intensity) out["intensity"] = *status.intensity;
-  if (status.level) out["level"] = *status.level;
-  EncodeTime("startTime", status.start_ms, out);
-  EncodeTime("completionTime", status.completion_ms, out);
-  if (status.checkpoint != CheckpointStatus{}) {
-    json& checkpoint = out["checkpoint"];
-    EncodeTime("lastTime", status.checkpoint.last_ms, checkpoint);
-    if (status.checkpoint.cost_seconds > 0) {
-      checkpoint["costSeconds"] = status.checkpoint.cost_seconds;
-    }
-    if (status.checkpoint.interval_seconds > 0) {
-      checkpoint["recommendedIntervalSeconds"] = status.checkpoint.interval_seconds;
-    }
-  }
-  for (const auto& [cause, seconds] : status.lost_gpu_seconds) {
-    out["lostWork"].push_back({{"cause", cause}, {"gpuSeconds", seconds}});
-  }
-  if (status.rendezvous_port != 0) out["rendezvousPort"] = status.rendezvous_port;
-  if (status.elastic != ElasticStatus{}) out["elastic"] = EncodeElasticStatus(status.elastic);
-  out["recovery"] = EncodeRecoveryState(status.recovery);
-  out["capacity"] = EncodeCapacityStatus(status.capacity);
-  return out;
-}
+json EncodeTrainingJobStatus(const TrainingJobStatus& status) { return EncodeObject(status); }
 
 json EncodeTrainingJob(const TrainingJob& job) {
-  json spec = json::object();
-  EncodeJobSpec(job.job, spec);
-  EncodeElasticPolicy(job.elastic, spec);
-  spec["recovery"] = EncodeRecoveryPolicy(job.recovery);
-  spec["checkpoint"] = {
-      {"intervalSeconds", job.checkpoint.interval_seconds},
-      {"costSeconds", job.checkpoint.cost_seconds},
-      {"graceSeconds", job.checkpoint.grace_seconds},
-      {"request", kRequestNames[static_cast<std::size_t>(job.checkpoint.request)]},
-      {"mark", kMarkNames[static_cast<std::size_t>(job.checkpoint.mark)]}};
-  if (!job.checkpoint.command.empty()) spec["checkpoint"]["command"] = job.checkpoint.command;
-  if (!job.checkpoint.directory.empty()) spec["checkpoint"]["directory"] = job.checkpoint.directory;
-  if (!job.checkpoint.claim.empty()) spec["checkpoint"]["claim"] = job.checkpoint.claim;
-  if (json capacity = EncodeCapacityPolicy(job.capacity); !capacity.is_null()) {
-    spec["capacity"] = std::move(capacity);
-  }
-  if (!job.priority_class.empty()) spec["priorityClassName"] = job.priority_class;
-  EncodeRunPolicy(job.run, spec);
-  if (!job.roles.empty()) spec["roles"] = EncodeRoles(job.roles);
-  if (!job.gpu_model.empty()) spec["gpuModel"] = job.gpu_model;
-  spec["template"] = job.pod_template.ToJson();
   json out = {{"apiVersion", kGroupVersion},
               {"kind", kTrainingJobKind},
               {"metadata", EncodeMetadata(job.metadata)},
-              {"spec", std::move(spec)}};
+              {"spec", EncodeSpec(job)}};
   if (job.status != TrainingJobStatus{}) out["status"] = EncodeTrainingJobStatus(job.status);
   return out;
 }

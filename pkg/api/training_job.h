@@ -47,6 +47,8 @@ struct CheckpointPolicy {
   int cost_seconds = 60;     // expected time of one, until the job reports it
   int grace_seconds = 120;   // time to write one before the job is stopped
   bool operator==(const CheckpointPolicy&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 // What has to succeed: every worker, rank 0, or every pod of one role.
@@ -64,6 +66,9 @@ struct RunPolicy {
   CleanPodPolicy clean_pods = CleanPodPolicy::kRunning;
   std::string success_role = {};  // with SuccessPolicy::kRole
   bool operator==(const RunPolicy&) const = default;
+
+  // Fields of `spec`, beside the others.
+  void Describe(FieldVisitor& spec);
 };
 // On jobs that are asked for a checkpoint by annotation: deleted, they keep their object until no pod is left.
 inline constexpr char kShutdownFinalizer[] = "yardmaster.dev/shutdown";
@@ -74,13 +79,30 @@ struct SegmentUse {
   std::string segment;
   int workers = 0;
   bool operator==(const SegmentUse&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("fabricPod", fabric_pod, kLabelValue, About("Fabric pod.").Always());
+    fields.Text("segment", segment, kLabelValue, Required("Segment.").Always());
+    fields.Int("workers", workers, 0, kMaxJobWorkers, "Workers there.");
+  }
 };
 
 struct CheckpointStatus {
-  std::int64_t last_ms = 0;  // the last one that the job has reported
-  double cost_seconds = 0;   // how long iterations stood still for it; 0: not known
+  std::int64_t last_ms = 0;
+  double cost_seconds = 0;   // 0: not known
   int interval_seconds = 0;  // recommended; 0: cost not known
   bool operator==(const CheckpointStatus&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Time("lastTime", last_ms, "When the last one was begun.");
+    fields.Number("costSeconds", cost_seconds, 0, 1e9,
+                  About("How long iterations stood still for it.").OmitAt(0));
+    fields.Int(
+        "recommendedIntervalSeconds", interval_seconds, 0, INT32_MAX,
+        About("Time between checkpoints that loses least, from their cost and the time between "
+              "incidents (Daly).")
+            .OmitAt(0));
+  }
 };
 
 struct TrainingJobStatus {
@@ -108,6 +130,8 @@ struct TrainingJobStatus {
   // The job has succeeded or failed.
   bool ended() const { return IsTrue(conditions, "Succeeded") || IsTrue(conditions, "Failed"); }
   bool operator==(const TrainingJobStatus&) const = default;
+
+  void Describe(FieldVisitor& fields);
 };
 
 struct TrainingJob {
@@ -141,6 +165,8 @@ struct TrainingJob {
     return status.checkpoint.cost_seconds > 0 ? status.checkpoint.cost_seconds
                                               : checkpoint.cost_seconds;
   }
+  // A reader fills in metadata before, since roles are named after it.
+  void Describe(FieldVisitor& fields);
 };
 
 // With UnknownFields::kIgnore, of what the API server has, metadata is kept as kept_metadata.h says.
@@ -152,5 +178,6 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object,
                                               UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeTrainingJob(const TrainingJob& job);
 nlohmann::json EncodeTrainingJobStatus(const TrainingJobStatus& status);
+nlohmann::json TrainingJobSchema();
 
 }  // namespace yardmaster::api

@@ -7,6 +7,7 @@
 
 #include "pkg/api/capacity_pool.h"
 #include "pkg/api/fabric.h"
+#include "pkg/api/field_codec.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/strings.h"
@@ -148,7 +149,7 @@ TEST(CrdTest, TheSchemasKnowEveryFieldThatIsWritten) {
                     api::Precision::kFp32,
                     workload::Sharding::kOptimizer,
                     true};
-  EXPECT_EQ(api::EncodeModel(*gang.job.model).size(), 19u);
+  EXPECT_EQ(api::EncodeObject(*gang.job.model).size(), 19u);
   gang.constraints.gpu_model = "m";
   gang.constraints.tolerations = {{"k", api::TolerationOperator::kExists, "", ""}};
   gang.rank_bases = {{"0", 0}};

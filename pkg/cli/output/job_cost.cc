@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/capacity_status.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -32,9 +33,8 @@ ordered_json HostsOf(const capacity::Choice& choice, const state::CapacityQuesti
   ordered_json hosts = ordered_json::array();
   for (const capacity::Rented& rented : choice.rented) {
     const state::OfferName& name = question.names[static_cast<std::size_t>(rented.offer)];
-    hosts.push_back({{"pool", name.pool},
-                     {"type", api::EncodeCapacityTypes({name.type})[0]},
-                     {"hosts", rented.hosts}});
+    hosts.push_back(
+        {{"pool", name.pool}, {"type", api::NameOf(name.type)}, {"hosts", rented.hosts}});
   }
   return hosts;
 }
