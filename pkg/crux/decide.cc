@@ -30,19 +30,20 @@ constexpr double kLeastHorizon = 1;
 
 class Decider {
  public:
-  Decider(const Problem& problem, const Options& options, std::vector<std::int32_t> usable,
-          DecisionMemory& memory)
+  Decider(const Problem& problem, const Options& options, const PresentState& present,
+          std::vector<std::int32_t> usable, DecisionMemory& memory)
       : problem_(problem),
         options_(options),
+        present_(present),
         memory_(memory),
         usable_(std::move(usable)),
         levels_(static_cast<std::int32_t>(usable_.size())),
         changed_(problem.jobs.size(), 0),
-        affected_(problem.jobs.size(), options.previous && !options.departures ? 0 : 1),
+        affected_(problem.jobs.size(), present.previous && !present.departures ? 0 : 1),
         moved_(problem.jobs.size(), 0),
         releveled_(problem.jobs.size(), 0) {
     budget_.left = options.search.event_budget;
-    for (const ContendingJobId j : options.changed) changed_[j.index()] = affected_[j.index()] = 1;
+    for (const ContendingJobId j : present.changed) changed_[j.index()] = affected_[j.index()] = 1;
     ReadPrevious();
   }
 
@@ -59,30 +60,30 @@ class Decider {
  private:
   // The previous levels, counted within the usable ones; -1 where there was none.
   void ReadPrevious() {
-    if (!options_.previous) return;
-    for (const JobDecision& job : options_.previous->jobs) {
+    if (!present_.previous) return;
+    for (const JobDecision& job : present_.previous->jobs) {
       const auto at = std::find(usable_.begin(), usable_.end(), job.level);
       held_levels_.push_back(at == usable_.end() ? -1
                                                  : static_cast<std::int32_t>(at - usable_.begin()));
     }
   }
   bool Runs(ContendingJobId j) const {
-    return options_.previous && held_levels_[j.index()] >= 0 &&
-           options_.previous->jobs[j.index()].paths.size() == problem_.jobs[j.index()].flows.size();
+    return present_.previous && held_levels_[j.index()] >= 0 &&
+           present_.previous->jobs[j.index()].paths.size() == problem_.jobs[j.index()].flows.size();
   }
 
   // Counts what the jobs put on links, on the paths they chose.
   const Draft& ChoosePaths() {
     KeptDraft& kept = memory_.draft;
-    if (!options_.previous) kept.Clear();
+    if (!present_.previous) kept.Clear();
     FollowJobs(kept.Begin(problem_));
-    if (!options_.previous) {
+    if (!present_.previous) {
       kept.Move(problem_, AllJobs(problem_.jobs.size()), SelectPaths(problem_, options_.paths));
     } else {
-      const Paths before = PathsOf(*options_.previous);
+      const Paths before = PathsOf(*present_.previous);
       kept.Follow(problem_, before, changed_);
-      kept.Move(problem_, options_.changed,
-                ReselectPaths(problem_, before, options_.changed, options_.paths, kept,
+      kept.Move(problem_, present_.changed,
+                ReselectPaths(problem_, before, present_.changed, options_.paths, kept,
                               kept.path_space()));
     }
     kept.Settle();
@@ -113,7 +114,7 @@ class Decider {
     const auto count = static_cast<std::int32_t>(problem_.jobs.size());
     Compression fresh = Compress(count, edges, levels_, compression, &memory_.cuts);
     std::vector<std::int32_t> levels = fresh.levels;
-    if (options_.previous) {
+    if (present_.previous) {
       // A departure alone moves no level here: the search does where it pays. Otherwise a job that
       // comes and goes would swing the others wherever the orders with it and without it differ.
       levels = HoldLevels(edges, levels_, {held_levels_, changed_}, fresh.levels,
@@ -267,7 +268,7 @@ class Decider {
 
   // For so long a plan of these jobs is expected to hold.
   double HorizonOf(const std::vector<ContendingJobId>& jobs) const {
-    const std::vector<double>& remaining = options_.moves.remaining_seconds;
+    const std::vector<double>& remaining = present_.remaining_seconds;
     double seconds = options_.moves.horizon_seconds;
     for (const ContendingJobId j : jobs) {
       if (j.index() < remaining.size()) {
@@ -297,6 +298,7 @@ class Decider {
 
   const Problem& problem_;
   const Options& options_;
+  const PresentState& present_;
   DecisionMemory& memory_;
   const std::vector<std::int32_t> usable_;
   const std::int32_t levels_;
@@ -310,18 +312,18 @@ class Decider {
   std::int32_t searches_ = 0;
 };
 
-absl::Status CheckPrevious(const Problem& problem, const Options& options) {
-  if (!options.previous) return absl::OkStatus();
-  if (options.previous->jobs.size() != problem.jobs.size()) {
+absl::Status CheckPrevious(const Problem& problem, const PresentState& present) {
+  if (!present.previous) return absl::OkStatus();
+  if (present.previous->jobs.size() != problem.jobs.size()) {
     return FieldError("previous", "does not line up with the jobs", "give one entry per job");
   }
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    if (std::binary_search(options.changed.begin(), options.changed.end(),
+    if (std::binary_search(present.changed.begin(), present.changed.end(),
                            ContendingJobId(static_cast<std::int32_t>(j)))) {
       continue;
     }
     const ContendingJob& job = problem.jobs[j];
-    const std::vector<std::int32_t>& paths = options.previous->jobs[j].paths;
+    const std::vector<std::int32_t>& paths = present.previous->jobs[j].paths;
     bool fits = paths.size() == job.flows.size();
     for (std::size_t f = 0; fits && f < paths.size(); ++f) {
       fits = paths[f] >= 0 && paths[f] < job.flows[f].paths.size();
@@ -351,18 +353,19 @@ std::vector<std::int32_t> UsableLevels(std::int32_t levels, std::span<const std:
 }
 
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options,
-                                DecisionReport* report, DecisionMemory* memory) {
+                                const PresentState& present, DecisionReport* report,
+                                DecisionMemory* memory) {
   // What was answered before was valid then; checking all of it again costs more than the answer.
-  YM_RETURN_IF_ERROR(options.previous ? absl::OkStatus() : Validate(problem));
-  YM_RETURN_IF_ERROR(ValidateChanged(problem, options.changed));
-  YM_RETURN_IF_ERROR(CheckPrevious(problem, options));
+  YM_RETURN_IF_ERROR(present.previous ? absl::OkStatus() : Validate(problem));
+  YM_RETURN_IF_ERROR(ValidateChanged(problem, present.changed));
+  YM_RETURN_IF_ERROR(CheckPrevious(problem, present));
   std::vector<std::int32_t> usable =
-      UsableLevels(problem.levels, options.reserved_levels, problem.jobs.size());
+      UsableLevels(problem.levels, present.reserved_levels, problem.jobs.size());
   if (usable.empty()) {
     return FieldError("levels", "every level is reserved", "leave at least one for the jobs");
   }
   DecisionMemory none;
-  return Decider(problem, options, std::move(usable), memory == nullptr ? none : *memory)
+  return Decider(problem, options, present, std::move(usable), memory == nullptr ? none : *memory)
       .Run(report);
 }
 

@@ -9,13 +9,13 @@
 // level_hysteresis.h), and two searches of bounded work from that result: whole plans made anew in
 // problems of at most 64 jobs (search/replan.h), and moves of single jobs (search/anytime_search.h).
 //
-// Given the present plan (Options::previous), jobs that changed choose their paths anew. Levels follow
+// Given the present plan (PresentState::previous), jobs that changed choose their paths anew. Levels follow
 // the new priorities by the rule of level_hysteresis.h. The searches move other jobs only where the FLOP
 // gained in the time for which a plan is expected to hold exceed what the moved jobs do not compute
 // while their connections are made anew (MoveOptions). If nothing changed, paths and levels are those
 // of the present plan.
 //
-// Deterministic in (problem, options). Thread safety: pure functions, except that Decide changes `memory`:
+// Deterministic in (problem, options, present). Thread safety: pure functions, except that Decide changes `memory`:
 // concurrent calls need memories of their own.
 // Errors: what ValidateChanged refuses, and without a previous solution what Validate refuses; InvalidArgument
 // for levels all of which are reserved, and for a previous solution that does not fit the problem.
@@ -45,27 +45,31 @@ struct MoveOptions {
   // How long a plan is expected to hold: about the time between two arrivals or ends of jobs that
   // share links.
   double horizon_seconds = 300;
-  // How long each job is expected to run on, by job; infinite, or no entry: unknown. The horizon of jobs
-  // searched together ends with the first of them, but is at least one second.
-  std::vector<double> remaining_seconds;
 };
 
+// How to decide.
 struct Options {
   std::uint64_t seed = 1;
-  // Levels that belong to others (control traffic, a job being profiled); never handed out.
-  std::vector<std::int32_t> reserved_levels;
   PathSelectionOptions paths;
   CorrectionOptions correction;
   CompressionOptions compression;
   double level_hysteresis = 0.05;
   AnytimeSearchOptions search;
   MoveOptions moves;
+};
 
-  // What holds now: aligned with problem.jobs, an entry of a new job has no paths and level -1. The
+// What holds when a decision is made.
+struct PresentState {
+  // Levels that belong to others (control traffic, a job being profiled); never handed out.
+  std::vector<std::int32_t> reserved_levels;
+  // The present plan: aligned with problem.jobs, an entry of a new job has no paths and level -1. The
   // rest of the problem has to be one that was answered before: only changed jobs are validated.
   std::optional<Solution> previous;
   std::vector<ContendingJobId> changed;  // sorted, valid indices; contains every new job
   bool departures = false;               // a job that was in `previous` has left since
+  // How long each job is expected to run on, by job; infinite, or no entry: unknown. The horizon of jobs
+  // searched together (MoveOptions) ends with the first of them, but is at least one second.
+  std::vector<double> remaining_seconds;
 };
 
 // How a decision was reached.
@@ -78,7 +82,8 @@ struct DecisionReport {
 // `report` and `memory` are optional. `memory` keeps what earlier decisions computed
 // (decision_memory.h); it changes the cost of a decision, not the result.
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options = {},
-                                DecisionReport* report = nullptr, DecisionMemory* memory = nullptr);
+                                const PresentState& present = {}, DecisionReport* report = nullptr,
+                                DecisionMemory* memory = nullptr);
 
 // The levels 0 to `levels` - 1 that may be handed out to `jobs` jobs, rising: those not reserved. Where these
 // are more than 64 and more than the jobs, only the highest of them.

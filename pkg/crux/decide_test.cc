@@ -12,8 +12,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Solution MustDecide(const Problem& problem, const Options& options = {}) {
-  auto solution = Decide(problem, options);
+Solution MustDecide(const Problem& problem, const Options& options = {},
+                    const PresentState& present = {}) {
+  auto solution = Decide(problem, options, present);
   EXPECT_TRUE(solution.ok()) << MessageOf(solution.status());
   return *std::move(solution);
 }
@@ -48,9 +49,9 @@ TEST(Decide, FigureThirteenIsCompressedAsDrawn) {
 
 TEST(Decide, LevelsAllOfWhichAreReservedAreRefused) {
   const Problem problem = testing::RandomProblem({.jobs = 9, .links = 3, .levels = 6}, 2);
-  Options options;
-  options.reserved_levels = {0, 1, 2, 3, 4, 5};
-  EXPECT_FALSE(Decide(problem, options).ok());
+  PresentState present;
+  present.reserved_levels = {0, 1, 2, 3, 4, 5};
+  EXPECT_FALSE(Decide(problem, {}, present).ok());
 }
 
 TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
@@ -61,32 +62,33 @@ TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
     before.jobs.pop_back();
     Options options;
     options.search.event_budget = 0;
-    options.previous = MustDecide(before);
-    const Solution same = MustDecide(before, options);
-    EXPECT_EQ(PathsOf(same), PathsOf(*options.previous));
-    EXPECT_EQ(LevelsOf(same), LevelsOf(*options.previous));
+    PresentState present;
+    present.previous = MustDecide(before);
+    const Solution same = MustDecide(before, options, present);
+    EXPECT_EQ(PathsOf(same), PathsOf(*present.previous));
+    EXPECT_EQ(LevelsOf(same), LevelsOf(*present.previous));
 
     JobDecision fresh;
     fresh.level = -1;
-    options.previous->jobs.push_back(fresh);
-    options.changed = {ContendingJobId(9)};
-    const Solution after = MustDecide(problem, options);
+    present.previous->jobs.push_back(fresh);
+    present.changed = {ContendingJobId(9)};
+    const Solution after = MustDecide(problem, options, present);
     ExpectConsistent(problem, after);
     for (std::size_t j = 0; j + 1 < problem.jobs.size(); ++j) {
-      EXPECT_EQ(after.jobs[j].paths, options.previous->jobs[j].paths);
+      EXPECT_EQ(after.jobs[j].paths, present.previous->jobs[j].paths);
     }
   }
 }
 
 TEST(Decide, AChangedJobThatIsNotThereIsRefusedWithAndWithoutAPreviousSolution) {
   const Problem problem = testing::Example1(2);
-  Options options;
+  PresentState present;
   for (const std::int32_t job : {-1, 2}) {
-    options.changed = {ContendingJobId(job)};
-    options.previous.reset();
-    EXPECT_THAT(MessageOf(Decide(problem, options).status()), HasSubstr("changed"));
-    options.previous = MustDecide(problem);
-    EXPECT_THAT(MessageOf(Decide(problem, options).status()), HasSubstr("changed"));
+    present.changed = {ContendingJobId(job)};
+    present.previous.reset();
+    EXPECT_THAT(MessageOf(Decide(problem, {}, present).status()), HasSubstr("changed"));
+    present.previous = MustDecide(problem);
+    EXPECT_THAT(MessageOf(Decide(problem, {}, present).status()), HasSubstr("changed"));
   }
 }
 

@@ -44,16 +44,17 @@ class History {
   bool Decide() {
     Options options;
     options.search.event_budget = event_budget_;
-    options.departures = std::exchange(departures_, false);
+    PresentState present;
+    present.departures = std::exchange(departures_, false);
     if (holds_.jobs.size() == problem_.jobs.size() && random_.Below(10) != 0) {
-      options.previous = holds_;
-      options.changed = changed_;
+      present.previous = holds_;
+      present.changed = changed_;
     }
     changed_.clear();
     DecisionReport with_report;
     DecisionReport report;
-    const auto with = crux::Decide(problem_, options, &with_report, &memory_);
-    const auto without = crux::Decide(problem_, options, &report);
+    const auto with = crux::Decide(problem_, options, present, &with_report, &memory_);
+    const auto without = crux::Decide(problem_, options, present, &report);
     EXPECT_TRUE(with.ok() && without.ok());
     if (!with.ok() || !without.ok()) return false;
     holds_ = *without;
@@ -227,11 +228,12 @@ TEST(DecisionMemory, NothingIsSimulatedOrCutAgainWhereNothingHappened) {
   DecisionMemory memory;
   Options options;
   options.search.event_budget = 0;
-  options.previous = *Decide(problem, options, nullptr, &memory);
+  PresentState present;
+  present.previous = *Decide(problem, options, present, nullptr, &memory);
   const std::size_t cuts = memory.cuts.pieces.size();
   ASSERT_GT(cuts, 0u);
-  const std::vector<double> before = Numbers(*options.previous);
-  EXPECT_EQ(Numbers(*Decide(problem, options, nullptr, &memory)), before);
+  const std::vector<double> before = Numbers(*present.previous);
+  EXPECT_EQ(Numbers(*Decide(problem, options, present, nullptr, &memory)), before);
   EXPECT_EQ(memory.cuts.pieces.size(), cuts);
 }
 

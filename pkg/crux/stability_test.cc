@@ -67,11 +67,12 @@ class Cluster {
   }
   void Round(std::optional<Solution> previous) {
     Options options;
-    options.previous = std::move(previous);
-    if (options.previous) options.changed = changed_;
-    options.departures = departures_;
     options.search.event_budget = event_budget_;
-    auto solution = Decide(problem_, options);
+    PresentState present;
+    present.previous = std::move(previous);
+    if (present.previous) present.changed = changed_;
+    present.departures = departures_;
+    auto solution = Decide(problem_, options, present);
     ASSERT_TRUE(solution.ok()) << MessageOf(solution.status());
     solution_ = *std::move(solution);
   }
@@ -185,17 +186,17 @@ Solution AfterADeparture(const std::vector<double>& remaining_seconds) {
     job.flows[0].paths.Add(std::vector{1});
     problem.jobs.push_back(std::move(job));
   }
-  Options options;
-  options.previous.emplace();
+  PresentState present;
+  present.previous.emplace();
   for (const std::int32_t level : {1, 0}) {
     JobDecision decision;
     decision.level = level;
     decision.paths = {0};
-    options.previous->jobs.push_back(std::move(decision));
+    present.previous->jobs.push_back(std::move(decision));
   }
-  options.departures = true;
-  options.moves.remaining_seconds = remaining_seconds;
-  return *Decide(problem, options);
+  present.departures = true;
+  present.remaining_seconds = remaining_seconds;
+  return *Decide(problem, {}, present);
 }
 
 TEST(Stability, AMovePaysForItselfBeforeOneOfTheJobsEndsOrIsNotMade) {
@@ -227,16 +228,16 @@ TEST(Stability, ARunningJobOfManyFlowsMovesAsAWhole) {
     other.flows.push_back(std::move(flow));
   }
   problem.jobs = {many, other};
-  Options options;
-  options.previous.emplace();
+  PresentState present;
+  present.previous.emplace();
   for (const std::int32_t level : {0, 1}) {
     JobDecision decision;
     decision.level = level;
     decision.paths.assign(kFlows, 0);
-    options.previous->jobs.push_back(std::move(decision));
+    present.previous->jobs.push_back(std::move(decision));
   }
-  options.departures = true;
-  const Solution solution = *Decide(problem, options);
+  present.departures = true;
+  const Solution solution = *Decide(problem, {}, present);
   EXPECT_EQ(solution.jobs[0].paths, std::vector<std::int32_t>(kFlows, 1));
 }
 

@@ -18,7 +18,6 @@ namespace yardmaster::netplan {
 
 // What a network plan may use, and what it starts from.
 struct NetworkInput {
-  std::uint64_t seed = 1;
   bool ports = true;  // also plan source ports
   // The present plan: jobs that did not change keep levels and ports. Null: plan from nothing. Must
   // outlive the call.
@@ -37,8 +36,7 @@ struct NetworkInput {
   // the planned ones.
   bool predict_shares = false;
   std::map<NamespacedName, int> held_levels;
-  // The network policy. The planner sets its seed, reserved levels, previous decisions, changed jobs
-  // and remaining times.
+  // The network policy.
   crux::Options policy;
 };
 

@@ -163,23 +163,25 @@ class NetworkPlanner {
   }
 
   absl::StatusOr<crux::Solution> Decide() {
-    crux::Options options = input_.policy;
-    options.seed = input_.seed;
+    crux::PresentState present;
     const fabric::NetworkLevels& levels = snapshot_.network->spec().levels;
-    options.reserved_levels.assign(levels.reserved.begin(), levels.reserved.end());
+    present.reserved_levels.assign(levels.reserved.begin(), levels.reserved.end());
     if (has_previous_) {
-      options.previous = previous_;
-      options.changed = changed_;
-      options.departures = departures_;
-      options.moves.remaining_seconds = RemainingSeconds();
+      present.previous = previous_;
+      present.changed = changed_;
+      present.departures = departures_;
+      present.remaining_seconds = RemainingSeconds();
     }
     crux::DecisionMemory* memory = input_.memory == nullptr ? nullptr : &input_.memory->decision;
-    auto solution = crux::Decide(flows_.problem(), options, &plan_.report.decision, memory);
+    const auto decide = [&] {
+      return crux::Decide(flows_.problem(), input_.policy, present, &plan_.report.decision, memory);
+    };
+    auto solution = decide();
     if (solution.ok() || !has_previous_) return solution;
     // What held does not fit any more in a way not thought of: plan from nothing rather than not.
-    options.previous.reset();
-    options.changed.clear();
-    return crux::Decide(flows_.problem(), options, &plan_.report.decision, memory);
+    present.previous.reset();
+    present.changed.clear();
+    return decide();
   }
 
   void Record(const crux::Solution& solution) {

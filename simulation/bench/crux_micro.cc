@@ -126,7 +126,8 @@ crux::Problem Disturbed(const crux::Problem& problem, std::uint64_t seed) {
 }
 
 // Jobs leave and come again, one after the other; what the last plan holds counts.
-crux::Solution AfterReplacements(const crux::Problem& problem, crux::Options options) {
+crux::Solution AfterReplacements(const crux::Problem& problem, const crux::Options& options) {
+  crux::PresentState present;
   crux::Solution now = *crux::Decide(problem, options);
   for (std::size_t step = 0; step < 2 * problem.jobs.size(); ++step) {
     const auto j = static_cast<std::int32_t>((7 * step + 3) % problem.jobs.size());
@@ -134,17 +135,17 @@ crux::Solution AfterReplacements(const crux::Problem& problem, crux::Options opt
     without.jobs.erase(without.jobs.begin() + j);
     crux::Solution held = now;
     held.jobs.erase(held.jobs.begin() + j);
-    options.previous = std::move(held);
-    options.changed.clear();
-    options.departures = true;
-    now = *crux::Decide(without, options);
+    present.previous = std::move(held);
+    present.changed.clear();
+    present.departures = true;
+    now = *crux::Decide(without, options, present);
     crux::JobDecision fresh;
     fresh.level = -1;
     now.jobs.insert(now.jobs.begin() + j, fresh);
-    options.previous = now;
-    options.changed = {crux::ContendingJobId(j)};
-    options.departures = false;
-    now = *crux::Decide(problem, options);
+    present.previous = now;
+    present.changed = {crux::ContendingJobId(j)};
+    present.departures = false;
+    now = *crux::Decide(problem, options, present);
   }
   return now;
 }

@@ -25,7 +25,7 @@ void Report(benchmark::State& state, const crux::DecisionReport& report) {
 void FullRecompute(benchmark::State& state) {
   const crux::Problem problem = CaseOf(state);
   crux::DecisionReport report;
-  for (auto run : state) benchmark::DoNotOptimize(crux::Decide(problem, {}, &report));
+  for (auto run : state) benchmark::DoNotOptimize(crux::Decide(problem, {}, {}, &report));
   Report(state, report);
 }
 
@@ -36,18 +36,18 @@ void Arrival(benchmark::State& state, bool kept) {
   crux::Problem problem = whole;
   const auto arrival = static_cast<std::ptrdiff_t>(problem.jobs.size() / 2);
   problem.jobs.erase(problem.jobs.begin() + arrival);
-  crux::Options before;
+  crux::PresentState before;
   before.previous = *crux::Decide(problem);
-  crux::Options options = before;
-  options.previous->jobs.emplace(options.previous->jobs.begin() + arrival)->level = -1;
-  options.changed = {crux::ContendingJobId(static_cast<std::int32_t>(arrival))};
+  crux::PresentState present = before;
+  present.previous->jobs.emplace(present.previous->jobs.begin() + arrival)->level = -1;
+  present.changed = {crux::ContendingJobId(static_cast<std::int32_t>(arrival))};
   crux::DecisionMemory memory;
   crux::DecisionReport report;
   for (auto run : state) {
     state.PauseTiming();
-    if (kept) benchmark::DoNotOptimize(crux::Decide(problem, before, nullptr, &memory));
+    if (kept) benchmark::DoNotOptimize(crux::Decide(problem, {}, before, nullptr, &memory));
     state.ResumeTiming();
-    benchmark::DoNotOptimize(crux::Decide(whole, options, &report, kept ? &memory : nullptr));
+    benchmark::DoNotOptimize(crux::Decide(whole, {}, present, &report, kept ? &memory : nullptr));
   }
   Report(state, report);
 }

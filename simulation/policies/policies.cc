@@ -105,18 +105,20 @@ Options PublishedOptions(const Options& options) {
   published.compression.improvements = 0;
   published.compression.exact_when_small = false;
   published.search.event_budget = 0;
-  published.previous.reset();
-  published.changed.clear();
   return published;
 }
 
 absl::StatusOr<Solution> DecideBy(Policy policy, const Problem& problem, const Options& options,
-                                  const ExactOptions& exact) {
-  if (policy == Policy::kCrux) return Decide(problem, options);
-  if (policy == Policy::kPublished) return Decide(problem, PublishedOptions(options));
+                                  const ExactOptions& exact, const PresentState& present) {
+  if (policy == Policy::kCrux) return Decide(problem, options, present);
+  if (policy == Policy::kPublished) {
+    PresentState levels_alone;
+    levels_alone.reserved_levels = present.reserved_levels;
+    return Decide(problem, PublishedOptions(options), levels_alone);
+  }
   YM_RETURN_IF_ERROR(Validate(problem));
   const std::vector<std::int32_t> usable =
-      UsableLevels(problem.levels, options.reserved_levels, problem.jobs.size());
+      UsableLevels(problem.levels, present.reserved_levels, problem.jobs.size());
   if (usable.empty()) {
     return FieldError("levels", "every level is reserved", "leave at least one for the jobs");
   }

@@ -36,9 +36,10 @@ struct ExactOptions {
   std::int64_t event_budget = 200'000'000;
 };
 
-// Only crux reads `options.previous`; the others decide everything again.
+// Only crux reads what is `present` besides reserved levels; the others decide everything again.
 absl::StatusOr<Solution> DecideBy(Policy policy, const Problem& problem,
-                                  const Options& options = {}, const ExactOptions& exact = {});
+                                  const Options& options = {}, const ExactOptions& exact = {},
+                                  const PresentState& present = {});
 
 // What `published` runs: production with everything that differs from the paper taken out.
 Options PublishedOptions(const Options& options);

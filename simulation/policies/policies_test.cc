@@ -15,8 +15,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Solution MustDecide(const Problem& problem, Policy policy, const Options& options = {}) {
-  auto solution = DecideBy(policy, problem, options);
+Solution MustDecide(const Problem& problem, Policy policy, const Options& options = {},
+                    const PresentState& present = {}) {
+  auto solution = DecideBy(policy, problem, options, {}, present);
   EXPECT_TRUE(solution.ok()) << MessageOf(solution.status());
   return *std::move(solution);
 }
@@ -60,9 +61,9 @@ TEST(Policies, ExactRefusesWhatItCannotEnumerate) {
 TEST(Policies, PublishedIgnoresWhatHolds) {
   const Problem problem =
       testing::RandomProblem({.jobs = 8, .links = 6, .levels = 3, .candidates = 3}, 4);
-  Options options;
-  options.previous = *DecideBy(Policy::kEcmp, problem);
-  const auto held = DecideBy(Policy::kPublished, problem, options);
+  PresentState present;
+  present.previous = *DecideBy(Policy::kEcmp, problem);
+  const auto held = DecideBy(Policy::kPublished, problem, {}, {}, present);
   const auto anew = DecideBy(Policy::kPublished, problem);
   ASSERT_TRUE(held.ok() && anew.ok());
   EXPECT_EQ(PathsOf(*held), PathsOf(*anew));
@@ -101,10 +102,10 @@ TEST(Policies, TheSameInputGivesTheSameAnswer) {
 
 TEST(Policies, ReservedLevelsAreNeverHandedOut) {
   const Problem problem = testing::RandomProblem({.jobs = 9, .links = 3, .levels = 6}, 2);
-  Options options;
-  options.reserved_levels = {5, 2};
+  PresentState present;
+  present.reserved_levels = {5, 2};
   for (const Policy policy : PoliciesButExact()) {
-    const Solution solution = MustDecide(problem, policy, options);
+    const Solution solution = MustDecide(problem, policy, {}, present);
     for (const JobDecision& job : solution.jobs) {
       EXPECT_NE(job.level, 5);
       EXPECT_NE(job.level, 2);
@@ -174,7 +175,7 @@ TEST(Policies, CruxComesNearTheOptimumWithTensOfEvaluations) {
     const Problem problem = testing::RandomProblem(
         {.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed);
     DecisionReport report;
-    const Solution solution = *Decide(problem, {}, &report);
+    const Solution solution = *Decide(problem, {}, {}, &report);
     ExactOptions window;
     window.window_seconds = WindowOf(problem, AllJobs(5), 25);
     const auto exact = DecideBy(Policy::kExact, problem, {}, window);

@@ -231,22 +231,24 @@ class Replay {
   absl::Status Reschedule() {
     crux::Options options = options_.decide;
     options.seed = options_.seed;
-    options.reserved_levels = options_.reserved_levels;
+    crux::PresentState present;
+    present.reserved_levels = options_.reserved_levels;
     crux::Solution previous;
     for (std::size_t r = 0; r < running_.size(); ++r) {
       previous.jobs.push_back(running_[r].decision);
       if (running_[r].decision.level < 0)
-        options.changed.emplace_back(static_cast<std::int32_t>(r));
+        present.changed.emplace_back(static_cast<std::int32_t>(r));
     }
-    options.departures = std::exchange(departures_, false);
+    present.departures = std::exchange(departures_, false);
     if (options_.policy == crux::Policy::kCrux && !options_.decide_from_nothing) {
-      options.previous = std::move(previous);
+      present.previous = std::move(previous);
     } else {
-      options.changed.clear();
+      present.changed.clear();
     }
-    if (!ChoosesPaths(options_.policy) && options_.paths_of_crux) return FollowCrux(options);
-    if (options_.knows_ends) options.moves.remaining_seconds = RemainingSeconds();
-    YM_ASSIGN_OR_RETURN(const crux::Solution solution, DecideAll(options));
+    if (!ChoosesPaths(options_.policy) && options_.paths_of_crux)
+      return FollowCrux(options, present);
+    if (options_.knows_ends) present.remaining_seconds = RemainingSeconds();
+    YM_ASSIGN_OR_RETURN(const crux::Solution solution, DecideAll(options, present));
     Follow(solution);
     return absl::OkStatus();
   }
@@ -279,9 +281,10 @@ class Replay {
     MeasureSpeeds(solution);
   }
 
-  absl::StatusOr<crux::Solution> DecideAll(const crux::Options& options) const {
+  absl::StatusOr<crux::Solution> DecideAll(const crux::Options& options,
+                                           const crux::PresentState& present) const {
     if (options_.policy != crux::Policy::kTaccl || options_.taccl == crux::TacclReading::kGlobal) {
-      return crux::DecideBy(options_.policy, problem_, options);
+      return crux::DecideBy(options_.policy, problem_, options, {}, present);
     }
     crux::Paths held;
     for (const RunningJob& job : running_) held.push_back(job.decision.paths);
@@ -307,7 +310,7 @@ class Replay {
   }
 
   // The policy decides all but the paths.
-  absl::Status FollowCrux(const crux::Options& options) {
+  absl::Status FollowCrux(const crux::Options& options, const crux::PresentState& present) {
     const crux::Paths paths = crux::SelectPaths(problem_, options.paths);
     crux::Problem fixed = problem_;
     for (std::size_t r = 0; r < running_.size(); ++r) {
@@ -315,7 +318,8 @@ class Replay {
         KeepPath(fixed.jobs[r].flows[f], paths[r][f]);
       }
     }
-    YM_ASSIGN_OR_RETURN(crux::Solution solution, crux::DecideBy(options_.policy, fixed, options));
+    YM_ASSIGN_OR_RETURN(crux::Solution solution,
+                        crux::DecideBy(options_.policy, fixed, options, {}, present));
     for (std::size_t r = 0; r < running_.size(); ++r) solution.jobs[r].paths = paths[r];
     Follow(solution);
     return absl::OkStatus();

@@ -39,7 +39,7 @@ struct TraceOptions {
   crux::Options decide;
   // Crux, too, decides from nothing at every arrival and end.
   bool decide_from_nothing = false;
-  // Crux is told when jobs end (crux::MoveOptions::remaining_seconds).
+  // Crux is told when jobs end (crux::PresentState::remaining_seconds).
   bool knows_ends = false;
   // How long a running job waits when the policy gives it other paths, or another level.
   double path_stall_seconds = 0;

@@ -37,9 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::abort();
     }
     // Told that this holds, it decides the same again.
-    crux::Options options;
-    options.previous = *solution;
-    const auto again = crux::DecideBy(policy, *problem, options);
+    crux::PresentState present;
+    present.previous = *solution;
+    const auto again = crux::DecideBy(policy, *problem, {}, {}, present);
     if (!again.ok() || crux::PathsOf(*again) != crux::PathsOf(*solution)) std::abort();
     for (std::size_t j = 0; j < levels.size(); ++j) {
       if (again->jobs[j].level != levels[j]) std::abort();

@@ -26,7 +26,7 @@ double RateOf(const Problem& problem, const Solution& solution, double iteration
 Solution With(const Problem& problem, std::int64_t events, DecisionReport* report = nullptr) {
   Options options;
   options.search.event_budget = events;
-  return *Decide(problem, options, report);
+  return *Decide(problem, options, {}, report);
 }
 
 TEST(AnytimeSearch, MoreWorkIsNeverWorse) {

@@ -129,16 +129,16 @@ TEST(Replan, MoreStreamsThanCanBeSimulatedChangeNothing) {
 // More jobs than are searched together, which came one after the other and kept their paths.
 TEST(Replan, DecideLeavesAPlanInWhichMoreJobsMeetThanAreSearchedTogether) {
   const Problem problem = Uplinks();
-  Options options;
-  options.previous.emplace();
+  PresentState present;
+  present.previous.emplace();
   for (const auto& paths : Crowded().paths) {
     JobDecision decision;
     decision.level = 0;
     decision.paths = paths;
-    options.previous->jobs.push_back(std::move(decision));
+    present.previous->jobs.push_back(std::move(decision));
   }
-  options.departures = true;
-  const Solution solution = *Decide(problem, options);
+  present.departures = true;
+  const Solution solution = *Decide(problem, {}, present);
   std::vector<std::int32_t> users(problem.links.size(), 0);
   for (const JobDecision& job : solution.jobs) {
     for (const std::int32_t link : job.paths) ++users[static_cast<std::size_t>(link)];

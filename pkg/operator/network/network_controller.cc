@@ -162,10 +162,10 @@ std::vector<GangNetwork> NetworkController::Plan(const Objects& objects, Network
                                                  RoundReport& report) {
   const plan::Snapshot& snapshot = objects.snapshot;
   netplan::NetworkInput input = PlanInputOf(facts);
-  input.seed = options_.seed;
   input.previous = &previous_;
   input.memory = &memory_;
   input.held_levels = lifted_;
+  input.policy.seed = options_.seed;
   input.policy.search.event_budget = options_.crux_budget;
   const std::int64_t begin_ms = clock_.SteadyMs();
   const netplan::NetworkPlan plan =
