@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxErrors = 50;
 constexpr std::size_t kMaxLineBytes = 512;
-constexpr std::size_t kMaxEntries =
-    16'384;  // a Gang's ranks are as many
+constexpr std::size_t kMaxEntries = 65'536;
 constexpr std::size_t kMaxWordBytes = 64;
 
 bool PlainName(std::string_view key) {

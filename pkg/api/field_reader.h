@@ -11,7 +11,7 @@
 // since a misspelt field would otherwise change the job unnoticed, and a value that breaks its rule
 // (field_rules.h) is an error, since the API server would refuse it. kIgnore is for what the API server
 // has, which an older version may have stored under another schema: such fields are ignored and rules are
-// not checked. There a list of more than 16,384 entries is an error and is not read, whatever it is a list of.
+// not checked. There a list of more than 65,536 entries is an error and is not read, whatever it is a list of.
 //
 // Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
 // safety: none; readers are local variables.

@@ -125,7 +125,7 @@ TEST(KeptMetadataTest, OfTooManyRequestsThoseOfEveryPodAreCounted) {
 
 TEST(KeptMetadataTest, AListThatIsLongerThanAnyIsNotRead) {
   json gates = json::array({{{"name", kPlacementGate}}}), many = gates;
-  for (int i = 0; i < 200'000; ++i) many.push_back(json::object());
+  for (int i = 0; i < 100'000; ++i) many.push_back(json::object());
   for (int i = 0; i < 1'000; ++i) gates.push_back({{"name", StrCat("a/", i)}});
   const KeptPod kept =
       KeepPod(PodOf(json::object(), {{"schedulingGates", gates}, {"containers", many}}));
@@ -143,9 +143,9 @@ TEST(KeptMetadataTest, TheWorstPodIsBounded) {
                           kGateTimeoutAnnotation, kGpuResourceAnnotation, kReleasedAnnotation}) {
     annotations[key] = std::string(40'000, 'x');
   }
-  for (int i = 0; i < 1'000; ++i) {
-    requests[StrCat(std::string(300, 'r'), i)] = "1";
-    tolerations.push_back({{"key", StrCat("k", i)}, {"value", std::string(20, 'v')}});
+  for (int i = 0; i < 1'000; ++i) requests[StrCat(std::string(300, 'r'), i)] = "1";
+  for (int i = 0; i < 250; ++i) {
+    tolerations.push_back({{"key", StrCat("key", i)}, {"value", std::string(50, 'v')}});
   }
   const KeptPod kept =
       KeepPod(PodOf({{"labels", labels}, {"annotations", annotations}},

@@ -197,8 +197,8 @@ CapacityType CapacityTypeOf(const Node& node) {
 namespace {
 
 // How many values, and bytes of text, a pod may say of its nodes in all.
-constexpr std::size_t kMostConstraintValues = 1024;
-constexpr std::size_t kMostConstraintBytes = 32 * 1024;
+constexpr std::size_t kMostConstraintValues = 512;
+constexpr std::size_t kMostConstraintBytes = 16 * 1024;
 
 struct Extent {
   std::size_t values = 0;
@@ -223,7 +223,10 @@ bool IsTooLarge(const NodeConstraints& constraints) {
     extent.Add(term.expressions);
     extent.Add(term.fields);
   }
-  for (const Toleration& t : constraints.tolerations) extent.Add(t.key.size() + t.value.size());
+  for (const Toleration& t : constraints.tolerations) {
+    extent.Add(t.key.size());
+    extent.Add(t.value.size());
+  }
   return extent.values > kMostConstraintValues || extent.bytes > kMostConstraintBytes;
 }
 

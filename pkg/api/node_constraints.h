@@ -78,7 +78,7 @@ bool Tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 // From the labels that clouds and node provisioners set; a node without any is on demand.
 CapacityType CapacityTypeOf(const Node& node);
 
-// From a pod spec: nodeSelector, affinity, tolerations. More than 1,024 values or 32 KiB of text are an
+// From a pod spec: nodeSelector, affinity, tolerations. More than 512 values or 16 KiB of text are an
 // error and select no node, so that a host is never thought fit that is not.
 NodeConstraints ReadPodConstraints(FieldReader& pod_spec);
 

@@ -50,12 +50,15 @@ void Bound(ResourceList& list, bool& too_many) {
 }
 
 // Requests of a `resources` block; what only has a limit is requested in full.
-ResourceList RequestsIn(FieldReader resources) {
+ResourceList RequestsIn(FieldReader resources, bool& too_many) {
   FieldReader limits = resources.Object("limits");
   FieldReader requests = resources.Object("requests");
-  ResourceList out = ReadResources(limits);
-  for (const std::string& name : requests.Keys()) {
-    workload::SetAmount(out, name, ReadAmount(requests, name));
+  ResourceList out = ReadAmounts(limits);
+  std::erase_if(out, [](const workload::ResourceAmount& entry) { return entry.amount == 0; });
+  Bound(out, too_many);
+  for (const workload::ResourceAmount& entry : ReadAmounts(requests)) {
+    workload::SetAmount(out, entry.name, entry.amount);
+    Bound(out, too_many);
   }
   return out;
 }
@@ -63,11 +66,11 @@ ResourceList RequestsIn(FieldReader resources) {
 // By container: what it holds now, while a resize is under way.
 using Actual = std::map<std::string, ResourceList>;
 
-Actual ReadActual(FieldReader& status, const char* list) {
+Actual ReadActual(FieldReader& status, const char* list, bool& too_many) {
   Actual out;
   for (FieldReader& container : status.Objects(list)) {
     FieldReader allocated = container.Object("allocatedResources");
-    ResourceList amounts = RequestsIn(container.Object("resources"));
+    ResourceList amounts = RequestsIn(container.Object("resources"), too_many);
     workload::RaiseAmounts(amounts, ReadResources(allocated));
     if (!amounts.empty()) out.emplace(container.String("name"), std::move(amounts));
   }
@@ -75,7 +78,7 @@ Actual ReadActual(FieldReader& status, const char* list) {
 }
 
 ResourceList RequestsOf(FieldReader& container, const Actual& actual, bool& too_many) {
-  ResourceList out = RequestsIn(container.Object("resources"));
+  ResourceList out = RequestsIn(container.Object("resources"), too_many);
   const auto at = actual.find(container.String("name"));
   if (at != actual.end()) workload::RaiseAmounts(out, at->second);
   Bound(out, too_many);
@@ -83,8 +86,8 @@ ResourceList RequestsOf(FieldReader& container, const Actual& actual, bool& too_
 }
 
 ResourceList SumOfContainers(FieldReader& pod_spec, FieldReader& status, bool& too_many) {
-  const Actual actual = ReadActual(status, "containerStatuses");
-  const Actual actual_init = ReadActual(status, "initContainerStatuses");
+  const Actual actual = ReadActual(status, "containerStatuses", too_many);
+  const Actual actual_init = ReadActual(status, "initContainerStatuses", too_many);
   ResourceList running;
   for (FieldReader& container : pod_spec.Objects("containers")) {
     workload::AddAmounts(running, RequestsOf(container, actual, too_many));
@@ -217,10 +220,10 @@ ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status, const O
   FieldReader overhead = pod_spec.Object("overhead");
   workload::AddAmounts(out, ReadResources(overhead));
   workload::SetAmount(out, kPodsResource, 1);
+  if (readable != nullptr) *readable = pod_spec.errors().added() == errors_before;
   AddHostPorts(pod_spec, out, too_many);
   AddExclusions(pod_spec, metadata, out, too_many);
   Bound(out, too_many);
-  if (readable != nullptr) *readable = pod_spec.errors().added() == errors_before;
   if (too_many) {
     pod_spec.errors().Add(
         pod_spec.PathOf("containers"),

@@ -31,7 +31,7 @@ namespace yardmaster::api {
 inline constexpr std::string_view kPodsResource = "pods";
 
 // `status` may be absent. Labels, annotations and namespace are taken from `metadata`. `readable`: whether
-// every amount could be read.
+// every amount of a resource could be read.
 workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
                                        const ObjectMeta& metadata, bool* readable = nullptr);
 

@@ -55,7 +55,11 @@ absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale) {
 
 std::int64_t ReadQuantity(FieldReader& object, std::string_view key, int scale) {
   const JsonView value = object.Raw(key);
-  if (!value.present()) return 0;
+  return value.present() ? ReadQuantity(object, key, value, scale) : 0;
+}
+
+std::int64_t ReadQuantity(const FieldReader& object, std::string_view key, JsonView value,
+                          int scale) {
   if (value.is_string() || value.is_number()) {
     const std::string text = value.is_string() ? value.Text() : value.ToJson().dump();
     absl::StatusOr<std::int64_t> quantity = ParseQuantity(text, scale);

@@ -17,5 +17,8 @@ absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale = 1)
 
 // A field that holds a quantity as a string or as a JSON number; 0 when left out or wrong.
 std::int64_t ReadQuantity(FieldReader& object, std::string_view key, int scale = 1);
+// The same of a value that was found already. REQUIRES: present.
+std::int64_t ReadQuantity(const FieldReader& object, std::string_view key, JsonView value,
+                          int scale);
 
 }  // namespace yardmaster::api

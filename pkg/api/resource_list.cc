@@ -1,5 +1,7 @@
 #include "pkg/api/resource_list.h"
 
+#include <algorithm>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/quantity.h"
@@ -11,6 +13,19 @@ using nlohmann::json;
 
 std::int64_t ReadAmount(FieldReader& resources, std::string_view name) {
   return ReadQuantity(resources, name, name == "cpu" ? 1000 : 1);
+}
+
+workload::ResourceList ReadAmounts(const FieldReader& resources) {
+  workload::ResourceList out;
+  resources.ForEachField([&](std::string_view name, JsonView value) {
+    const std::int64_t amount = ReadQuantity(resources, name, value, name == "cpu" ? 1000 : 1);
+    out.push_back({std::string(name), std::min(amount, workload::kMaxAmount)});
+  });
+  const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.name < b.name; });
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
+  return out;
 }
 
 workload::ResourceList ReadResources(FieldReader& resources) {

@@ -16,6 +16,8 @@ namespace yardmaster::api {
 std::int64_t ReadAmount(FieldReader& resources, std::string_view name);
 // Every entry of the map; amounts of 0 are left out.
 workload::ResourceList ReadResources(FieldReader& resources);
+// The same with amounts of 0, for objects of any number of names: O(n log n). The fields do not count as read.
+workload::ResourceList ReadAmounts(const FieldReader& resources);
 // What reads back equal.
 nlohmann::json EncodeResources(const workload::ResourceList& resources);
 
