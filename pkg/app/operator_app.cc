@@ -8,26 +8,22 @@
 #include "pkg/api/names.h"
 #include "pkg/app/announce.h"
 #include "pkg/app/host_loop.h"
+#include "pkg/app/job_loop.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
 #include "pkg/app/network_loop.h"
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
 #include "pkg/app/run_process.h"
-#include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/base/work_queue.h"
-#include "pkg/kube/api_error.h"
 #include "pkg/kube/events.h"
-#include "pkg/metrics/loop.h"
 #include "pkg/operator/capacity/capacity_controller.h"
 #include "pkg/operator/capacity/capacity_metrics.h"
 #include "pkg/operator/hosts/host_marker.h"
 #include "pkg/operator/hosts/node_observer.h"
 #include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/jobs/jobs_by_host.h"
-#include "pkg/operator/jobs/refusal_pacer.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/network/plan_waiters.h"
 #include "pkg/page/load_metrics.h"
@@ -47,9 +43,6 @@ class Operator {
         events_client_(std::move(clients.events)),
         leadership_(options.leader, runtime),
         events_(*events_client_, {"yardmaster.dev/operator", runtime.identity()}, runtime.timing()),
-        queue_(runtime.clock()),
-        refusals_(runtime.clock()),
-        job_loop_("jobs", runtime.registry(), runtime.log()),
         hosts_(options.host_loss),
         marker_(*client_, cache_, options.hosts,
                 [this](const op::HostNotice& n) { RecordHostEvent(n); }),
@@ -61,6 +54,7 @@ class Operator {
             *client_, cache_, hosts_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
             [this] { return leadership_.IsLeader(); }),
+        job_loop_(cache_, runtime.clock(), runtime.registry(), runtime.log(), TurnHandlers()),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),
         certificates_(options.certificates, leadership_, events_, runtime),
@@ -95,12 +89,7 @@ class Operator {
   void RecordJobEvent(const op::JobNotice& notice);
   void RecordNetworkEvent(const op::NetworkNotice& notice);
   void RecordHostEvent(const op::HostNotice& notice);
-  void TellFailure(const RunFailure& failure);
-  bool IsStalled(const std::string& key) const;
-  void TryRefused(const std::string& namespace_name);
-  // One turn of one job.
-  RunResult RunOnce(const std::string& key, op::JobTurn turn);
-  void JobLoop();
+  JobLoop::Handlers TurnHandlers();
 
   const OperatorOptions& options_;
   Runtime& runtime_;
@@ -109,14 +98,12 @@ class Operator {
   Leadership leadership_;
   kube::EventRecorder events_;
   state::ClusterCache cache_;
-  WorkQueue queue_;
-  op::RefusalPacer refusals_;
-  metrics::Loop job_loop_;
   op::HostHealth hosts_;
   op::JobsByHost jobs_by_host_;
   op::HostMarker marker_;
   op::JobController jobs_;
   op::CapacityController capacity_;
+  JobLoop job_loop_;
   PagePublisher page_;
   ReportIntake reports_;
   CertificateRenewal certificates_;
@@ -129,6 +116,15 @@ class Operator {
   std::jthread network_thread_;
   std::jthread host_thread_;
 };
+
+JobLoop::Handlers Operator::TurnHandlers() {
+  return {
+      .rent = [this](const std::string& key) { return capacity_.Reconcile(key); },
+      .run = [this](const std::string& key, op::JobTurn turn) { return jobs_.RunOnce(key, turn); },
+      .notify = [this](const op::JobNotice& notice) { RecordJobEvent(notice); },
+      .leads = [this] { return leadership_.IsLeader(); },
+      .on_follower = [this] { hosts_.Restart(runtime_.clock().SteadyMs()); }};
+}
 
 op::PlanHandler Operator::PlanObserver() {
   return [this](const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot) {
@@ -156,32 +152,32 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
   const std::string& ns = metadata.namespace_name;
   switch (kind) {
     case state::Kind::kTrainingJob:
-      return queue_.Add(kube::MakeKey(ns, metadata.name));
+      return job_loop_.Add(kube::MakeKey(ns, metadata.name));
     case state::Kind::kPod:
-      if (!NotePod(kube::MakeKey(ns, metadata.name))) TryRefused(ns);
+      if (!NotePod(kube::MakeKey(ns, metadata.name))) job_loop_.RoomMayHaveCome(ns);
       if (const auto job = api::Find(metadata.labels, api::kJobLabel)) {
-        queue_.Add(kube::MakeKey(ns, *job));
+        job_loop_.Add(kube::MakeKey(ns, *job));
       }
       return;
     case state::Kind::kGang:
       NoteGang(kube::MakeKey(ns, metadata.name));
       for (const api::OwnerReference& owner : metadata.owners) {
-        if (owner.kind == api::kTrainingJobKind) queue_.Add(kube::MakeKey(ns, owner.name));
+        if (owner.kind == api::kTrainingJobKind) job_loop_.Add(kube::MakeKey(ns, owner.name));
       }
       return;
     case state::Kind::kNode:
       if (op::ObserveNode(cache_, options_.hosts.faults, metadata.name, runtime_.clock().SteadyMs(),
                           hosts_)) {
-        for (const std::string& job : jobs_by_host_.On(metadata.name)) queue_.Add(job);
+        for (const std::string& job : jobs_by_host_.On(metadata.name)) job_loop_.Add(job);
       }
       return;
     case state::Kind::kCapacityPool:
-      for (const std::string& job : capacity_.Keys()) queue_.Add(job);
+      for (const std::string& job : capacity_.Keys()) job_loop_.Add(job);
       return;
     case state::Kind::kFabric:
       // A segment may be lost, or back; hosts that are well do not change with it.
       for (const std::string& host : hosts_.HostsOfLostSegments()) {
-        for (const std::string& job : jobs_by_host_.On(host)) queue_.Add(job);
+        for (const std::string& job : jobs_by_host_.On(host)) job_loop_.Add(job);
       }
       return;
   }
@@ -219,91 +215,13 @@ void Operator::RecordHostEvent(const op::HostNotice& notice) {
            events_, runtime_.log());
 }
 
-// What is rented is decided first: it says whether the job may have pods. They are made even where hosts cannot be
-// rented.
-RunResult Operator::RunOnce(const std::string& key, op::JobTurn turn) {
-  RunResult result;
-  result.done = 1;
-  result.Fail(key, Contain([&]() -> absl::Status {
-                YM_ASSIGN_OR_RETURN(const auto again_ms, capacity_.Reconcile(key));
-                if (again_ms) result.Again(*again_ms);
-                return absl::OkStatus();
-              }));
-  const auto job = cache_.FindJob(key);
-  const std::int64_t generation = job == nullptr ? 0 : job->metadata.generation;
-  const std::int64_t refused_wait_ms = refusals_.WaitMs(key, generation);
-  if (refused_wait_ms > 0) turn = op::JobTurn::kLook;
-  std::size_t pods_left = 0;
-  const absl::Status made = Contain([&]() -> absl::Status {
-    YM_ASSIGN_OR_RETURN(const op::TurnResult done, jobs_.RunOnce(key, turn));
-    pods_left = done.pods_left;
-    if (done.look_again_ms) result.Again(*done.look_again_ms);
-    return absl::OkStatus();
-  });
-  const bool refused = kube::IsDenied(made) && IsStalled(key);
-  if (refused) {
-    result.Again(refusals_.Refused(key, generation));
-  } else if (!made.ok()) {
-    result.Fail(key, made);
-  } else if (pods_left > 0 && refused_wait_ms > 0) {
-    result.Again(refused_wait_ms);
-  } else if (pods_left > 0) {
-    queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
-  } else if (refusals_.Forget(key)) {
-    TryRefused(key.substr(0, key.find('/')));
-  }
-  if (result.ok()) queue_.Forget(key);
-  return result;
-}
-
-// The job's condition says what refuses its pods.
-bool Operator::IsStalled(const std::string& key) const {
-  const auto job = cache_.FindJob(key);
-  return job != nullptr && api::IsTrue(job->status.conditions, "Stalled");
-}
-
-// Room may have come.
-void Operator::TryRefused(const std::string& namespace_name) {
-  for (const std::string& key : refusals_.TakeNext(namespace_name)) queue_.Add(key);
-}
-
-// A defect of this program is an event of the job that it was met with.
-void Operator::TellFailure(const RunFailure& failure) {
-  const auto job = cache_.FindJob(failure.object);
-  if (job == nullptr || !IsDefect(failure.error)) return;
-  RecordJobEvent({job->metadata.namespace_name, job->metadata.name, job->metadata.uid, true,
-                  "ReconcileFailed",
-                  StrCat(MessageOf(failure.error), "; the job is left as it is and tried again")});
-}
-
-void Operator::JobLoop() {
-  bool background = false;
-  while (auto key = queue_.Get(&background)) {
-    if (!leadership_.IsLeader()) {
-      hosts_.Restart(runtime_.clock().SteadyMs());
-      queue_.AddAfter(*key, kFollowerRetryMs);
-      queue_.Done(*key);
-      continue;
-    }
-    const op::JobTurn turn = background ? op::JobTurn::kBackground : op::JobTurn::kPrompt;
-    const RunResult result = job_loop_.RunOnce([&] { return RunOnce(*key, turn); }, *key);
-    for (const RunFailure& failure : result.failures) TellFailure(failure);
-    if (!result.ok()) {
-      queue_.AddRateLimited(*key);
-    } else if (result.again_ms) {
-      queue_.AddAfter(*key, *result.again_ms);
-    }
-    queue_.Done(*key);
-  }
-}
-
 absl::Status Operator::Start(KubeAccess& access) {
   runtime_.health().AddReadiness("informers", [this] {
     return feed_.HasSynced() ? absl::OkStatus() : absl::UnavailableError("not synced yet");
   });
   runtime_.registry().AddGaugeSource("workqueue_depth", "keys that wait", [this] {
     return std::vector<metrics::Sample>{
-        {{{"name", "trainingjobs"}}, static_cast<double>(queue_.Depth())}};
+        {{{"name", "trainingjobs"}}, static_cast<double>(job_loop_.Depth())}};
   });
   runtime_.registry().AddCounterSource(
       "yardmaster_operator_lost_gpu_seconds_total",
@@ -324,7 +242,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
   YM_RETURN_IF_ERROR(certificates_.Start(access));
   YM_RETURN_IF_ERROR(reports_.Start(access));
-  for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { JobLoop(); });
+  for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { job_loop_.Run(); });
   network_thread_ = std::jthread([this](const std::stop_token& stop) { network_loop_.Run(stop); });
   host_thread_ = std::jthread([this](const std::stop_token& stop) { host_loop_.Run(stop); });
   runtime_.log().Info("running");
@@ -337,7 +255,7 @@ void Operator::Stop() {
   certificates_.Stop();
   reports_.Stop();
   feed_.Stop();
-  queue_.ShutDown();
+  job_loop_.ShutDown();
   workers_.clear();
   network_thread_.request_stop();
   host_thread_.request_stop();

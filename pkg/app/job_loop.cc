@@ -1,0 +1,97 @@
+#include "pkg/app/job_loop.h"
+
+#include <utility>
+
+#include "pkg/app/leadership.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
+
+namespace yardmaster::app {
+
+JobLoop::JobLoop(const state::ClusterCache& cache, const Clock& clock, metrics::Registry& registry,
+                 const metrics::Logger& log, Handlers handlers)
+    : cache_(cache),
+      handlers_(std::move(handlers)),
+      queue_(clock),
+      refusals_(clock),
+      loop_("jobs", registry, log) {}
+
+void JobLoop::RoomMayHaveCome(const std::string& namespace_name) {
+  for (const std::string& key : refusals_.TakeNext(namespace_name)) queue_.Add(key);
+}
+
+// The job's condition says what refuses its pods.
+bool JobLoop::IsStalled(const std::string& key) const {
+  const auto job = cache_.FindJob(key);
+  return job != nullptr && api::IsTrue(job->status.conditions, "Stalled");
+}
+
+void JobLoop::ReportDefect(const RunFailure& failure) const {
+  const auto job = cache_.FindJob(failure.object);
+  if (job == nullptr || !IsDefect(failure.error)) return;
+  handlers_.notify(
+      {job->metadata.namespace_name, job->metadata.name, job->metadata.uid, true, "ReconcileFailed",
+       StrCat(MessageOf(failure.error), "; the job is left as it is and tried again")});
+}
+
+// What is rented is decided first: it says whether the job may have pods. They are made even where hosts
+// cannot be rented.
+RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
+  RunResult result{.done = 1};
+  result.Fail(key, Contain([&]() -> absl::Status {
+                YM_ASSIGN_OR_RETURN(const auto again_ms, handlers_.rent(key));
+                if (again_ms) result.Again(*again_ms);
+                return absl::OkStatus();
+              }));
+  const auto job = cache_.FindJob(key);
+  const std::int64_t generation = job == nullptr ? 0 : job->metadata.generation;
+  const std::int64_t refused_wait_ms = refusals_.WaitMs(key, generation);
+  std::size_t pods_left = 0;
+  const absl::Status made = Contain([&]() -> absl::Status {
+    YM_ASSIGN_OR_RETURN(const op::TurnResult done,
+                        handlers_.run(key, refused_wait_ms > 0 ? op::JobTurn::kLook : turn));
+    pods_left = done.pods_left;
+    if (done.look_again_ms) result.Again(*done.look_again_ms);
+    return absl::OkStatus();
+  });
+  if (kube::IsDenied(made) && IsStalled(key)) {
+    result.Again(refusals_.Refused(key, generation));
+  } else if (!made.ok()) {
+    result.Fail(key, made);
+  } else if (pods_left > 0 && refused_wait_ms > 0) {
+    result.Again(refused_wait_ms);
+  } else if (pods_left > 0) {
+    queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
+  } else if (refusals_.Forget(key)) {
+    RoomMayHaveCome(key.substr(0, key.find('/')));
+  }
+  return result;
+}
+
+RunResult JobLoop::RunOnce(const std::string& key, op::JobTurn turn) {
+  const RunResult result = loop_.RunOnce([&] { return TakeTurn(key, turn); }, key);
+  for (const RunFailure& failure : result.failures) ReportDefect(failure);
+  if (!result.ok()) {
+    queue_.AddRateLimited(key);
+    return result;
+  }
+  queue_.Forget(key);
+  if (result.again_ms) queue_.AddAfter(key, *result.again_ms);
+  return result;
+}
+
+void JobLoop::Run() {
+  bool background = false;
+  while (const auto key = queue_.Get(&background)) {
+    if (handlers_.leads()) {
+      RunOnce(*key, background ? op::JobTurn::kBackground : op::JobTurn::kPrompt);
+    } else {
+      handlers_.on_follower();
+      queue_.AddAfter(*key, kFollowerRetryMs);
+    }
+    queue_.Done(*key);
+  }
+}
+
+}  // namespace yardmaster::app

@@ -1,0 +1,160 @@
+#include "pkg/app/job_loop.h"
+
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::app {
+namespace {
+
+using nlohmann::json;
+using op::JobTurn;
+
+class JobLoopTest : public ::testing::Test {
+ protected:
+  // A job in the cache, which may be refused already.
+  void Put(const std::string& ns, const std::string& name, bool stalled, int generation = 1) {
+    json job = {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                {"kind", "TrainingJob"},
+                {"metadata",
+                 {{"name", name},
+                  {"namespace", ns},
+                  {"uid", name},
+                  {"generation", generation},
+                  {"resourceVersion", StrCat(++version_)}}},
+                {"spec", {{"workers", 1}}}};
+    if (stalled) {
+      job["status"]["conditions"] = json::array({{{"type", "Stalled"},
+                                                  {"status", "True"},
+                                                  {"reason", "QuotaExceeded"},
+                                                  {"message", "x"}}});
+    }
+    cache_.Deliver(state::Kind::kTrainingJob, job);
+  }
+  absl::StatusOr<op::TurnResult> Turn(const std::string& key, JobTurn turn) {
+    turns_[key].push_back(turn);
+    const auto outcome = outcomes_.find(key);
+    return outcome == outcomes_.end() ? op::TurnResult() : outcome->second();
+  }
+  RunResult RunOnce(const std::string& key, JobTurn turn = JobTurn::kBackground) {
+    return loop_.RunOnce(key, turn);
+  }
+  double Failures() {
+    return registry_.GetCounter("yardmaster_loop_failures_total", "", {{"loop", "jobs"}}).value();
+  }
+
+  FakeClock clock_;
+  std::ostringstream out_;
+  metrics::Logger log_{{.out = &out_}, clock_};
+  metrics::Registry registry_;
+  state::ClusterCache cache_;
+  int version_ = 0;
+  bool leads_ = true;
+  std::map<std::string, std::vector<JobTurn>> turns_;
+  std::map<std::string, std::function<absl::StatusOr<op::TurnResult>()>> outcomes_;
+  std::function<absl::StatusOr<std::optional<std::int64_t>>()> rent_ = [] {
+    return std::optional<std::int64_t>();
+  };
+  std::vector<op::JobNotice> notices_;
+  int waits_ = 0;
+  JobLoop loop_{cache_,
+                clock_,
+                registry_,
+                log_,
+                {.rent = [this](const std::string&) { return rent_(); },
+                 .run = [this](const std::string& key, JobTurn turn) { return Turn(key, turn); },
+                 .notify = [this](const op::JobNotice& notice) { notices_.push_back(notice); },
+                 .leads = [this] { return leads_; },
+                 .on_follower = [this] { ++waits_; }}};
+};
+
+TEST_F(JobLoopTest, AJobWhoseTurnThrowsIsToldCountedAndTriedAgainAndTheOthersGoOn) {
+  Put("team", "bad", false);
+  outcomes_["team/bad"] = []() -> absl::StatusOr<op::TurnResult> {
+    throw std::runtime_error("type must be string");
+  };
+  loop_.Add("team/bad");
+  loop_.Add("other/good");
+  loop_.ShutDown();  // what is ready is still done
+  loop_.Run();
+  EXPECT_EQ(turns_["other/good"].size(), 1u);
+  ASSERT_EQ(notices_.size(), 1u);
+  EXPECT_EQ(notices_[0].reason, "ReconcileFailed");
+  EXPECT_EQ(notices_[0].job, "bad");
+  EXPECT_NE(notices_[0].note.find("type must be string"), std::string::npos);
+  EXPECT_EQ(Failures(), 1);
+  EXPECT_NE(out_.str().find("team/bad"), std::string::npos);
+}
+
+TEST_F(JobLoopTest, AnErrorOfTheApiServerIsAFailureAndNoEvent) {
+  Put("team", "a", false);
+  outcomes_["team/a"] = [] { return absl::UnavailableError("no answer"); };
+  EXPECT_FALSE(RunOnce("team/a").ok());
+  EXPECT_TRUE(notices_.empty());
+}
+
+TEST_F(JobLoopTest, WhereHostsCannotBeRentedPodsAreMadeAllTheSame) {
+  rent_ = []() -> absl::StatusOr<std::optional<std::int64_t>> { throw 5; };
+  EXPECT_FALSE(RunOnce("team/a").ok());
+  EXPECT_EQ(turns_["team/a"].size(), 1u);
+}
+
+TEST_F(JobLoopTest, ARefusedJobWaitsAndItsTurnsMakeNoPodsMeanwhile) {
+  Put("team", "a", true);
+  outcomes_["team/a"] = [] { return absl::PermissionDeniedError("exceeded quota"); };
+  const RunResult refused = RunOnce("team/a");
+  EXPECT_TRUE(refused.ok()) << "its condition says it";
+  EXPECT_EQ(refused.again_ms, 1'000);
+  outcomes_["team/a"] = [] { return op::TurnResult{std::nullopt, 8}; };
+  EXPECT_LE(RunOnce("team/a", JobTurn::kPrompt).again_ms.value_or(9'999), 1'000);
+  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kLook);
+  EXPECT_EQ(loop_.Depth(), 0u) << "no background turn";
+  clock_.Advance(1'000);
+  RunOnce("team/a", JobTurn::kPrompt);
+  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kPrompt);
+  Put("team", "a", true, 2);
+  RunOnce("team/a", JobTurn::kPrompt);
+  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kPrompt) << "it was edited";
+}
+
+TEST_F(JobLoopTest, ARefusalThatNoConditionExplainsIsAFailure) {
+  Put("team", "a", false);
+  outcomes_["team/a"] = [] { return absl::PermissionDeniedError("policy"); };
+  EXPECT_FALSE(RunOnce("team/a").ok());
+}
+
+TEST_F(JobLoopTest, JobsThatWereRefusedAreTriedWhenAnotherIsLetThroughAndWhenPodsEnd) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    Put("team", name, true);
+    const std::string key = StrCat("team/", name);
+    outcomes_[key] = [] { return absl::PermissionDeniedError("exceeded quota"); };
+    RunOnce(key);
+    clock_.Advance(1);
+  }
+  outcomes_["team/a"] = [] { return op::TurnResult(); };
+  RunOnce("team/a");
+  EXPECT_EQ(loop_.Depth(), 2u) << "b and c";
+  loop_.RoomMayHaveCome("other");
+  EXPECT_EQ(loop_.Depth(), 2u);
+  clock_.Advance(100);
+  loop_.RoomMayHaveCome("team");
+  EXPECT_EQ(loop_.Depth(), 4u) << "d and e";
+}
+
+TEST_F(JobLoopTest, JobsWaitWhileThisProcessDoesNotLead) {
+  leads_ = false;
+  loop_.Add("team/a");
+  loop_.ShutDown();
+  loop_.Run();
+  EXPECT_TRUE(turns_.empty());
+  EXPECT_EQ(waits_, 1);
+}
+
+}  // namespace
+}  // namespace yardmaster::app
