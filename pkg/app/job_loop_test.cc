@@ -118,9 +118,17 @@ TEST_F(JobLoopTest, ARefusedJobWaitsAndItsTurnsMakeNoPodsMeanwhile) {
   clock_.Advance(1'000);
   RunOnce("team/a", JobTurn::kPrompt);
   EXPECT_EQ(turns_["team/a"].back(), JobTurn::kPrompt);
+}
+
+TEST_F(JobLoopTest, ARefusedJobThatIsEditedIsTriedAtOnce) {
+  Put("team", "a", true);
+  outcomes_["team/a"] = [] { return absl::PermissionDeniedError("exceeded quota"); };
+  RunOnce("team/a");
+  RunOnce("team/a");
+  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kLook);
   Put("team", "a", true, 2);
-  RunOnce("team/a", JobTurn::kPrompt);
-  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kPrompt) << "it was edited";
+  RunOnce("team/a");
+  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kBackground);
 }
 
 TEST_F(JobLoopTest, ARefusalThatNoConditionExplainsIsAFailure) {
