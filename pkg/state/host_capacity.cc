@@ -4,9 +4,17 @@
 #include <set>
 #include <string_view>
 
+#include "pkg/api/pod_requests.h"
 #include "pkg/state/node_facts.h"
 
 namespace yardmaster::state {
+
+namespace {
+
+// Each takes 24 bytes for each host.
+constexpr std::size_t kManyNames = 128;
+
+}  // namespace
 
 bool HostCapacity::Update(const HostIndex& hosts, const HostChanges& changes,
                           const std::map<NamespacedName, KeptJob>& jobs) {
@@ -14,6 +22,9 @@ bool HostCapacity::Update(const HostIndex& hosts, const HostChanges& changes,
   for (const auto& [key, job] : jobs) {
     for (const auto& request : job.state.job.requests) wanted.insert(request.name);
   }
+  const std::size_t all = wanted.size();
+  if (all > kManyNames) LeaveOutWhatNoHostHas(hosts, wanted);
+  complete_ = wanted.size() == all;
   const bool others = !std::equal(wanted.begin(), wanted.end(), names_->begin(), names_->end());
   if (others) names_ = std::make_shared<const Names>(wanted.begin(), wanted.end());
   if (!others && !changes.renumbered && changes.hosts.empty()) return false;
@@ -27,6 +38,29 @@ bool HostCapacity::Update(const HostIndex& hosts, const HostChanges& changes,
   }
   allocatable_ = std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
   return others;
+}
+
+void HostCapacity::LeaveOutWhatNoHostHas(const HostIndex& hosts,
+                                         std::set<std::string_view>& names) {
+  std::set<std::string_view> offered;
+  for (const fabric::HostId host : hosts.places()->hosts()) {
+    if (hosts.node(host) == nullptr) continue;
+    for (const workload::ResourceAmount& entry : hosts.node(host)->allocatable) {
+      if (entry.amount > 0) offered.insert(entry.name);
+    }
+  }
+  std::erase_if(names, [&](std::string_view name) {
+    return offered.count(name) == 0 && !IsOfEveryNode(name) && api::RoomForExclusive(name) == 0;
+  });
+}
+
+std::string_view HostCapacity::Missing(const workload::ResourceList& requests) const {
+  if (complete_) return "";
+  const auto missing =
+      std::find_if(requests.begin(), requests.end(), [&](const workload::ResourceAmount& entry) {
+        return entry.amount > 0 && !std::binary_search(names_->begin(), names_->end(), entry.name);
+      });
+  return missing == requests.end() ? std::string_view() : std::string_view(missing->name);
 }
 
 void HostCapacity::FillRow(const HostIndex& hosts, fabric::HostId host,

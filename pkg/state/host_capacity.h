@@ -1,7 +1,9 @@
 // What hosts have of every resource, besides GPUs, that some job asks for: the columns of
 // placement::HostResources, kept from one ClusterState to the next.
 //
-// Columns are the names in the jobs' requests, so a resource that no job asks for costs nothing.
+// Columns are the names in the jobs' requests, so a resource that no job asks for costs nothing. Anybody can
+// ask for names that no host has: of more than 128 names those are left out, and a job with one of them is
+// not planned (Missing).
 // A Node that changed costs one row and a copy of the table; another set of names costs all rows.
 // Thread safety: one thread.
 #pragma once
@@ -10,7 +12,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +34,8 @@ class HostCapacity {
               const std::map<NamespacedName, KeptJob>& jobs);
 
   std::size_t columns() const { return names_->size(); }
+  // The first of the names that was left out; empty: all have a column.
+  std::string_view Missing(const workload::ResourceList& requests) const;
   // Those of the amounts that have a column.
   ColumnAmounts ColumnsOf(const workload::ResourceList& amounts) const;
   // Calls visit(column, amount) for each of them, columns ascending.
@@ -50,11 +56,13 @@ class HostCapacity {
  private:
   using Names = std::vector<std::string>;
 
+  static void LeaveOutWhatNoHostHas(const HostIndex& hosts, std::set<std::string_view>& names);
   void FillRow(const HostIndex& hosts, fabric::HostId host, std::vector<std::int64_t>& rows) const;
 
   std::shared_ptr<const Names> names_ = std::make_shared<const Names>();
   std::shared_ptr<const std::vector<std::int64_t>> allocatable_ =
       std::make_shared<const std::vector<std::int64_t>>();
+  bool complete_ = true;  // no name was left out
 };
 
 }  // namespace yardmaster::state

@@ -34,11 +34,6 @@ void ReadNicAddresses(const api::Node& node, int rails, fabric::HostPlace& place
 // Far more than any host has, and far from overflow in sums.
 constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
 
-bool IsOfEveryNode(std::string_view resource) {
-  return resource == "cpu" || resource == "memory" || resource == "pods" ||
-         resource == "ephemeral-storage";
-}
-
 // Whether the node lists its resources: with a kubelet it always does.
 bool IsDescribed(const api::Node& node) {
   return workload::AmountOf(node.allocatable, "cpu") > 0 ||
@@ -96,6 +91,11 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   }
   out.state.degraded = !out.down_ports.empty();
   return out;
+}
+
+bool IsOfEveryNode(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || resource == "pods" ||
+         resource == "ephemeral-storage";
 }
 
 std::int64_t AllocatableOf(const api::Node& node, std::string_view resource) {

@@ -36,6 +36,8 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec);
 // (a Node from a rendered manifest, without a kubelet). For names that are not resources the answer is
 // api::RoomForExclusive's.
 std::int64_t AllocatableOf(const api::Node& node, std::string_view resource);
+// Cpu, memory, pods and ephemeral storage.
+bool IsOfEveryNode(std::string_view resource);
 // Of a host that a gang was promised and whose Node is gone.
 HostFacts FactsWithoutNode();
 

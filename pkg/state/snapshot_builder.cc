@@ -35,7 +35,13 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& cluster) {
   for (auto& [key, job] : jobs_.jobs()) {
     if (other_hosts || changed.count(key) != 0) FindLostRanks(job);
     snapshot.jobs.push_back(job.state);
-    snapshot.jobs.back().eligible = job.limit->eligible;
+    plan::JobState& state = snapshot.jobs.back();
+    state.eligible = job.limit->eligible;
+    const std::string_view missing = capacity_.Missing(state.job.requests);
+    if (!missing.empty() && !state.assignment) {
+      state.problems.push_back(
+          StrCat("its workers ask for ", missing, ", which no host has; leave it out"));
+    }
   }
   plan::ApplyBackupPolicy(snapshot);
   snapshot.warnings.insert(snapshot.warnings.end(), cluster.problems.begin(),

@@ -47,6 +47,30 @@ TEST_F(SnapshotBuilderTest, AJobTakesMemoryForTheWorkersThatAGangCanHave) {
   }
 }
 
+// Each name would take a number for every host.
+TEST_F(SnapshotBuilderTest, OfManyResourcesThatNoHostHasOnlyTheJobIsTold) {
+  for (api::Node& node : nodes_) workload::SetAmount(node.allocatable, "example.com/real", 4);
+  jobs_ = {Job("a", R"({"workers":1})"), Job("b", R"({"workers":1})"), Job("c", R"({"workers":1})"),
+           Job("d", R"({"workers":1})")};
+  for (std::size_t j = 0; j < 3; ++j) {
+    for (int i = 0; i < 60; ++i) {
+      workload::SetAmount(jobs_[j].requests, StrCat("example.com/made-up-", j, "-", i), 1);
+    }
+  }
+  workload::SetAmount(jobs_[3].requests, "example.com/real", 1);
+  plan::Snapshot s = Build();
+  EXPECT_LE(s.cluster.resources.columns(), 4u);
+  for (std::size_t j = 0; j < 3; ++j) {
+    ASSERT_EQ(s.jobs[j].problems.size(), 1u);
+    EXPECT_THAT(s.jobs[j].problems[0], HasSubstr("example.com/made-up-"));
+  }
+  EXPECT_TRUE(s.jobs[3].problems.empty());
+  jobs_.erase(jobs_.begin(), jobs_.begin() + 2);
+  s = Build();
+  EXPECT_TRUE(s.jobs[0].problems.empty())
+      << "few names are counted, and the reason says how many hosts lack them";
+}
+
 TEST_F(SnapshotBuilderTest, BoundUnfinishedPodsHoldTheirGpus) {
   pods_ = {PodOn("x", "a0", 3), PodOn("y", "a0", 2), PodOn("z", "a1", 8), PodOn("q", "gone", 8)};
   pods_[2].phase = "Succeeded";
