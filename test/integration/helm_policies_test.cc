@@ -165,35 +165,6 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   EXPECT_FALSE(status.ok());
 }
 
-TEST_F(HelmTest, PrioritiesAreBoundedByNamespaceAndClassesAreNot) {
-  const auto apply = [](const std::string& ns, const std::string& spec) {
-    const std::string job =
-        StrCat(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob", "metadata": {)",
-               R"("name": "j", "namespace": ")", ns, R"("}, "spec": {)", spec,
-               R"(, "template": {"spec": {"containers": [)",
-               R"({"name": "t", "image": "registry.example/t"}]}}}})");
-    return MessageOf(plane_->Kubectl({"create", "--dry-run=server", "-f", "-"}, job).status());
-  };
-  ASSERT_TRUE(plane_->Kubectl({"create", "namespace", "urgent"}).ok());
-  ASSERT_TRUE(
-      plane_->Kubectl({"annotate", "namespace", "urgent", "yardmaster.dev/max-priority=5000"})
-          .ok());
-  ASSERT_TRUE(Eventually([&] {
-    return apply("default", R"("priority": 1001)")
-               .find("spec.priority: is 1001 and may be 0 to 1000 in this namespace") !=
-           std::string::npos;
-  }));
-  EXPECT_THAT(apply("default", R"("priority": -1)"), HasSubstr("spec.priority: is -1"));
-  EXPECT_EQ(apply("default", R"("priority": 1000)"), "");
-  // The API server's admission reads the namespace from a cache that follows the annotation.
-  EXPECT_TRUE(Eventually([&] { return apply("urgent", R"("priority": 5000)").empty(); }))
-      << apply("urgent", R"("priority": 5000)");
-  EXPECT_THAT(apply("urgent", R"("priority": 5001)"), HasSubstr("may be 0 to 5000"));
-  EXPECT_THAT(apply("default", R"("priority": 5, "priorityClassName": "system-node-critical")"),
-              HasSubstr("leave priority out"));
-  EXPECT_EQ(apply("default", R"("priority": 0, "priorityClassName": "gold")"), "");
-}
-
 const nlohmann::json& Named(const nlohmann::json& list, const std::string& name) {
   static const nlohmann::json none;
   for (const nlohmann::json& entry : list) {

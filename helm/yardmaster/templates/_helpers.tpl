@@ -180,3 +180,10 @@ capabilities: {drop: [ALL]}
       {{- include "yardmaster.selector" $ | nindent 6 }}
 {{- end }}
 {{- end -}}
+
+{{/* In CEL, whether `pod` asks for a gang, as pkg/api/rank_resolver.h (WantsGang) has it, GPUs apart. */}}
+{{- define "yardmaster.asksForAGang" -}}
+(pod.spec.?schedulingGates.orValue([]).exists(g, g.name == 'yardmaster.dev/placement') ||
+       (has(pod.metadata.annotations) && 'yardmaster.dev/parallelism' in pod.metadata.annotations) ||
+       (has(pod.metadata.labels) && 'yardmaster.dev/job' in pod.metadata.labels))
+{{- end -}}
