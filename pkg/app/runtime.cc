@@ -59,7 +59,7 @@ absl::StatusOr<http::ServerOptions> ParseBindAddress(std::string_view text) {
   if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
-  if (!host.empty()) options.bind_address = std::string(host);
+  options.bind_address = std::string(host);
   return options;
 }
 

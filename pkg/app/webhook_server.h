@@ -26,7 +26,7 @@
 namespace yardmaster::app {
 
 struct WebhookServerOptions {
-  std::string bind_address = "0.0.0.0:8443";
+  std::string bind_address = ":8443";
   std::string tls_cert_file;
   std::string tls_key_file;
   std::string client_ca_file;  // empty: clients need no certificate

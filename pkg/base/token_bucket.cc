@@ -21,6 +21,11 @@ std::size_t TokenBucket::Take(std::size_t wanted, std::int64_t now_ms) {
   return taken;
 }
 
+bool TokenBucket::Has(std::int64_t now_ms) {
+  Refill(now_ms);
+  return tokens_ >= 1;
+}
+
 std::int64_t TokenBucket::Reserve(std::int64_t now_ms, std::int64_t longest_ms) {
   Refill(now_ms);
   const std::int64_t wait_ms =

@@ -17,6 +17,9 @@ class TokenBucket {
   // Takes whole tokens, at most `wanted`, and returns how many it took.
   std::size_t Take(std::size_t wanted, std::int64_t now_ms);
 
+  // Whether Take would take one.
+  bool Has(std::int64_t now_ms);
+
   // Takes a token in advance and returns after how many milliseconds the caller may use it; callers are
   // served in the order of their calls. If the result is above `longest_ms`, no token was taken.
   std::int64_t Reserve(std::int64_t now_ms, std::int64_t longest_ms);

@@ -96,6 +96,10 @@ void Connection::Start() {
   });
 }
 
+void Connection::PostStart() {
+  transport_->Post([self = shared_from_this()] { self->Start(); });
+}
+
 void Connection::BeginDrain() {
   transport_->Post([weak = weak_from_this()] {
     auto self = weak.lock();

@@ -8,7 +8,7 @@
 // header deadline. Requests are answered one at a time in the order they came (pipelining). A
 // request that breaks a rule is answered and the connection closed: the answer, close_notify, FIN,
 // and then what the client still sends is read and thrown away, so that it sees the answer.
-// Thread safety: BeginDrain, Abort, WaitingSinceMs, used and Done from any thread; the rest in the transport's sequence.
+// Thread safety: PostStart, BeginDrain, Abort, WaitingSinceMs, used and Done from any thread; the rest in the transport's sequence.
 // Lifetime: owned by the context's `on_closed` side (ConnectionTable) until closed.
 #pragma once
 
@@ -52,7 +52,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(std::shared_ptr<ConnectionTransport> transport,
              std::shared_ptr<ConnectionContext> context);
 
+  // In the transport's sequence.
   void Start();
+  // The same from any thread.
+  void PostStart();
   // The answer to the next request, be it under way or still to come, is the last one and says so. Closes after
   // Deadlines::drain_idle_ms without a request.
   void BeginDrain();

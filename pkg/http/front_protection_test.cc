@@ -1,4 +1,5 @@
 // Who may come in, and that those who may are served while others try to be in the way.
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <openssl/ssl.h>
@@ -161,6 +162,7 @@ TEST_F(FrontProtectionTest, ManySlowClientsCostAGoodOneNothing) {
 TEST_F(FrontProtectionTest, OneAddressCannotTakeEveryPlaceNorEveryHandshake) {
   ServerOptions options;
   options.limits.handshakes = {kHardly, 50, 1e6, 1e6};
+  options.deadlines.handshake_ms = 500;  // what waits longer for its turn is given up
   Start(options);
   const auto flood = Sleepers(front_->port(), 200, 1, ClientHello());
   EXPECT_TRUE(Eventually([this] { return rejected(Rejection::kHandshakeRate) >= 149; }));
@@ -171,6 +173,7 @@ TEST_F(FrontProtectionTest, OneAddressCannotTakeEveryPlaceNorEveryHandshake) {
 TEST_F(FrontProtectionTest, AFloodOfHandshakesFromManyAddressesLetsAKnownClientBackIn) {
   ServerOptions options;
   options.limits.handshakes = {1e6, 1e6, kHardly, 50};
+  options.deadlines.handshake_ms = 2'000;
   Start(options);
   {
     RawClient known(Connect(Client("kube-scheduler")));
@@ -209,6 +212,34 @@ TEST_F(FrontProtectionTest, AKnownClientsHandshakeDoesNotStandInLineBehindAFlood
   const auto known = connect_from("127.0.0.1");
   waits.join();
   EXPECT_LT(known, stranger);
+}
+
+// As a scan or a broken client does it: each opens another when it is closed on.
+TEST_F(FrontProtectionTest, HalfOpenHandshakesFailNoNewConnectionOfAGoodClient) {
+  for (const std::string& say : {std::string(), std::string("\x16\x03\x01"), ClientHello()}) {
+    Start({});
+    auto half_open = Sleepers(front_->port(), 1'000, 200, say);
+    std::atomic<bool> done = false;
+    std::thread again([&] {
+      for (int i = 0; !done; ++i) {
+        // Two hundred a second, as deadlines and evictions close them.
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        auto one = Sleepers(front_->port(), 1, 1, say);
+        half_open[static_cast<std::size_t>(i) % half_open.size()] = std::move(one.front());
+      }
+    });
+    const KeyPair certificate = Client("kube-scheduler");
+    int failed = 0;
+    for (int call = 0; call < 400; ++call) {
+      RawClient good(Connect(certificate));
+      const auto answer = good.Call("GET", "/");
+      failed += !answer || answer->body != "served";
+    }
+    done = true;
+    again.join();
+    EXPECT_EQ(failed, 0) << "half-open after " << say.size() << " bytes";
+    front_->Stop();
+  }
 }
 
 // Health and metrics: no certificate tells clients apart.

@@ -16,9 +16,10 @@ HandshakeLimiter::Peer& HandshakeLimiter::PeerAt(const std::string& address, std
 HandshakeLimiter::Verdict HandshakeLimiter::Admit(const std::string& address, std::int64_t now_ms) {
   MutexLock lock(mutex_);
   Peer& peer = PeerAt(address, now_ms);
-  if (peer.bucket.Take(1, now_ms) == 0) return Verdict::kRefused;
-  if (peer.known_until_ms >= now_ms) return Verdict::kKnown;
-  return all_.Take(1, now_ms) == 1 ? Verdict::kAdmitted : Verdict::kRefused;
+  const bool known = peer.known_until_ms >= now_ms;
+  if (!peer.bucket.Has(now_ms) || (!known && all_.Take(1, now_ms) == 0)) return Verdict::kRefused;
+  peer.bucket.Take(1, now_ms);
+  return known ? Verdict::kKnown : Verdict::kAdmitted;
 }
 
 void HandshakeLimiter::Know(const std::string& address, std::int64_t now_ms) {

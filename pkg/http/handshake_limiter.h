@@ -40,7 +40,7 @@ class HandshakeLimiter {
 
   enum class Verdict { kRefused, kAdmitted, kKnown };
 
-  // Takes a token. `now_ms` never goes back.
+  // Takes a token of each bucket, or, refused, none. `now_ms` never goes back.
   Verdict Admit(const std::string& address, std::int64_t now_ms);
   // A client there has given a certificate that may come in.
   void Know(const std::string& address, std::int64_t now_ms);

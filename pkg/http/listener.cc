@@ -5,6 +5,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/address_v6.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -78,6 +79,11 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
     if (!error) acceptor_.native_non_blocking(true, error);
     if (!error) port_ = acceptor_.local_endpoint(error).port();
     return error;
+  }
+
+  void Unbind() {
+    error_code ignored;
+    acceptor_.close(ignored);
   }
 
   int port() const override { return port_; }
@@ -175,16 +181,26 @@ absl::StatusOr<std::shared_ptr<Listener>> Listener::Open(std::shared_ptr<EventLo
                                                          const std::string& address, int port,
                                                          Callbacks callbacks) {
   error_code error;
-  const auto parsed = asio::ip::make_address(address, error);
+  const auto parsed = address.empty() ? asio::ip::address(asio::ip::address_v6::any())
+                                      : asio::ip::make_address(address, error);
   if (error) {
     return FieldError("bind_address", "'" + address + "' is not an IP address",
                       "use a literal such as 0.0.0.0, 127.0.0.1 or ::");
   }
   auto listener = std::make_shared<AsioListener>(std::move(loop), std::move(callbacks));
-  error = listener->Bind(tcp::endpoint(parsed, static_cast<unsigned short>(port)));
+  const auto number = static_cast<unsigned short>(port);
+  error = listener->Bind(tcp::endpoint(parsed, number));
+  // A host without IPv6, be it not in the kernel or switched off.
+  const bool no_ipv6 = error == boost::system::errc::address_family_not_supported ||
+                       error == boost::system::errc::address_not_available;
+  if (address.empty() && no_ipv6) {
+    listener->Unbind();
+    error = listener->Bind(tcp::endpoint(tcp::v4(), number));
+  }
   if (error) {
     return absl::UnavailableError(
-        StrCat("cannot listen on ", address, " port ", port, ": ", error.message()));
+        StrCat("cannot listen on ", address.empty() ? std::string("all addresses,") : address, " port ", port,
+               ": ", error.message()));
   }
   return std::shared_ptr<Listener>(std::move(listener));
 }

@@ -33,7 +33,8 @@ struct Limits {
   // Open connections from one address, likewise. Raise it when many clients share an address (a
   // proxy).
   int connections_per_peer = 256;
-  // TLS handshakes that are begun; further connections are closed at once.
+  // TLS handshakes that are begun; further connections wait for their turn (HandshakeQueue), at most as long as a
+  // handshake may take.
   HandshakeRates handshakes;
   // Methods that reach the handler; others are answered 405, unknown ones 501. Never TRACE, which
   // shows a client's own credentials to any page that can make it ask.
@@ -68,8 +69,9 @@ struct Deadlines {
 };
 
 struct ServerOptions {
-  // A literal address: "0.0.0.0", "127.0.0.1", "::" (IPv6 and IPv4), "::1".
-  std::string bind_address = "0.0.0.0";
+  // A literal address: "0.0.0.0", "127.0.0.1", "::" (IPv6 and IPv4), "::1". Empty: every address of both families, or
+  // of the one that the host has.
+  std::string bind_address = "";
   // 0 lets the kernel choose; Server::port() returns it.
   int port = 0;
   // Threads that do I/O and TLS and run handlers. A handler that may block hands its request to a thread of

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <utility>
 
 #include "pkg/base/clock.h"
@@ -11,6 +14,7 @@
 #include "pkg/http/connection.h"
 #include "pkg/http/connection_table.h"
 #include "pkg/http/event_loop.h"
+#include "pkg/http/handshake_queue.h"
 #include "pkg/http/listener.h"
 #include "pkg/http/socket_transport.h"
 #include "pkg/http/tls_context.h"
@@ -20,6 +24,8 @@ namespace {
 
 // For connections to close after they were told to; they wait for nothing, so it is never used up.
 constexpr std::int64_t kAbortMs = 10'000;
+// While connections wait for their handshakes, this often is looked whether some may begin.
+constexpr auto kHandshakeTick = std::chrono::milliseconds(5);
 // Of the threads that accept connections and do handshakes.
 constexpr int kFrontNiceness = 10;
 
@@ -56,11 +62,15 @@ class Server::Impl {
  private:
   void OnAccept(Accepted accepted);
   bool Admit(const Accepted& accepted);
+  void BeginHandshakes();
+  // Looks again soon if connections wait for their handshakes, until StopTicking.
+  void KeepTicking(bool is_tick);
+  void StopTicking();
 
   const ServerOptions options_;
   const std::shared_ptr<ConnectionContext> context_;
   ConnectionTable table_;
-  HandshakeLimiter handshakes_;
+  HandshakeQueue handshakes_;
   TlsHolder tls_;
   std::atomic<bool> started_{false};
   std::atomic<int> port_{0};
@@ -70,6 +80,10 @@ class Server::Impl {
   std::unique_ptr<EventLoop> handshake_loop_;
   std::shared_ptr<EventLoop> loop_;
   std::shared_ptr<Listener> listener_;
+  Mutex tick_mutex_;
+  std::unique_ptr<boost::asio::steady_timer> tick_ ABSL_GUARDED_BY(tick_mutex_);
+  bool ticks_ ABSL_GUARDED_BY(tick_mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(tick_mutex_) = false;
 };
 
 Server::Impl::Impl(ServerOptions options, Handler handler)
@@ -80,7 +94,8 @@ Server::Impl::Impl(ServerOptions options, Handler handler)
                  ? std::min(options_.limits.reserved_connections, options_.limits.connections - 1)
                  : 0,
              options_.limits.connections_per_peer),
-      handshakes_(options_.limits.handshakes) {
+      handshakes_(options_.limits.handshakes, static_cast<std::size_t>(options_.limits.connections),
+                  options_.deadlines.handshake_ms) {
   context_->limits = options_.limits;
   context_->deadlines = options_.deadlines;
   context_->handler = std::move(handler);
@@ -111,6 +126,10 @@ absl::Status Server::Impl::Start() {
                      {.on_accept = [this](Accepted accepted) { OnAccept(std::move(accepted)); },
                       .on_error = [this] { context_->stats.Count(Rejection::kAcceptError); }}));
   accept_loop_ = std::move(accept_loop);
+  {
+    MutexLock lock(tick_mutex_);
+    tick_ = std::make_unique<boost::asio::steady_timer>(accept_loop_->context());
+  }
   loop_ = std::make_shared<EventLoop>(count);
   started_ = true;
   port_ = listener_->port();
@@ -147,21 +166,18 @@ bool Server::Impl::Admit(const Accepted& accepted) {
 
 void Server::Impl::OnAccept(Accepted accepted) {
   context_->stats.CountAccepted();
-  const auto tls = tls_.Get();
-  auto verdict = HandshakeLimiter::Verdict::kKnown;
-  if (tls != nullptr) verdict = handshakes_.Admit(accepted.address, RealClock().SteadyMs());
-  if (verdict == HandshakeLimiter::Verdict::kRefused) {
-    return context_->stats.Count(Rejection::kHandshakeRate);
-  }
   if (!Admit(accepted)) return;
+  const auto tls = tls_.Get();
   auto session = tls == nullptr ? nullptr : tls->NewSession();
+  const auto known = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<ConnectionTransport> transport;
   if (tls == nullptr || session != nullptr) {
     transport = MakeSocketTransport(
         loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote, std::move(session),
         // Where an accepted client was lately, its handshake does not stand in line behind those of a flood.
-        [loop = verdict == HandshakeLimiter::Verdict::kKnown ? loop_.get() : handshake_loop_.get()](
-            std::function<void()> task) { loop->Post(std::move(task)); });
+        [this, known](std::function<void()> task) {
+          (*known ? loop_.get() : handshake_loop_.get())->Post(std::move(task));
+        });
   }
   if (transport == nullptr) {
     context_->stats.Count(Rejection::kInternalError);
@@ -169,7 +185,43 @@ void Server::Impl::OnAccept(Accepted accepted) {
   }
   auto connection = std::make_shared<Connection>(transport, context_);
   if (!table_.Add(connection, accepted.address)) return;
-  transport->Post([connection] { connection->Start(); });
+  if (tls == nullptr) return connection->PostStart();
+  const auto begin = [known](Connection& own, bool is_known) {
+    *known = is_known;
+    own.PostStart();
+  };
+  handshakes_.Add(accepted.address, connection, begin, RealClock().SteadyMs());
+  BeginHandshakes();
+  KeepTicking(false);
+}
+
+void Server::Impl::BeginHandshakes() {
+  while (const auto turn = handshakes_.Next(RealClock().SteadyMs())) {
+    if (turn->verdict == HandshakeLimiter::Verdict::kRefused) {
+      context_->stats.Count(Rejection::kHandshakeRate);
+      turn->connection->Abort();
+    } else {
+      turn->begin(*turn->connection, turn->verdict == HandshakeLimiter::Verdict::kKnown);
+    }
+  }
+}
+
+void Server::Impl::KeepTicking(bool is_tick) {
+  MutexLock lock(tick_mutex_);
+  if (is_tick) ticks_ = false;
+  if (ticks_ || stopped_ || handshakes_.size() == 0) return;
+  ticks_ = true;
+  tick_->expires_after(kHandshakeTick);
+  tick_->async_wait([this](boost::system::error_code error) {
+    if (!error) BeginHandshakes();
+    KeepTicking(true);
+  });
+}
+
+void Server::Impl::StopTicking() {
+  MutexLock lock(tick_mutex_);
+  stopped_ = true;
+  if (tick_ != nullptr) tick_->cancel();
 }
 
 absl::Status Server::Impl::Drain(std::int64_t timeout_ms) {
@@ -186,6 +238,7 @@ absl::Status Server::Impl::Drain(std::int64_t timeout_ms) {
 void Server::Impl::Stop() {
   if (loop_ == nullptr) return;
   listener_->Close();
+  StopTicking();
   table_.Seal();
   for (const auto& connection : table_.All()) connection->Abort();
   accept_loop_->Stop();
@@ -193,6 +246,10 @@ void Server::Impl::Stop() {
   table_.WaitEmpty(kAbortMs);
   loop_->Stop();
   listener_.reset();
+  {
+    MutexLock lock(tick_mutex_);
+    tick_.reset();
+  }
   handshake_loop_.reset();
   accept_loop_.reset();
   loop_.reset();

@@ -47,6 +47,10 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(
   return grpc::SslCredentials(options);
 }
 
+std::string ListeningAddress(std::string_view address) {
+  return StrCat(!address.empty() && address.front() == ':' ? "[::]" : "", address);
+}
+
 bool IsLoopback(std::string_view address) {
   const std::string_view host = address.substr(0, address.rfind(':'));
   if (host == "localhost" || host == "[::1]") return true;

@@ -152,7 +152,7 @@ absl::Status ReportServer::Impl::Start() {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 1'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
   builder.RegisterService(this);
-  builder.AddListeningPort(options_.address,
+  builder.AddListeningPort(ListeningAddress(options_.address),
                            ServerCredentialsOf(options_.tls, options_.tls_reload_seconds), &port_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {

@@ -33,7 +33,7 @@ inline constexpr int kReportBurst = 50;
 inline constexpr int kReportsPerSecond = 10;
 
 struct ReportServerOptions {
-  std::string address;  // "0.0.0.0:9443"; port 0 lets the kernel choose
+  std::string address;  // ":9443", every address of both families; port 0 lets the kernel choose
   TlsFiles tls;         // all three; none only on loopback
   int max_streams = 20'000;
   // After this long, give or take a tenth, a connection ends and its agent comes again with the certificate
