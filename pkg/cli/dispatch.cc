@@ -11,6 +11,7 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/completion.h"
 #include "pkg/cli/connect.h"
+#include "pkg/cli/output/terminal.h"
 
 namespace yardmaster::cli {
 
@@ -142,6 +143,7 @@ int RunWithoutVerb(const Args& args, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 int Dispatch(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
+  const TerminalGuard out_guard(out), err_guard(err);
   if (args.empty()) {
     PrintHelp("", err);
     return 2;

@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
+#include "pkg/cli/output/terminal.h"
 
 namespace yardmaster::cli {
 
@@ -95,14 +96,18 @@ void ProgressLine::Begin(const std::string& what, std::int64_t now_ms) {
 void ProgressLine::End() {
   MutexLock lock(mutex_);
   if (--calls_ > 0 || !shown_) return;
-  out_ << "\r\033[K" << std::flush;
+  WriteControl(out_, "\r\033[K");
+  out_ << std::flush;
   shown_ = false;
 }
 
 void ProgressLine::Show(std::int64_t now_ms) {
   MutexLock lock(mutex_);
   if (calls_ == 0 || now_ms - began_ms_ < kQuietMs) return;
-  out_ << "\r" << what_ << ", " << (now_ms - began_ms_) / 1'000 << " s\033[K" << std::flush;
+  WriteControl(out_, "\r");
+  out_ << what_ << ", " << (now_ms - began_ms_) / 1'000 << " s";
+  WriteControl(out_, "\033[K");
+  out_ << std::flush;
   shown_ = true;
 }
 

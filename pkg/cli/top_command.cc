@@ -16,6 +16,7 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/overview.h"
 #include "pkg/cli/output/print_objects.h"
+#include "pkg/cli/output/terminal.h"
 #include "pkg/cli/top_reader.h"
 
 namespace yardmaster::cli {
@@ -153,7 +154,7 @@ int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out,
     if (!load.ok()) return Fail(load.status(), err);
     const Table table = TableOf(flags, *load);
     // A terminal shows the newest table alone, a pipe gets them one after the other.
-    if (flags.watch && isatty(STDOUT_FILENO) != 0) out << "\033[H\033[2J";
+    if (flags.watch && isatty(STDOUT_FILENO) != 0) WriteControl(out, "\033[H\033[2J");
     if (flags.output.empty()) {
       PrintTable(table, out);
     } else {

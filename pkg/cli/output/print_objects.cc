@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/cli/flags.h"
+#include "pkg/cli/output/terminal.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
@@ -83,16 +84,16 @@ std::vector<std::size_t> WidthsOf(const std::vector<std::vector<std::string>>& r
 
 void PrintRow(const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
               std::ostream& out, bool colour) {
-  std::string line;
   for (std::size_t c = 0; c < row.size(); ++c) {
     const std::string_view begin = colour ? ColourOf(row[c]) : "";
-    line.append(begin).append(OneLine(row[c]));
-    if (!begin.empty()) line += "\033[0m";
+    if (!begin.empty()) WriteControl(out, begin);
+    out << OneLine(row[c]);
+    if (!begin.empty()) WriteControl(out, "\033[0m");
     if (c + 1 == row.size()) break;
     const std::size_t width = c < widths.size() ? widths[c] : 0;
-    line += std::string(std::max(width, row[c].size()) - row[c].size() + 3, ' ');
+    out << std::string(std::max(width, row[c].size()) - row[c].size() + 3, ' ');
   }
-  out << line << "\n";
+  out << "\n";
 }
 
 void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out, bool colour) {
