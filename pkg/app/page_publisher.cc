@@ -17,8 +17,10 @@ constexpr std::int64_t kTickMs = 500;
 constexpr std::int64_t kLiveMs = 1'000;      // between frames while a browser looks
 constexpr std::int64_t kHistoryMs = 10'000;  // between frames otherwise
 constexpr std::size_t kMaxEvents = 200;
-// A page is a handful of connections; the API server's proxy comes from one address.
-constexpr int kMaxConnections = 64;
+// A page is a handful of connections; the API servers' proxies come from few addresses. Half of the connections may wait
+// for events (HubOptions::waiters), and a quarter is out of one address' reach.
+constexpr int kMaxConnections = 128;
+constexpr int kMaxConnectionsOfPeer = 96;
 
 }  // namespace
 
@@ -35,7 +37,7 @@ absl::Status PagePublisher::Start(const std::string& address) {
   options.io_threads = 1;
   options.limits.connections = kMaxConnections;
   options.limits.reserved_connections = 0;
-  options.limits.connections_per_peer = kMaxConnections;
+  options.limits.connections_per_peer = kMaxConnectionsOfPeer;
   options.limits.body_bytes = 1024;
   options.limits.methods = {"GET", "HEAD"};
   server_ = std::make_unique<http::Server>(std::move(options), http::HandlerOf(router));

@@ -1,5 +1,6 @@
 #include "pkg/page/hub.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -109,12 +110,30 @@ void Hub::HandleEvents(const http::Request& request, http::Done done) {
   last_asked_ms_ = clock_.SteadyMs();
   const FrameHistory::FramePtr latest = history_.Latest();
   if (latest == nullptr || latest->id == from) {
-    waiters_.push_back({from, clock_.SteadyMs() + options_.hold_ms, std::move(done)});
+    waiters_.push_back({from, clock_.SteadyMs() + options_.hold_ms,
+                        request.remote.substr(0, request.remote.rfind(':')), std::move(done)});
+    const std::optional<Waiter> surplus = TakeSurplus();
+    lock.unlock();
+    if (surplus) surplus->done(EventResponse(nullptr, nullptr));
     return;
   }
   const FrameHistory::FramePtr known = history_.Find(from);
   lock.unlock();
   done(EventResponse(known.get(), latest.get()));
+}
+
+std::optional<Hub::Waiter> Hub::TakeSurplus() {
+  if (waiters_.size() <= options_.waiters) return std::nullopt;
+  std::map<std::string, int> of_address;
+  for (const Waiter& waiter : waiters_) ++of_address[waiter.address];
+  // The first of equals: requests are in the order in which they came.
+  const auto most = std::max_element(
+      waiters_.begin(), waiters_.end(), [&](const Waiter& a, const Waiter& b) {
+        return of_address[a.address] < of_address[b.address];
+      });
+  std::optional<Waiter> surplus = std::move(*most);
+  waiters_.erase(most);
+  return surplus;
 }
 
 void Hub::Publish(Blocks blocks, std::shared_ptr<const NetworkPicture> picture) {

@@ -4,7 +4,9 @@
 //   GET /api/events   server-sent events: answers with the change from the frame in Last-Event-ID (all
 //                     of the newest frame without one) as soon as there is a newer frame, or with
 //                     nothing new after `hold_ms`, and ends. EventSource asks again by itself, so
-//                     that no response is endless and the server's limits hold for every one.
+//                     that no response is endless and the server's limits hold for every one. At most
+//                     `waiters` requests are held: for one more, the oldest of the address with most of
+//                     them is told that there is nothing new.
 //   GET /api/frames   [[ID, TIME_MS], ...] of the frames that are kept, oldest first
 //   GET /api/frame?id=N[&from=M]   one of them, as a change
 //   GET /api/paths?job=NS/GANG     a path of each rank of a job, of the newest frame
@@ -15,10 +17,12 @@
 // hub outlives the server.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pkg/base/clock.h"
@@ -35,6 +39,8 @@ struct HubOptions {
   HistoryOptions history;
   // Below the server's handler deadline and the idle time of proxies.
   std::int64_t hold_ms = 15'000;
+  // Less than the server's connections: the rest serve what does not wait.
+  std::size_t waiters = 64;
   // A browser that has sent no request for so long is treated as gone.
   std::int64_t watched_ms = 40'000;
 };
@@ -61,8 +67,12 @@ class Hub {
   struct Waiter {
     std::int64_t from = 0;  // 0: nothing yet
     std::int64_t until_ms = 0;
+    std::string address;
     http::Done done;
   };
+
+  // Takes one of the requests that wait out of them, if they are too many.
+  std::optional<Waiter> TakeSurplus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void HandleEvents(const http::Request& request, http::Done done);
   http::Response HandleFrames() const;

@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/strings.h"
 #include "pkg/page/assets.h"
 
 namespace yardmaster::page {
@@ -22,8 +23,10 @@ class HubTest : public testing::Test {
 
   // The answer, or nothing while the request waits.
   std::shared_ptr<std::optional<http::Response>> Ask(const std::string& target,
-                                                     const std::string& last_id = "") {
+                                                     const std::string& last_id = "",
+                                                     const std::string& remote = "10.0.0.1:4") {
     http::Request request;
+    request.remote = remote;
     request.method = "GET";
     request.target = target;
     if (!last_id.empty()) request.headers.Add("Last-Event-ID", last_id);
@@ -58,6 +61,23 @@ TEST_F(HubTest, ABrowserGetsTheNewestFrameAndThenWaits) {
   ASSERT_TRUE(second->has_value());
   EXPECT_EQ(DataOf(**second)["from"], 1);
   EXPECT_EQ(DataOf(**second)["set"], json::parse(R"({"a": 2, "b": 3})"));
+}
+
+TEST_F(HubTest, RequestsThatAreHeldAreBoundedAndOneClientsManyEndFirst) {
+  hub_.Publish({{"a", T("1")}}, nullptr);
+  const auto reader = Ask("/api/events", "1", "10.0.0.2:1");
+  std::vector<std::shared_ptr<std::optional<http::Response>>> idle;
+  for (int i = 0; i < 200; ++i) idle.push_back(Ask("/api/events", "1", StrCat("[fd00::1]:", i)));
+  const auto late = Ask("/api/events", "1", "10.0.0.3:1");
+  EXPECT_FALSE(reader->has_value());
+  EXPECT_FALSE(late->has_value());
+  int held = 0;
+  for (const auto& one : idle) held += one->has_value() ? 0 : 1;
+  EXPECT_EQ(held, 62);
+  EXPECT_TRUE(idle.front()->has_value()) << "the oldest";
+  EXPECT_THAT((*idle.front())->body, HasSubstr("nothing new"));
+  hub_.Publish({{"a", T("2")}}, nullptr);
+  EXPECT_EQ(DataOf(**reader)["set"]["a"], 2);
 }
 
 TEST_F(HubTest, AnIdThatIsNotKnownGetsEverything) {
