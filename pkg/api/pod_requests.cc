@@ -24,6 +24,7 @@ constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 // More than a host has addresses.
 constexpr std::int64_t kWholePort = 1 << 20;
 
+
 constexpr std::string_view kKnownGpus[] = {"nvidia.com/gpu",   "amd.com/gpu",
                                            "gpu.intel.com/xe", "gpu.intel.com/i915",
                                            "habana.ai/gaudi",  "huawei.com/Ascend910"};
@@ -49,16 +50,20 @@ void Bound(ResourceList& list, bool& too_many) {
   }
 }
 
+// A name of ours in a container's `resources` is an extended resource like any other, which no host has.
+std::string NameOfRequested(const std::string& name) {
+  return RoomForExclusive(name) == 0 ? name : StrCat("requests.", name);
+}
+
 // Requests of a `resources` block; what only has a limit is requested in full.
 ResourceList RequestsIn(FieldReader resources, bool& too_many) {
-  FieldReader limits = resources.Object("limits");
-  FieldReader requests = resources.Object("requests");
-  ResourceList out = ReadAmounts(limits);
-  std::erase_if(out, [](const workload::ResourceAmount& entry) { return entry.amount == 0; });
-  Bound(out, too_many);
-  for (const workload::ResourceAmount& entry : ReadAmounts(requests)) {
-    workload::SetAmount(out, entry.name, entry.amount);
-    Bound(out, too_many);
+  ResourceList out;
+  for (const char* field : {"limits", "requests"}) {
+    FieldReader amounts = resources.Object(field);
+    for (const workload::ResourceAmount& entry : ReadAmounts(amounts)) {
+      workload::SetAmount(out, NameOfRequested(entry.name), entry.amount);
+      Bound(out, too_many);
+    }
   }
   return out;
 }
@@ -240,7 +245,9 @@ std::int64_t RoomForExclusive(std::string_view name) {
 
 std::string GpuResourceOf(const ObjectMeta& metadata, const ResourceList& requests) {
   const auto named = Find(metadata.annotations, kGpuResourceAnnotation);
-  if (named && !named->empty()) return std::string(*named);
+  if (named && named->find('/') != std::string_view::npos && RoomForExclusive(*named) == 0) {
+    return std::string(*named);
+  }
   for (std::string_view name : kKnownGpus) {
     if (workload::AmountOf(requests, name) > 0) return std::string(name);
   }

@@ -14,6 +14,8 @@
 //                                            pod's own kind: labels, namespace and term are hashed
 // Other pod affinity, topology spread and volumes are not counted. Of more than 64 names the last are
 // not counted, which is an error; cpu, memory, pods and GPUs always are.
+// A container that asks for one of the
+// last three as an extended resource claims nothing: its name gets the prefix "requests.", and no host has it.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -39,7 +41,7 @@ workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& statu
 std::int64_t RoomForExclusive(std::string_view name);
 
 // The extended resource that is the pod's GPU: the one that the annotation
-// yardmaster.dev/gpu-resource names; else nvidia.com/gpu where it asks for it; else the first of
+// yardmaster.dev/gpu-resource names, if it is an extended one ("vendor.example/npu"); else nvidia.com/gpu where it asks for it; else the first of
 // amd.com/gpu, gpu.intel.com/xe, gpu.intel.com/i915, habana.ai/gaudi, huawei.com/Ascend910,
 // nvidia.com/mig-* that it asks for; else nvidia.com/gpu.
 std::string GpuResourceOf(const ObjectMeta& metadata, const workload::ResourceList& requests);

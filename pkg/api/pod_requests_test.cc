@@ -122,6 +122,35 @@ TEST(PodRequestsTest, AntiAffinityToItsOwnKindIsOnePerHost) {
             with(by_key, R"({"pod-template-hash":"2"})"));
 }
 
+TEST(PodRequestsTest, NamesOfExclusiveClaimsCannotBeAskedForAsResources) {
+  for (const std::string name :
+       {"yardmaster.dev/host-port-tcp-29500", "yardmaster.dev/host-port-tcp-29500-10.0.0.1",
+        "yardmaster.dev/one-per-host-0123456789"}) {
+    for (const std::string list : {"containers", "initContainers"}) {
+      for (const std::string field : {"requests", "limits"}) {
+        json container = {{"name", "c"}, {"resources", {{field, {{name, "1"}}}}}};
+        const ResourceList asked = RequestsOf(json{{list, {container}}}.dump());
+        EXPECT_EQ(AmountOf(asked, name), 0) << list << field;
+        EXPECT_EQ(AmountOf(asked, "requests." + name), 1) << list << field;
+        EXPECT_EQ(RoomForExclusive("requests." + name), 0);
+      }
+    }
+  }
+  // Beside a real host port the claim stays what the port says.
+  EXPECT_EQ(AmountOf(RequestsOf(R"({"containers": [{"name": "c", "ports": [{"hostPort": 80}],
+      "resources": {"requests": {"yardmaster.dev/host-port-tcp-80": "9"}}}]})"),
+                     "yardmaster.dev/host-port-tcp-80"),
+            RoomForExclusive("yardmaster.dev/host-port-tcp-80"));
+}
+
+TEST(PodRequestsTest, OnlyAnExtendedResourceCanBeTheGpu) {
+  for (const std::string name : {"pods", "cpu", "", "yardmaster.dev/host-port-tcp-80"}) {
+    ObjectMeta metadata;
+    metadata.annotations["yardmaster.dev/gpu-resource"] = name;
+    EXPECT_EQ(GpuResourceOf(metadata, {{"amd.com/gpu", 8}}), "amd.com/gpu") << name;
+  }
+}
+
 TEST(PodRequestsTest, TheGpuIsWhatThePodAsksForOrSays) {
   const auto gpu = [](const ResourceList& requests, std::map<std::string, std::string> notes = {}) {
     ObjectMeta metadata;
