@@ -159,7 +159,7 @@ int AgentMain(int argc, char** argv) {
       "make the folders of --plan-dir and of unix: sockets, give them to the user of this "
       "number, and end: for an init container, so that the agent need not be root");
   app.set_version_flag("--version", YARDMASTER_VERSION);
-  RefuseNan(app);
+  FinishFlags(app);
   CLI11_PARSE(app, argc, argv);
   const char* node = std::getenv("NODE_NAME");
   if (options.agent.nodes.empty() && options.agent.nodes_matching.empty() && node != nullptr) {

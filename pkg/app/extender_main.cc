@@ -3,6 +3,7 @@
 
 #include "pkg/app/extender_app.h"
 #include "pkg/app/runtime.h"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::app {
 
@@ -16,11 +17,12 @@ void AddWebhookFlags(CLI::App& app, WebhookServerOptions& options) {
   app.add_option("--tls-key-file", options.tls_key_file, "its key, PEM")->required();
   app.add_option("--client-ca-file", options.client_ca_file,
                  "authority of client certificates; empty: none are asked for");
-  app.add_option("--client-names", options.client_names,
-                 "common or DNS names of client certificates that may call, separated by commas; "
-                 "*: every one that the authority vouches for")
-      ->delimiter(',')
-      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--client-names",
+         [&options](const std::string& names) { options.client_names = Split(names, ','); },
+         "common or DNS names of client certificates that may call, separated by commas; "
+         "*: every one that the authority vouches for")
+      ->default_str(Join(options.client_names, ","));
   app.add_option("--gate-bind-address", options.gate_bind_address,
                  "host:port of the admission webhook that puts pods behind the gate (TLS); empty: "
                  "none, the API server does it by a policy");
@@ -84,7 +86,7 @@ int ExtenderMain(int argc, char** argv) {
                "wait least for each other's traffic")
       ->capture_default_str();
   AddTimeLimitFlags(app, options);
-  RefuseNan(app);
+  FinishFlags(app);
   CLI11_PARSE(app, argc, argv);
   return ExitCodeOf("yardmaster-extender", RunExtender(options));
 }

@@ -36,13 +36,16 @@ void AddLeaderFlags(CLI::App& app, LeaderOptions& options) {
       ->capture_default_str();
 }
 
-void RefuseNan(CLI::App& app) {
+void FinishFlags(CLI::App& app) {
   const auto check = [](const std::string& text) {
     const auto number = ParseNumber<double>(text);
     return number && std::isnan(*number) ? StrCat(text, " is not a number") : std::string();
   };
   for (CLI::Option* option : app.get_options()) {
     if (option->get_type_name().find("FLOAT") != std::string::npos) option->check(check);
+    if (option->get_items_expected_max() <= 1) {
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
   }
 }
 

@@ -1,4 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -14,7 +17,7 @@ TEST(FlagsTest, NoLimitIsNotANumber) {
     CLI::App app("a process", "process");
     AddCommonFlags(app, options);
     app.add_option("--replace-share", share, "a limit")->check(CLI::Range(0.0, 1.0));
-    RefuseNan(app);
+    FinishFlags(app);
     const char* arguments[] = {"process", flag};
     EXPECT_THROW(app.parse(2, arguments), CLI::ValidationError) << flag;
     EXPECT_EQ(share, 0.25);
@@ -22,6 +25,33 @@ TEST(FlagsTest, NoLimitIsNotANumber) {
     app.parse(3, good);
     EXPECT_EQ(options.kube_api_qps, 20);
   }
+}
+
+// The chart's extraArgs stand behind what the chart writes itself.
+TEST(FlagsTest, TheLastOfAFlagCounts) {
+  CommonOptions options;
+  LeaderOptions leader;
+  std::vector<std::string> repeated;
+  CLI::App app("a process", "process");
+  AddCommonFlags(app, options);
+  AddLeaderFlags(app, leader);
+  app.add_option("--gpu-peak", repeated, "may be repeated");
+  FinishFlags(app);
+  const char* arguments[] = {"process",
+                             "--metrics-bind-address=:8080",
+                             "--verbosity=2",
+                             "--leader-elect",
+                             "--gpu-peak=a=1",
+                             "--metrics-bind-address=[::1]:9",
+                             "-v",
+                             "4",
+                             "--no-leader-elect",
+                             "--gpu-peak=b=2"};
+  app.parse(static_cast<int>(std::size(arguments)), arguments);
+  EXPECT_EQ(options.metrics_address, "[::1]:9");
+  EXPECT_EQ(options.verbosity, 4);
+  EXPECT_FALSE(leader.enabled);
+  EXPECT_EQ(repeated, (std::vector<std::string>{"a=1", "b=2"}));
 }
 
 }  // namespace

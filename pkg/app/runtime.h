@@ -55,9 +55,9 @@ struct LeaderOptions {
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
 void AddLeaderFlags(CLI::App& app, LeaderOptions& options);
-// Checks every flag that takes a number: CLI11 lets NaN pass, and nothing is above a limit that is NaN. Call it
-// after the last flag is declared.
-void RefuseNan(CLI::App& app);
+// Call it after the last flag is declared. Of a flag that is given several times the last one counts, unless it may be
+// repeated: what people add stands behind what the chart writes. A number is not NaN, above which there is no limit.
+void FinishFlags(CLI::App& app);
 
 // The exit code of the program `name` that ended with `status`; an error goes to standard error.
 int ExitCodeOf(std::string_view name, const absl::Status& status);

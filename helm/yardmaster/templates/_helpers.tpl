@@ -2,14 +2,18 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* What every name begins with: at most 46 characters, which leaves 17 of a Service's 63 for "-operator-metrics". What is
+     longer ends in its hash, so that two releases that begin alike do not share names. */}}
 {{- define "yardmaster.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
-{{- else if contains (include "yardmaster.name" .) .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name (include "yardmaster.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- $name := .Values.fullnameOverride -}}
+{{- if not $name -}}
+{{- $name = printf "%s-%s" .Release.Name (include "yardmaster.name" .) -}}
+{{- if contains (include "yardmaster.name" .) .Release.Name }}{{ $name = .Release.Name }}{{ end -}}
 {{- end -}}
+{{- if gt (len $name) 46 -}}
+{{- $name = printf "%s-%s" ($name | trunc 37 | trimSuffix "-") (sha256sum $name | trunc 8) -}}
+{{- end -}}
+{{- $name | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* The two labels that never change: what selectors may use. Takes (list $ "component"). */}}
@@ -186,4 +190,12 @@ capabilities: {drop: [ALL]}
 (pod.spec.?schedulingGates.orValue([]).exists(g, g.name == 'yardmaster.dev/placement') ||
        (has(pod.metadata.annotations) && 'yardmaster.dev/parallelism' in pod.metadata.annotations) ||
        (has(pod.metadata.labels) && 'yardmaster.dev/job' in pod.metadata.labels))
+{{- end -}}
+
+{{/* The annotations of pods that an agent writes under these values, as a JSON list. */}}
+{{- define "yardmaster.agentPodAnnotations" -}}
+{{- $names := list "yardmaster.dev/profile" -}}
+{{- if .Values.agent.readShimReports }}{{ $names = append $names "yardmaster.dev/connections" }}{{ end -}}
+{{- if .Values.agent.readCheckpointMarks }}{{ $names = append $names "yardmaster.dev/checkpoint" }}{{ end -}}
+{{- $names | toJson -}}
 {{- end -}}
