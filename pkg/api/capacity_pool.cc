@@ -66,6 +66,16 @@ void CheckOfferLabels(FieldReader& spec, const CapacityPool& pool) {
   }
 }
 
+void CheckBudget(FieldReader& spec, const CapacityPool& pool) {
+  if (pool.offers.empty()) return;
+  for (const auto& most :
+       {pool.budget.max_cost_per_hour, pool.budget.max_cost_per_hour_per_namespace}) {
+    if (!most || most->currency == pool.offers.front().price_per_hour.currency) continue;
+    spec.errors().Add(spec.PathOf("budget"), "is in another currency than the offers",
+                      "write it in the currency of the prices");
+  }
+}
+
 void DescribeSpec(FieldVisitor& spec, CapacityPool& pool) {
   spec.Text("instanceType", pool.instance_type, kLabelValue,
             Required("Instance type of its hosts; equal names mean equal hosts."));
@@ -104,6 +114,19 @@ void DescribeSpec(FieldVisitor& spec, CapacityPool& pool) {
   spec.Check([&](FieldReader& in) { CheckOfferLabels(in, pool); });
   spec.Rule("!has(self.segment) || has(self.fabricPod)", "segment needs fabricPod; name both",
             ".segment");
+  spec.Object("namespaceSelector", pool.namespace_selector,
+              "Namespaces whose jobs may rent hosts of the pool, by their labels; left out: all.");
+  spec.Object("budget", pool.budget,
+              "What the hosts of the pool that are rented at a time may cost together. It bounds "
+              "what is rented anew, and takes no host from a job that runs.");
+  spec.Rule(
+      "!has(self.budget) || (!has(self.budget.maxCostPerHour) || "
+      "self.budget.maxCostPerHour.endsWith(self.offers[0].pricePerHour.split(' ')[1])) && "
+      "(!has(self.budget.maxCostPerHourPerNamespace) || "
+      "self.budget.maxCostPerHourPerNamespace.endsWith(self.offers[0].pricePerHour.split(' ')[1]))",
+      "the budget is in another currency than the offers; write it in the currency of the prices",
+      ".budget");
+  spec.Check([&](FieldReader& in) { CheckBudget(in, pool); });
 }
 
 }  // namespace

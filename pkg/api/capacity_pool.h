@@ -15,6 +15,7 @@
 #include "pkg/api/capacity_status.h"
 #include "pkg/api/field_visitor.h"
 #include "pkg/api/metadata.h"
+#include "pkg/api/metadata_selector.h"
 #include "pkg/api/money_field.h"
 #include "pkg/api/node_constraints.h"
 #include "pkg/capacity/money.h"
@@ -105,6 +106,20 @@ struct CapacityScaling {
   void ReportContradictions(FieldReader& in) const;
 };
 
+// It bounds what is rented anew, by the present prices, and takes no host from a job that runs.
+struct CapacityBudget {
+  std::optional<capacity::Money> max_cost_per_hour = {};
+  std::optional<capacity::Money> max_cost_per_hour_per_namespace = {};
+  bool operator==(const CapacityBudget&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    MoneyField(fields, "maxCostPerHour", max_cost_per_hour,
+               "Of all namespaces together: an amount and a currency, \"200 USD\".");
+    MoneyField(fields, "maxCostPerHourPerNamespace", max_cost_per_hour_per_namespace,
+               "Of each namespace: an amount and a currency, \"50 USD\".");
+  }
+};
+
 struct CapacityPool {
   ObjectMeta metadata;
   std::string instance_type;
@@ -115,6 +130,8 @@ struct CapacityPool {
   std::map<std::string, std::string> node_labels;
   std::vector<CapacityOffer> offers;
   CapacityScaling scaling;
+  std::optional<MetadataSelector> namespace_selector = {};
+  CapacityBudget budget = {};
 
   void Describe(FieldVisitor& fields);
 };

@@ -23,7 +23,10 @@ json Pool() {
                  {"type": "OnDemand", "pricePerHour": "32 USD", "maxHosts": 64,
                   "nodeLabels": {"market": "on-demand"}}],
       "scaling": {"provisioningClassName": "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
-                  "parameters": {"group": "a"}, "timeoutSeconds": 600}}})");
+                  "parameters": {"group": "a"}, "timeoutSeconds": 600},
+      "namespaceSelector": {"matchLabels": {"team": "blue"},
+        "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["test"]}]},
+      "budget": {"maxCostPerHour": "200 USD", "maxCostPerHourPerNamespace": "50.5 USD"}}})");
 }
 
 std::string ProblemOf(const json& pool) { return MessageOf(DecodeCapacityPool(pool).status()); }
@@ -40,6 +43,12 @@ TEST(CapacityPoolTest, EveryFieldSurvivesARoundTrip) {
   EXPECT_EQ(again->offers, pool->offers);
   EXPECT_EQ(again->scaling, pool->scaling);
   EXPECT_EQ(again->node_labels, pool->node_labels);
+  EXPECT_EQ(again->namespace_selector, pool->namespace_selector);
+  EXPECT_TRUE(pool->namespace_selector->Selects({{"team", "blue"}}));
+  EXPECT_FALSE(pool->namespace_selector->Selects({{"team", "blue"}, {"tier", "test"}}));
+  EXPECT_FALSE(pool->namespace_selector->Selects({{"tier", "test"}}));
+  EXPECT_EQ(again->budget, pool->budget);
+  EXPECT_EQ(pool->budget.max_cost_per_hour_per_namespace, (capacity::Money{50'500'000, "USD"}));
 }
 
 TEST(CapacityPoolTest, EveryFieldThatIsWrongIsNamed) {

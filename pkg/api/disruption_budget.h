@@ -8,29 +8,20 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "pkg/api/metadata.h"
+#include "pkg/api/metadata_selector.h"
 
 namespace yardmaster::api {
 
-enum class LabelOperator { kIn, kNotIn, kExists, kDoesNotExist };
-
-struct LabelRequirement {
-  std::string key;
-  LabelOperator op = LabelOperator::kIn;
-  std::vector<std::string> values;
-  bool operator==(const LabelRequirement&) const = default;
-};
-
 struct DisruptionBudget {
   ObjectMeta metadata;
-  bool has_selector = false;                   // without one it covers no pod
-  std::vector<LabelRequirement> requirements;  // all must hold; none: every pod of the namespace
-  std::int64_t disruptions_allowed = 0;        // 0 while the status describes an older spec
+  std::optional<MetadataSelector> selector;  // without one it covers no pod
+  std::int64_t disruptions_allowed = 0;   // 0 while the status describes an older spec
 
   bool Covers(const std::string& namespace_name,
               const std::map<std::string, std::string>& labels) const;

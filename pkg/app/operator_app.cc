@@ -53,7 +53,7 @@ class Operator {
         capacity_(
             *client_, cache_, hosts_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
-            [this] { return leadership_.IsLeader(); }),
+            [this] { return leadership_.IsLeader(); }, options.rent_hosts),
         job_loop_(cache_, runtime.clock(), runtime.registry(), runtime.log(), TurnHandlers()),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),

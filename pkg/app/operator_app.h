@@ -35,6 +35,7 @@ struct OperatorOptions {
   std::int64_t plan_min_delay_ms = 100;    // quiet time before the network is planned again
   std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
   std::string page_address;                // of the read-only page; empty: none
+  bool rent_hosts = true;                  // from CapacityPools
   op::NetworkController::Options network;
   op::HostLossLimits host_loss;
   op::HostMarker::Options hosts;

@@ -132,7 +132,7 @@ void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::stri
 
 void AddReportFlags(CLI::App& app, OperatorOptions& options) {
   app.add_option("--reports-bind-address", options.reports.address,
-                 "address of the agents' streams, for example 0.0.0.0:9443; none when left out");
+                 "address of the agents' streams, for example :9443; none when left out");
   app.add_option("--reports-tls-cert-file", options.reports.tls.certificate,
                  "certificate for the agents");
   app.add_option("--reports-tls-key-file", options.reports.tls.key, "its key");
@@ -143,10 +143,11 @@ void AddReportFlags(CLI::App& app, OperatorOptions& options) {
 }
 
 void AddCertificateFlags(CLI::App& app, CertificateOptions& options) {
-  app.add_option("--certificate-secrets", options.secrets.certificates,
-                 "Secrets whose certificates the leader renews after two thirds of their life, "
-                 "separated by commas; none: no certificates are renewed")
-      ->delimiter(',');
+  app.add_option_function<std::string>(
+      "--certificate-secrets",
+      [&options](const std::string& names) { options.secrets.certificates = Split(names, ','); },
+      "Secrets whose certificates the leader renews after two thirds of their life, "
+      "separated by commas; none: no certificates are renewed");
   app.add_option("--certificate-authority-secret", options.secrets.authority,
                  "Secret with the certificate and key that sign them");
   app.add_option("--certificate-namespace", options.secrets.namespace_name,
@@ -192,13 +193,16 @@ int OperatorMain(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--page-bind-address", options.page_address,
                  "address of the read-only web page, for example :8082; none when left out");
+  app.add_flag("--rent-hosts,!--no-rent-hosts", options.rent_hosts,
+               "rent hosts of CapacityPools for TrainingJobs with a cost cap")
+      ->capture_default_str();
   AddNetworkFlags(app, options.network);
   AddReportFlags(app, options);
   AddHostLossFlags(app, options.host_loss);
   std::string faults_file;
   AddHostMarkFlags(app, options.hosts, faults_file);
   AddCertificateFlags(app, options.certificates);
-  RefuseNan(app);
+  FinishFlags(app);
   CLI11_PARSE(app, argc, argv);
   if (!faults_file.empty()) {
     auto rules = ReadFaultRules(faults_file);

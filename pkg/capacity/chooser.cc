@@ -283,9 +283,8 @@ std::optional<Micros> LowestPrice(const std::vector<Offer>& offers, Need need) {
   return lowest;
 }
 
-}  // namespace
-
-ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, int max_labels) {
+ChoiceOutcome ChooseWithoutBudgets(const std::vector<Offer>& offers, const Need& need,
+                                   int max_labels) {
   ChoiceOutcome outcome;
   for (const std::optional<int> type : TypesToTry(offers, need)) {
     outcome.groups_with_room =
@@ -310,6 +309,49 @@ ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, int max
     if (outcome.choice) outcome.choice->exact = exact;
   }
   if (!outcome.choice) outcome.lowest_price = LowestPrice(offers, need);
+  return outcome;
+}
+
+// Takes from the dearest rented offer of a budget what is above it. False: no budget is exceeded.
+bool CutToBudgets(const Choice& choice, const Need& need, std::vector<Offer>& offers) {
+  std::vector<__int128> costs(need.budgets.size(), 0);
+  std::vector<const Rented*> dearest(need.budgets.size(), nullptr);
+  for (const Rented& rented : choice.rented) {
+    const Offer& offer = offers[static_cast<std::size_t>(rented.offer)];
+    if (offer.budget < 0) continue;
+    const auto budget = static_cast<std::size_t>(offer.budget);
+    costs[budget] += __int128{offer.price} * rented.hosts;
+    const Rented*& most = dearest[budget];
+    if (most == nullptr || offer.price > offers[static_cast<std::size_t>(most->offer)].price) {
+      most = &rented;
+    }
+  }
+  for (std::size_t budget = 0; budget < costs.size(); ++budget) {
+    const __int128 excess = costs[budget] - need.budgets[budget];
+    if (excess <= 0) continue;
+    Offer& offer = offers[static_cast<std::size_t>(dearest[budget]->offer)];
+    const __int128 fewer = (excess + offer.price - 1) / offer.price;
+    offer.hosts = dearest[budget]->hosts -
+                  static_cast<int>(std::min<__int128>(fewer, dearest[budget]->hosts));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, int max_labels) {
+  std::vector<Offer> left = offers;
+  for (Offer& offer : left) {
+    if (offer.budget < 0 || offer.price == 0) continue;
+    const Micros most = need.budgets[static_cast<std::size_t>(offer.budget)] / offer.price;
+    offer.hosts = static_cast<int>(std::min<Micros>(offer.hosts, most));
+  }
+  ChoiceOutcome outcome = ChooseWithoutBudgets(left, need, max_labels);
+  while (outcome.choice && CutToBudgets(*outcome.choice, need, left)) {
+    outcome = ChooseWithoutBudgets(left, need, max_labels);
+    if (outcome.choice) outcome.choice->exact = false;
+  }
   return outcome;
 }
 

@@ -16,6 +16,10 @@
 // label kept; a choice found by cut fronts says exact = false and is the best of what was kept.
 // Complexity: at worst offers * workers^2 * max_labels^2 labels are made, each compared with a front.
 //
+// Budgets. An offer gives no more hosts than its budget pays for. Where offers of one budget cost more together,
+// the dearest of them gives up what is too much and the choice is made again; each time an offer has fewer
+// hosts. Such a choice says exact = false. No choice is ever above a budget.
+//
 // Fails to choose when the offers have no room for the gang, or when every combination is above the cap or
 // loses all of its time (share >= 1); lowest_price tells the first case from the others. Determinism: the
 // outcome is a function of the arguments. Thread safety: pure functions.
@@ -39,6 +43,7 @@ struct Offer {
   // Of one host, in 10^-9 per hour: exact sums.
   std::int64_t interruptions_nano = 0;
   bool noticed = true;  // announced early enough for a checkpoint
+  int budget = -1;      // index into Need::budgets; -1: none
 };
 
 struct Need {
@@ -47,6 +52,7 @@ struct Need {
   bool one_instance_type = true;  // all hosts alike
   CheckpointCost checkpoint = {};
   std::optional<Micros> max_price = std::nullopt;  // P may not exceed it
+  std::vector<Micros> budgets = {};                // what the hosts of its offers cost together
 };
 
 struct Rented {
@@ -78,7 +84,7 @@ struct ChoiceOutcome {
 inline constexpr int kMaxWorkers = 1024;
 
 // `max_labels` are kept in a front. REQUIRES: groups and workers_per_group >= 1, their product at most
-// kMaxWorkers; prices, interruptions and hosts >= 0; max_labels >= 2.
+// kMaxWorkers; prices, interruptions, budgets and hosts >= 0; max_labels >= 2.
 ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, int max_labels = 32);
 
 // The highest hourly price at which `remaining` pays for `min_run_seconds` (at least 1 s); 0 if nothing

@@ -51,6 +51,55 @@ TEST(ChooserTest, ACapMixesCheapHostsWithSafeOnes) {
   EXPECT_THAT(Choose(offers, need).choice->rented, ElementsAre(Rented{0, 3}, Rented{1, 1}));
 }
 
+TEST(ChooserTest, OffersOfOneBudgetCostNoMoreTogether) {
+  std::vector<Offer> offers = {Make(20, 4), Make(15, 4, 1'500'000'000)};
+  offers[0].budget = offers[1].budget = 0;
+  Need need{.workers_per_group = 4,
+            .checkpoint = {.checkpoint_seconds = 300, .restart_seconds = 300},
+            .budgets = {80 * kUnit}};
+  EXPECT_THAT(Choose(offers, need).choice->rented, ElementsAre(Rented{0, 4}));
+  EXPECT_TRUE(Choose(offers, need).choice->exact);
+  need.budgets = {75 * kUnit};
+  EXPECT_THAT(Choose(offers, need).choice->rented, ElementsAre(Rented{0, 3}, Rented{1, 1}));
+  need.budgets = {70 * kUnit};
+  EXPECT_THAT(Choose(offers, need).choice->rented, ElementsAre(Rented{0, 2}, Rented{1, 2}));
+  EXPECT_FALSE(Choose(offers, need).choice->exact);
+  need.budgets = {59 * kUnit};
+  EXPECT_FALSE(Choose(offers, need).choice) << "the cheapest four cost 60";
+  offers.push_back(Make(40, 1));
+  EXPECT_EQ(Choose(offers, need).choice->rented.back(), (Rented{2, 1})) << "it has no budget";
+}
+
+TEST(ChooserTest, RandomChoicesStayWithinTheirBudgets) {
+  Random random(7);
+  int chosen = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Offer> offers;
+    Need need{.workers_per_group = static_cast<int>(random.Below(6)) + 1};
+    need.checkpoint = {.checkpoint_seconds = 60, .restart_seconds = 60};
+    for (int b = 0; b < 2; ++b) need.budgets.push_back(static_cast<Micros>(random.Below(120)) * kUnit);
+    for (int i = 0; i < 5; ++i) {
+      offers.push_back(Make(static_cast<Micros>(random.Below(30)), static_cast<int>(random.Below(6)),
+                            static_cast<std::int64_t>(random.Below(1'000'000'000))));
+      offers.back().budget = static_cast<int>(random.Below(3)) - 1;
+    }
+    const ChoiceOutcome outcome = Choose(offers, need);
+    if (!outcome.choice) continue;
+    ++chosen;
+    std::vector<Micros> costs(need.budgets.size(), 0);
+    int hosts = 0;
+    for (const Rented& rented : outcome.choice->rented) {
+      const Offer& offer = offers[static_cast<std::size_t>(rented.offer)];
+      hosts += rented.hosts;
+      EXPECT_LE(rented.hosts, offer.hosts);
+      if (offer.budget >= 0) costs[static_cast<std::size_t>(offer.budget)] += offer.price * rented.hosts;
+    }
+    EXPECT_EQ(hosts, need.workers_per_group);
+    for (std::size_t b = 0; b < costs.size(); ++b) EXPECT_LE(costs[b], need.budgets[b]) << round;
+  }
+  EXPECT_GT(chosen, 100);
+}
+
 TEST(ChooserTest, AGroupStaysInOneDomain) {
   const std::vector<Offer> offers = {Make(10, 3, 0, 0), Make(10, 3, 0, 1), Make(11, 4, 0, 2)};
   EXPECT_THAT(Choose(offers, {.workers_per_group = 4}).choice->rented, ElementsAre(Rented{2, 4}));

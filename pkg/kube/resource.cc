@@ -42,6 +42,7 @@ Resource Gangs() { return {kOwnGroup, kOwnVersion, "gangs", "Gang", true}; }
 Resource CapacityPools() {
   return {kOwnGroup, kOwnVersion, "capacitypools", "CapacityPool", false};
 }
+Resource Namespaces() { return {"", "v1", "namespaces", "Namespace", false}; }
 Resource PodTemplates() { return {"", "v1", "podtemplates", "PodTemplate", true}; }
 Resource ProvisioningRequests() {
   return {"autoscaling.x-k8s.io", "v1", "provisioningrequests", "ProvisioningRequest", true};

@@ -37,6 +37,7 @@ Resource Fabrics();
 Resource TrainingJobs();
 Resource Gangs();
 Resource CapacityPools();
+Resource Namespaces();
 Resource PodTemplates();
 // Of Cluster Autoscaler and of Karpenter: a cluster may lack either.
 Resource ProvisioningRequests();

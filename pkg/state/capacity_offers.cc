@@ -94,8 +94,14 @@ int WholeGroupsPerHost(const CapacityPool& pool, const api::TrainingJob& job,
 }
 
 // Why no host of the pool can serve the job; empty: it can.
-std::string Unfit(const CapacityPool& pool, const api::TrainingJob& job, const Grouping& grouping) {
+std::string Unfit(const CapacityPool& pool, const api::TrainingJob& job, const Grouping& grouping,
+                  const RentalContext& context) {
   const api::CapacityPolicy& policy = job.capacity;
+  if (pool.namespace_selector && context.namespace_labels &&
+      !pool.namespace_selector->Selects(*context.namespace_labels)) {
+    return StrCat("its namespaceSelector does not select the namespace ",
+                  job.metadata.namespace_name);
+  }
   if (!policy.instance_types.empty() &&
       std::find(policy.instance_types.begin(), policy.instance_types.end(), pool.instance_type) ==
           policy.instance_types.end()) {
@@ -117,6 +123,30 @@ std::string Unfit(const CapacityPool& pool, const api::TrainingJob& job, const G
   constraints.capacity_types.clear();
   if (!Selects(constraints, NodeOf(pool))) return "the job's node selection leaves it out";
   return "";
+}
+
+int InUse(const HostsInUse& in_use, const CapacityPool& pool, api::CapacityType type) {
+  const auto used = in_use.find({pool.metadata.name, type});
+  return used == in_use.end() ? 0 : used->second;
+}
+
+// What the budget leaves, at the present prices; absent: it has none.
+std::optional<capacity::Micros> LeftOfBudget(const CapacityPool& pool,
+                                             const RentalContext& context) {
+  std::optional<capacity::Micros> left;
+  const std::pair<const std::optional<capacity::Money>*, const HostsInUse*> bounds[] = {
+      {&pool.budget.max_cost_per_hour, &context.in_use},
+      {&pool.budget.max_cost_per_hour_per_namespace, &context.in_use_of_namespace}};
+  for (const auto& [most, in_use] : bounds) {
+    if (!*most) continue;
+    __int128 rest = (*most)->micros;
+    for (const api::CapacityOffer& offer : pool.offers) {
+      rest -= __int128{offer.price_per_hour.micros} * InUse(*in_use, pool, offer.type);
+    }
+    const auto own = static_cast<capacity::Micros>(std::max<__int128>(rest, 0));
+    left = std::min(left.value_or(own), own);
+  }
+  return left;
 }
 
 int IdOf(std::map<std::string, int>& ids, const std::string& name) {
@@ -146,6 +176,25 @@ std::string Price(capacity::Micros micros, const std::string& currency) {
   return StrCat(capacity::FormatMoney({micros, currency}), "/h");
 }
 
+// Gives the pool's offers, which begin at `first`, what the pool's budget leaves.
+void ApplyBudget(const CapacityPool& pool, const RentalContext& context, std::size_t first,
+                 CapacityQuestion& question) {
+  const std::optional<capacity::Micros> left = LeftOfBudget(pool, context);
+  if (!left || first == question.offers.size()) return;
+  bool binds = false;
+  for (std::size_t i = first; i < question.offers.size(); ++i) {
+    capacity::Offer& offer = question.offers[i];
+    offer.budget = static_cast<int>(question.need.budgets.size());
+    binds = binds || *left / std::max<capacity::Micros>(offer.price, 1) < offer.hosts;
+  }
+  question.need.budgets.push_back(*left);
+  if (!binds) return;
+  question.left_out.push_back(
+      StrCat("pool ", pool.metadata.name, ": its budget has ",
+             Price(*left, pool.offers.front().price_per_hour.currency), " left",
+             context.in_use.empty() ? std::string() : " beside what other jobs rent"));
+}
+
 }  // namespace
 
 std::int64_t StopSeconds(const api::TrainingJob& job) {
@@ -155,7 +204,8 @@ std::int64_t StopSeconds(const api::TrainingJob& job) {
 
 absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
                                                 std::vector<CapacityPool> pools,
-                                                const HostsInUse& in_use, capacity::Micros spent) {
+                                                const RentalContext& context,
+                                                capacity::Micros spent) {
   if (job.job.workers > capacity::kMaxWorkers) {
     return FieldError("spec.workers",
                       StrCat("is ", job.job.workers, " and capacity is chosen for at most ",
@@ -170,10 +220,11 @@ absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
   question.need = NeedOf(job, grouping, spent);
   std::map<std::string, int> domains, instance_types;
   for (const CapacityPool& pool : pools) {
-    if (const std::string why = Unfit(pool, job, grouping); !why.empty()) {
+    if (const std::string why = Unfit(pool, job, grouping, context); !why.empty()) {
       question.left_out.push_back(StrCat("pool ", pool.metadata.name, ": ", why));
       continue;
     }
+    const std::size_t first = question.offers.size();
     for (const api::CapacityOffer& offered : pool.offers) {
       const auto& types = job.capacity.types;
       if (!types.empty() && std::find(types.begin(), types.end(), offered.type) == types.end()) {
@@ -186,12 +237,11 @@ absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
                    "nodeLabels by which its cloud says so"));
         continue;
       }
-      const auto used = in_use.find({pool.metadata.name, offered.type});
       capacity::Offer offer;
       offer.domain = IdOf(domains, *DomainOf(pool, grouping.level));
       offer.instance_type = IdOf(instance_types, pool.instance_type);
       offer.workers_per_host = WholeGroupsPerHost(pool, job, grouping);
-      offer.hosts = std::clamp(offered.max_hosts - (used == in_use.end() ? 0 : used->second), 0,
+      offer.hosts = std::clamp(offered.max_hosts - InUse(context.in_use, pool, offered.type), 0,
                                job.job.workers);
       offer.price = offered.price_per_hour.micros;
       offer.interruptions_nano =
@@ -200,6 +250,7 @@ absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
       question.offers.push_back(offer);
       question.names.push_back({pool.metadata.name, offered.type});
     }
+    ApplyBudget(pool, context, first, question);
   }
   return question;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,14 @@ namespace yardmaster::state {
 // By pool name and capacity type.
 using HostsInUse = std::map<std::pair<std::string, api::CapacityType>, int>;
 
+// What others rent already, and for whom is asked.
+struct RentalContext {
+  HostsInUse in_use = {};               // by other jobs
+  HostsInUse in_use_of_namespace = {};  // of these, by jobs of the job's namespace
+  // Labels of the job's namespace; absent: not known, and no pool is left out for its namespaceSelector.
+  std::optional<std::map<std::string, std::string>> namespace_labels = std::nullopt;
+};
+
 // An offer as people name it.
 struct OfferName {
   std::string pool;
@@ -28,7 +37,8 @@ struct CapacityQuestion {
   std::vector<capacity::Offer> offers;
   std::vector<OfferName> names;  // of the offers, at the same index
   capacity::Need need;
-  // Why pools were left out, one line each: "pool a100: is in EUR and the cap in USD".
+  // Why pools were left out or have fewer hosts than their offers, one line each: "pool a100: its prices are in
+  // EUR and the cap is in USD".
   std::vector<std::string> left_out;
 };
 
@@ -42,7 +52,8 @@ std::int64_t StopSeconds(const api::TrainingJob& job);
 // Errors: InvalidArgument when the gang is larger than the chooser takes.
 absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
                                                 std::vector<api::CapacityPool> pools,
-                                                const HostsInUse& in_use, capacity::Micros spent);
+                                                const RentalContext& context,
+                                                capacity::Micros spent);
 
 // What a choice means, in one line: "8 hosts of spot-a100 (Spot) at 96.00 USD/h, 5.1 % of the time
 // expected to be lost". `currency` is that of the offers.

@@ -146,7 +146,8 @@ absl::Status Cluster::StartOperator() {
     if (process != nullptr) continue;
     YM_ASSIGN_OR_RETURN(process, Run("operator", "0",
                                      {"--leader-elect", "--kube-api-qps", "500", "--kube-api-burst",
-                                      "1000", "--segment-loss-grace-ms", "3000"}));
+                                      "1000", "--segment-loss-grace-ms", "3000",
+                                      "--no-rent-hosts"}));
   }
   return absl::OkStatus();
 }

@@ -58,28 +58,36 @@ api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t gener
           0};
 }
 
-state::HostsInUse UsedByOthers(const api::TrainingJob& job, const state::ClusterState& cluster) {
-  state::HostsInUse used;
+void AddRentalsOfOthers(const api::TrainingJob& job, const state::ClusterState& cluster,
+                        state::RentalContext& rentals) {
   for (const auto& other : cluster.jobs) {
     if (other->metadata.uid == job.metadata.uid || !other->status.capacity.active()) continue;
+    const bool same = other->metadata.namespace_name == job.metadata.namespace_name;
     for (const api::RentedHosts& part : other->status.capacity.hosts) {
-      used[{part.pool, part.type}] += part.hosts;
+      rentals.in_use[{part.pool, part.type}] += part.hosts;
+      if (same) rentals.in_use_of_namespace[{part.pool, part.type}] += part.hosts;
     }
   }
-  return used;
+}
+
+bool AnySelectsNamespaces(const std::vector<api::CapacityPool>& pools) {
+  return std::any_of(pools.begin(), pools.end(), [](const api::CapacityPool& pool) {
+    return pool.namespace_selector.has_value();
+  });
 }
 
 }  // namespace
 
 CapacityController::CapacityController(kube::Client& client, state::ClusterCache& cache,
                                        HostHealth& hosts, const Clock& clock, Notify notify,
-                                       std::function<bool()> may_write)
+                                       std::function<bool()> may_write, bool renting)
     : client_(client),
       cache_(cache),
       clock_(clock),
       observer_(cache, hosts, clock),
       notify_(std::move(notify)),
       may_write_(may_write ? std::move(may_write) : [] { return true; }),
+      renting_(renting),
       sweeper_(client, cache, clock, notify_) {}
 
 absl::StatusOr<CapacityController::Poll> CapacityController::Look(const api::TrainingJob& job) {
@@ -119,6 +127,19 @@ absl::StatusOr<CapacityController::Poll> CapacityController::Look(const api::Tra
   MutexLock lock(mutex_);
   polls_[job.metadata.uid] = poll;
   return poll;
+}
+
+absl::StatusOr<state::RentalContext> CapacityController::ContextOf(
+    const CapacityObservation& observed) {
+  state::RentalContext rentals;
+  if (!renting_ || !AnySelectsNamespaces(observed.pools)) return rentals;
+  const std::string& ns = observed.job->metadata.namespace_name;
+  YM_ASSIGN_OR_RETURN(const json object, client_.Get({kube::Namespaces(), "", ns, ""}));
+  api::FieldErrors errors;
+  rentals.namespace_labels = api::FieldReader({kube::FindAt(object, {"metadata"}), "metadata",
+                                               api::UnknownFields::kIgnore, &errors})
+                                 .StringMap("labels");
+  return rentals;
 }
 
 absl::Status CapacityController::Write(api::TrainingJob& job, const api::CapacityStatus& status) {
@@ -233,6 +254,7 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
   observed.may_choose = !job.status.capacity.active() || phase == RentalPhase::kReleasing;
   Poll poll;
   for (const auto& pool : cache_.Take().pools) observed.pools.push_back(*pool);
+  observed.renting_is_off = !renting_;
   if (job.status.capacity.active()) {
     YM_ASSIGN_OR_RETURN(poll, Look(job));
     observed.provisioning = poll.state;
@@ -240,8 +262,11 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
   CapacityStep step;
   absl::Status written;
   if (observed.may_choose) {
+    if (observed.waits || job.status.capacity.active()) {
+      YM_ASSIGN_OR_RETURN(observed.rentals, ContextOf(observed));
+    }
     MutexLock choice(choice_mutex_);
-    observed.in_use = UsedByOthers(job, cache_.Take());
+    AddRentalsOfOthers(job, cache_.Take(), observed.rentals);
     step = NextCapacityStep(observed);
     written = Write(job, step.status);
   } else {
@@ -262,12 +287,12 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
 }
 
 absl::Status CapacityController::Sweep() {
-  YM_RETURN_IF_ERROR(sweeper_.Sweep());
+  const absl::Status swept = renting_ ? sweeper_.Sweep() : absl::OkStatus();
   std::set<std::string> alive;
   for (const auto& job : cache_.Take().jobs) alive.insert(job->metadata.uid);
   MutexLock lock(mutex_);
   std::erase_if(polls_, [&](const auto& poll) { return alive.count(poll.first) == 0; });
-  return absl::OkStatus();
+  return swept;
 }
 
 std::vector<PoolUse> CapacityController::Uses() const {

@@ -48,9 +48,10 @@ class CapacityController {
   using Notify = std::function<void(const JobNotice&)>;
 
   // `may_write`: whether this process still leads, asked before each object that asks for hosts; empty: it
-  // always does.
+  // always does. Without `renting` no host is chosen and nothing is swept, and the job's condition says so.
   CapacityController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                     const Clock& clock, Notify notify, std::function<bool()> may_write = nullptr);
+                     const Clock& clock, Notify notify, std::function<bool()> may_write = nullptr,
+                     bool renting = true);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.
@@ -77,6 +78,8 @@ class CapacityController {
   };
 
   absl::StatusOr<Poll> Look(const api::TrainingJob& job);
+  // The labels of the job's namespace, where a pool selects by them.
+  absl::StatusOr<state::RentalContext> ContextOf(const CapacityObservation& observed);
   absl::Status Write(api::TrainingJob& job, const api::CapacityStatus& status);
   absl::Status Provide(const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools);
   absl::Status Release(const api::TrainingJob& job, const Poll& poll);
@@ -88,6 +91,7 @@ class CapacityController {
   const CapacityObserver observer_;
   Notify notify_;
   std::function<bool()> may_write_;
+  const bool renting_;
   RentalSweeper sweeper_;  // used only by the thread that calls Sweep
   Mutex choice_mutex_;     // held from a choice until it is in the cache
   mutable Mutex mutex_;

@@ -294,8 +294,13 @@ class CapacityStepper {
   }
 
   void Choose() {
+    if (observed_.renting_is_off) {
+      return Refuse(RentalReason::kNoRoom,
+                    "renting hosts is off; an administrator turns it on by capacity.enabled of the "
+                    "chart");
+    }
     const std::vector<api::CapacityPool> pools = OffersToTry(observed_.pools, status_);
-    const auto question = state::AskForCapacity(job_, pools, observed_.in_use, status_.spent);
+    const auto question = state::AskForCapacity(job_, pools, observed_.rentals, status_.spent);
     if (!question.ok()) return Refuse(RentalReason::kNoRoom, MessageOf(question.status()));
     const capacity::ChoiceOutcome outcome = capacity::Choose(question->offers, question->need);
     const std::string& currency = job_.capacity.currency();

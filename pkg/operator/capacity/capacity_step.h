@@ -49,10 +49,11 @@ struct CapacityObservation {
   // No other job chooses hosts before this step's status is written. Otherwise a job that leaves its hosts in this step
   // chooses others in the next one.
   bool may_choose = true;
-  state::HostsInUse in_use;  // by other jobs; filled where it may choose
-  bool waits = false;        // placement has found no hosts for it
-  bool placed = false;       // its ranks have hosts
-  int live_pods = 0;         // that have not finished
+  state::RentalContext rentals;  // filled where it may choose
+  bool renting_is_off = false;   // the operator has no rights to ask for hosts
+  bool waits = false;            // placement has found no hosts for it
+  bool placed = false;           // its ranks have hosts
+  int live_pods = 0;             // that have not finished
   // Why hosts under its pods are lost; empty: none is. And the entries of status.capacity.hosts.
   std::string lost;
   std::vector<int> lost_parts;

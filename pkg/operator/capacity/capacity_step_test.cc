@@ -76,7 +76,7 @@ TEST_F(CapacityStepTest, NothingIsRentedAboveTheCapOrWithoutOne) {
 
 TEST_F(CapacityStepTest, HostsThatOthersRentAreNotRentedTwice) {
   pools_ = {Pool("cheap", "10", 5), Pool("dear", "12")};
-  seen_.in_use[{"cheap", CapacityType::kSpot}] = 2;
+  seen_.rentals.in_use[{"cheap", CapacityType::kSpot}] = 2;
   Wait();
   Step();
   int cheap = 0, all = 0;

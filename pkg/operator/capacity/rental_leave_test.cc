@@ -83,8 +83,11 @@ TEST_F(RentalLeaveTest, ClaimsOfAJobThatCannotBeReadStayAndThoseOfAJobThatIsGone
   NewLeader();
   Sync();
   CapacityController capacity(client_, *cache_, *hosts_, clock_, [](const JobNotice&) {});
-  client_.FailNext(kube::Verb::kGet, "trainingjobs", absl::UnavailableError("later"));
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    return call.verb == kube::Verb::kGet ? absl::UnavailableError("later") : absl::OkStatus();
+  });
   EXPECT_FALSE(capacity.Sweep().ok());
+  client_.SetHook({});
   EXPECT_EQ(client_.All(kube::NodeClaims()).size(), 3U) << "what is not known is not removed";
   ASSERT_TRUE(capacity.Sweep().ok());
   const auto left = client_.All(kube::NodeClaims());

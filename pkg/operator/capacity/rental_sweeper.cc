@@ -143,12 +143,15 @@ absl::Status RentalSweeper::GiveBackIfLate(const Found& found, const Decision& d
   return absl::OkStatus();
 }
 
-absl::Status RentalSweeper::SweepKind(const kube::Resource& resource,
-                                      const std::map<std::string, Decision>& seen,
-                                      std::set<std::string>& there) {
+bool RentalSweeper::SweepKind(const kube::Resource& resource,
+                              const std::map<std::string, Decision>& seen,
+                              std::set<std::string>& there, Failures& failures) {
   std::vector<Found> found;
-  YM_RETURN_IF_ERROR(List(resource, found));
-  std::map<std::string, Decision> read;  // at the API server, after the list
+  if (const absl::Status listed = List(resource, found); !listed.ok()) {
+    failures.Add(resource.GroupResource(), listed);
+    return false;
+  }
+  std::map<std::string, absl::StatusOr<Decision>> read;  // at the API server, after the list
   for (const Found& one : found) {
     there.insert(one.uid);
     const auto known = seen.find(one.job_uid);
@@ -157,13 +160,25 @@ absl::Status RentalSweeper::SweepKind(const kube::Resource& resource,
       continue;
     }
     auto decision = read.find(one.job_uid);
-    if (decision == read.end()) {
-      YM_ASSIGN_OR_RETURN(Decision fresh, ReadDecision(one));
-      decision = read.emplace(one.job_uid, std::move(fresh)).first;
-    }
-    YM_RETURN_IF_ERROR(GiveBackIfLate(one, decision->second));
+    if (decision == read.end()) decision = read.emplace(one.job_uid, ReadDecision(one)).first;
+    const absl::Status done = decision->second.ok() ? GiveBackIfLate(one, *decision->second)
+                                                    : decision->second.status();
+    if (!done.ok()) failures.Add(StrCat(one.target.resource.kind, " ", one.target.name), done);
   }
-  return absl::OkStatus();
+  return true;
+}
+
+void RentalSweeper::Failures::Add(const std::string& what, const absl::Status& why) {
+  if (first_.ok()) first_ = why;
+  if (lines_.size() < kMaxFailures) lines_.push_back(StrCat(what, ": ", MessageOf(why)));
+  ++count_;
+}
+
+absl::Status RentalSweeper::Failures::status() const {
+  if (first_.ok()) return first_;
+  std::string text = Join(lines_, "; ");
+  if (count_ > lines_.size()) text += StrCat("; and ", count_ - lines_.size(), " more");
+  return absl::Status(first_.code(), text);
 }
 
 absl::Status RentalSweeper::Sweep() {
@@ -173,11 +188,13 @@ absl::Status RentalSweeper::Sweep() {
     seen[job->metadata.uid] = DecisionOf(*job);
   }
   std::set<std::string> there;
-  absl::Status done = SweepKind(kube::NodeClaims(), seen, there);
-  done.Update(SweepKind(kube::ProvisioningRequests(), seen, there));
-  if (!done.ok()) return done;
-  std::erase_if(late_since_ms_, [&](const auto& late) { return there.count(late.first) == 0; });
-  return done;
+  Failures failures;
+  const bool claims = SweepKind(kube::NodeClaims(), seen, there, failures);
+  const bool requests = SweepKind(kube::ProvisioningRequests(), seen, there, failures);
+  if (claims && requests) {
+    std::erase_if(late_since_ms_, [&](const auto& late) { return there.count(late.first) == 0; });
+  }
+  return failures.status();
 }
 
 }  // namespace yardmaster::op

@@ -13,6 +13,7 @@
 // Thread safety: one thread. Lifetimes: everything passed in outlives the sweeper.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,7 +42,8 @@ class RentalSweeper {
       : client_(client), cache_(cache), clock_(clock), notify_(std::move(notify)) {}
 
   // OK where the cluster has no NodeClaims or no ProvisioningRequests.
-  // Errors: what the API server said first; the other kind is swept all the same.
+  // Errors: of the code of the first, with a line of each object that could not be read or deleted, at most 20. What
+  // one object fails for keeps no other from being given back.
   absl::Status Sweep();
 
  private:
@@ -61,10 +63,23 @@ class RentalSweeper {
     std::set<std::string> names;
   };
 
+  class Failures {
+   public:
+    void Add(const std::string& what, const absl::Status& why);
+    absl::Status status() const;
+
+   private:
+    static constexpr std::size_t kMaxFailures = 20;
+    absl::Status first_;
+    std::vector<std::string> lines_;
+    std::size_t count_ = 0;
+  };
+
   static Decision DecisionOf(const api::TrainingJob& job);
-  // `seen`: decisions in the cache, by the job's uid. `there`: uids of what was found are added.
-  absl::Status SweepKind(const kube::Resource& resource,
-                         const std::map<std::string, Decision>& seen, std::set<std::string>& there);
+  // `seen`: decisions in the cache, by the job's uid. `there`: uids of what was found are added. False: it could
+  // not be listed.
+  bool SweepKind(const kube::Resource& resource, const std::map<std::string, Decision>& seen,
+                 std::set<std::string>& there, Failures& failures);
   absl::Status List(const kube::Resource& resource, std::vector<Found>& found);
   absl::StatusOr<Decision> ReadDecision(const Found& found);
   absl::Status GiveBackIfLate(const Found& found, const Decision& decision);

@@ -135,6 +135,35 @@ TEST_F(RentalSweeperTest, ARightThatIsMissingForOneKindKeepsTheOtherFromNothing)
   EXPECT_TRUE(client_.All(kube::NodeClaims()).empty());
 }
 
+TEST_F(RentalSweeperTest, WhatOneObjectFailsForKeepsNoOtherFromBeingGivenBack) {
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    client_.Seed(kube::NodeClaims(),
+                 {{"apiVersion", "karpenter.sh/v1"},
+                  {"kind", "NodeClaim"},
+                  {"metadata",
+                   {{"name", name},
+                    {"uid", name},
+                    {"labels", {{api::kRentalLabel, "gone-" + name}}},
+                    {"annotations", {{api::kRentalJobAnnotation, "team/gone-" + name}}}}}});
+  }
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    if (call.verb == kube::Verb::kDelete && call.target.name == "a") {
+      return absl::PermissionDeniedError("its webhook refuses");
+    }
+    if (call.verb == kube::Verb::kGet && call.target.name == "gone-c") {
+      return absl::UnavailableError("its shard is down");
+    }
+    return absl::OkStatus();
+  });
+  Leader leader(*this);
+  leader.See();
+  const absl::Status swept = leader.controller_.Sweep();
+  EXPECT_EQ(MessageOf(swept), "NodeClaim a: its webhook refuses; NodeClaim c: its shard is down");
+  std::vector<std::string> left;
+  for (const json& claim : client_.All(kube::NodeClaims())) left.push_back(kube::NameOf(claim));
+  EXPECT_EQ(left, (std::vector<std::string>{"a", "c"}));
+}
+
 TEST_F(RentalSweeperTest, AClaimThatTheOperatorHasNotMadeStays) {
   Leader leader(*this);
   // Of a NodePool whose template has the label of rented hosts.

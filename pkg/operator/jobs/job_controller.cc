@@ -225,7 +225,9 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
 
 absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
                                                const CreateLimit& limit, StallReason& stall) {
-  for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
+  absl::Status fenced;
+  for (const std::string& host : step.fence) fenced.Update(marker_.Fence(host));
+  YM_RETURN_IF_ERROR(fenced);
   absl::Status done = writes_.Remove(job, step.remove);
   if (done.ok()) done = writes_.Mark(job, step.in_place);
   absl::StatusOr<std::size_t> left = step.create.size();
