@@ -13,7 +13,7 @@ namespace yardmaster::extender {
 
 namespace {
 
-constexpr std::int64_t kMaxPods = 16'384;
+constexpr std::int64_t kMaxPodsOfBatch = 16'384;
 
 // Pods that an owner makes at the same time: those of a replicated job, or of a task.
 struct Batch {
@@ -26,7 +26,7 @@ struct Batch {
 };
 
 std::int64_t CountOf(JsonView value) {
-  return std::clamp<std::int64_t>(value.WholeNumber().value_or(1), 0, kMaxPods);
+  return std::clamp<std::int64_t>(value.WholeNumber().value_or(1), 0, kMaxPodsOfBatch);
 }
 
 bool HasAnnotation(JsonView object, std::string_view key) {
