@@ -184,7 +184,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     KeptPath of_answer;
     const KeptPath* has = want.kept;
     if (want.answer && want.previous != nullptr) {
-      of_answer = Keep(source, *want.previous);
+      of_answer = ReusablePath(source, *want.previous);
       has = &of_answer;
     }
     if (!options_.exclude.empty() && Excluded(source)) has = nullptr;
