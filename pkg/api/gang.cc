@@ -130,7 +130,7 @@ void DescribeSpec(FieldVisitor& spec, Gang& gang) {
 }  // namespace
 
 void Describe(FieldVisitor& fields, workload::Role& role) {
-  fields.Int("firstRank", role.first_rank, 0, kMaxRank, RequiredByServer("Its first rank."));
+  fields.Int("firstRank", role.first_rank, 0, kHighestRank, RequiredByServer("Its first rank."));
   RequestsField(
       fields, role.requests,
       About("What a pod of it asks of its host, GPUs included, as kube-scheduler counts it.")

@@ -22,7 +22,7 @@ namespace yardmaster::api {
 
 inline constexpr char kGangKind[] = "Gang";
 inline constexpr int kMaxListedRanks = 16'384;  // that a Gang holds entries for
-inline constexpr int kMaxRank = 1'000'000;
+inline constexpr int kHighestRank = 1'000'000;
 
 // Condition types of a Gang.
 inline constexpr char kPlannedCondition[] = "Planned";
@@ -52,7 +52,7 @@ struct RankBase {
   void Describe(FieldVisitor& fields) {
     fields.Text("subgroup", subgroup, kObjectName,
                 About("Name or number of the subgroup.").Always());
-    fields.Int("firstRank", first_rank, 0, kMaxRank, RequiredByServer("Its first rank."));
+    fields.Int("firstRank", first_rank, 0, kHighestRank, RequiredByServer("Its first rank."));
   }
 };
 
@@ -100,10 +100,10 @@ struct HostRefusal {
   bool operator==(const HostRefusal&) const = default;
 
   void Describe(FieldVisitor& fields) {
-    fields.Int("rank", rank, 0, kMaxRank, RequiredByServer("The rank."));
+    fields.Int("rank", rank, 0, kHighestRank, RequiredByServer("The rank."));
     fields.Text("host", host, kObjectName, Required("The host that was refused.").Always());
     fields.Time("until", until_ms, RequiredByServer("When the host may be tried again.").Always());
-    fields.Int("count", count, 1, kMaxRank, "How often in a row.");
+    fields.Int("count", count, 1, kHighestRank, "How often in a row.");
     fields.Text("message", message, kMessage, About("What kube-scheduler said.").Always());
   }
 };
