@@ -23,10 +23,10 @@ namespace {
 constexpr std::size_t kSmallProblem = 64;
 // A component of so many jobs gets its least loss in passing, for the report.
 constexpr std::size_t kReportedLossJobs = 64;
-// Jobs with so many times the flows of a region are not planned anew as a whole.
+// Jobs with so many times the flows of a region are not planned again as a whole.
 constexpr std::size_t kReplanFlows = 4;
 // A plan is expected to hold so long at least, in seconds.
-constexpr double kLeastHorizon = 1;
+constexpr double kMinHorizon = 1;
 
 class Decider {
  public:
@@ -74,7 +74,7 @@ class Decider {
 
   // Counts what the jobs put on links, on the paths they chose.
   const Draft& ChoosePaths() {
-    KeptDraft& kept = memory_.draft;
+    IncrementalLoadCache& kept = memory_.draft;
     if (!present_.previous) kept.Clear();
     FollowJobs(kept.Begin(problem_));
     if (!present_.previous) {
@@ -86,7 +86,7 @@ class Decider {
                 ReselectPaths(problem_, before, present_.changed, options_.paths, kept,
                               kept.path_space()));
     }
-    kept.Settle();
+    kept.Refresh();
     return kept.draft();
   }
 
@@ -134,7 +134,7 @@ class Decider {
                             .optimal_loss;
   }
 
-  // Whole plans made anew, where the jobs that could contend are few enough to be simulated together.
+  // Whole plans made again, where the jobs that could contend are few enough to be simulated together.
   void ReplanComponents(LevelledDraft& plan) {
     const Draft& draft = *plan.draft;
     SearchState state{draft.paths, plan.levels};
@@ -178,7 +178,7 @@ class Decider {
       if (state.levels[j] != plan.levels[j]) releveled_[j] = 1;
     }
     memory_.draft.Move(problem_, moved, state.paths);
-    memory_.draft.Settle();
+    memory_.draft.Refresh();
     const Priorities wanted = AssignPriorities();
     plan = PlanWithLevels(draft, wanted, std::move(state.levels));
     SetOptimalLoss(plan);
@@ -250,7 +250,7 @@ class Decider {
         whole ? std::max(options_.search.max_candidates, 8) : options_.search.max_candidates;
     Paths fresh;
     if (std::any_of(jobs.begin(), jobs.end(), [&](ContendingJobId j) { return Runs(j); })) {
-      fresh = memory_.draft.ChooseAnew(problem_, jobs, options_.paths);
+      fresh = memory_.draft.ReselectAsIfNew(problem_, jobs, options_.paths);
     }
     Region region =
         CutRegion(problem_, draft, state.levels, memory_.draft.busy(), jobs, candidates, fresh);
@@ -272,7 +272,7 @@ class Decider {
     double seconds = options_.moves.horizon_seconds;
     for (const ContendingJobId j : jobs) {
       if (j.index() < remaining.size()) {
-        seconds = std::min(seconds, std::max(remaining[j.index()], kLeastHorizon));
+        seconds = std::min(seconds, std::max(remaining[j.index()], kMinHorizon));
       }
     }
     return seconds;

@@ -6,13 +6,13 @@
 // it is compared with are in policies/policies.h.
 //
 // Steps: paths (path_selection.h), priorities (priority.h), levels (compression.h,
-// level_hysteresis.h), and two searches of bounded work from that result: whole plans made anew in
+// level_hysteresis.h), and two searches of bounded work from that result: whole plans made again in
 // problems of at most 64 jobs (search/replan.h), and moves of single jobs (search/anytime_search.h).
 //
-// Given the present plan (PresentState::previous), jobs that changed choose their paths anew. Levels follow
+// Given the present plan (PresentState::previous), jobs that changed choose their paths again. Levels follow
 // the new priorities by the rule of level_hysteresis.h. The searches move other jobs only where the FLOP
 // gained in the time for which a plan is expected to hold exceed what the moved jobs do not compute
-// while their connections are made anew (MoveOptions). If nothing changed, paths and levels are those
+// while their connections are made again (MoveOptions). If nothing changed, paths and levels are those
 // of the present plan.
 //
 // Deterministic in (problem, options, present). Thread safety: pure functions, except that Decide changes `memory`:

@@ -3,7 +3,7 @@
 //
 // The answer does not depend on it: for every problem, options and history a decision with a memory is,
 // to the bit, the decision without. It is a cache that compares what it holds with the problem
-// (kept_draft.h), so callers never have to invalidate it. It helps most where jobs keep their ids and
+// (incremental_load_cache.h), so callers never have to invalidate it. It helps most where jobs keep their ids and
 // order and links their numbers, and new links are appended. Clear() frees what it holds.
 //
 // Memory: about 150 bytes a flow and 40 a link. Thread safety: single threaded.
@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "pkg/crux/compression.h"
-#include "pkg/crux/kept_draft.h"
+#include "pkg/crux/incremental_load_cache.h"
 #include "pkg/crux/priority.h"
 
 namespace yardmaster::crux {
 
 struct DecisionMemory {  // only Decide reads and writes the fields
-  KeptDraft draft;
+  IncrementalLoadCache draft;
   std::vector<KnownCorrection> corrections;  // by job
   KnownCuts cuts;
 

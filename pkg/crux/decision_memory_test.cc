@@ -137,7 +137,7 @@ class History {
     }
     if (said) NoteChanged(j);
   }
-  // The candidates stand in another order, as after a failure, and the job chooses anew.
+  // The candidates stand in another order, as after a failure, and the job chooses again.
   void ChangePaths() {
     const std::size_t j = AnyJob();
     for (Flow& flow : problem_.jobs[j].flows) {

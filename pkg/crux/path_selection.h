@@ -40,7 +40,7 @@ class BaseLoad {
   virtual double BusyWith(std::int32_t link) const = 0;
 };
 
-// Every job anew.
+// Every job again.
 Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options = {});
 
 // Only the flows of `changed` jobs (sorted indices) choose, all others stay on `previous`.

@@ -5,7 +5,7 @@
 //
 // Within a problem, links and flows are named by their index and jobs by a ContendingJobId. The string
 // ids appear in messages and answers; a job's id also identifies it from one decision to the next
-// (kept_draft.h). A part of a problem (search/region.h) numbers its jobs anew.
+// (incremental_load_cache.h). A part of a problem (search/region.h) numbers its jobs again.
 // A link is one direction of one cable (or of a PCIe or NVLink connection).
 // Thread safety: values.
 #pragma once

@@ -251,7 +251,7 @@ double RateOf(const Problem& problem, const Solution& solution) {
 }
 
 // Many small steps must not add up to a bad plan: after a sequence of replacements the plan is worth
-// what one made anew is worth.
+// what one made again is worth.
 TEST(Stability, ReplacementsDoNotAddUpToABadPlan) {
   double sum = 0;
   double worst = 1;
@@ -278,7 +278,7 @@ TEST(Stability, ReplacementsDoNotAddUpToABadPlan) {
 }
 
 // The order of two jobs is that of today's jobs, not of those that ran when they came.
-TEST(Stability, PrioritiesAreThoseOfAPlanMadeAnew) {
+TEST(Stability, PrioritiesAreThoseOfAPlanRecreated) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Cluster cluster(Crowd(seed));
     for (std::size_t step = 0; step < 12; ++step) {

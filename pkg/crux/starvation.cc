@@ -10,7 +10,7 @@ namespace yardmaster::crux {
 namespace {
 
 // A link that higher levels fill leaves a little, so that periods stay finite.
-constexpr double kLeastCapacity = 1e-3;
+constexpr double kMinCapacity = 1e-3;
 constexpr int kFairRounds = 30;
 
 // Where `level` stands among the usable ones, or their number.
@@ -55,7 +55,7 @@ class Fluid {
   }
 
   // REQUIRES: called from the highest level to the lowest.
-  void Settle(std::span<const ContendingJobId> jobs) {
+  void UpdateRates(std::span<const ContendingJobId> jobs) {
     std::vector<Member> members = MembersOf(jobs);
     for (int round = 0; round < kFairRounds; ++round) {
       for (const Member& member : members) CountPresence(member, 1);
@@ -112,7 +112,7 @@ class Fluid {
   }
 
   // What higher levels leave of a link.
-  double Left(std::int32_t link) const { return std::max(kLeastCapacity, 1 - taken_[link]); }
+  double Left(std::int32_t link) const { return std::max(kMinCapacity, 1 - taken_[link]); }
 
   void CountPresence(const Member& member, double sign) {
     for (std::size_t i = 0; i < member.shared.size(); ++i) {
@@ -201,7 +201,7 @@ std::vector<double> PredictedShares(const Problem& problem, const Solution& solu
   for (std::size_t begin = 0; begin < count;) {
     std::size_t end = begin;
     while (end < count && level_of(order[end]) == level_of(order[begin])) ++end;
-    fluid.Settle({order.data() + begin, end - begin});
+    fluid.UpdateRates({order.data() + begin, end - begin});
     begin = end;
   }
   std::vector<double> shares;

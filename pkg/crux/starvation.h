@@ -2,7 +2,7 @@
 // bound (the paper reports losses of up to 55.5 % there). A job whose share of its ideal rate stays
 // below `min_share` for `patience_seconds` is lifted one usable level for `lift_seconds`. If it stays
 // below for another `patience_seconds` while lifted, it is lifted another level and `lift_seconds`
-// begin anew. When they end the job returns to its planned level and waits `patience_seconds` again
+// begin again. When they end the job returns to its planned level and waits `patience_seconds` again
 // before the next lift.
 //
 // A share is measured or predicted (`PredictedShares`), rate over the rate without contention.

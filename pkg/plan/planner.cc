@@ -83,7 +83,7 @@ class Planner {
       Occupy(job, out.gang.host_of_rank);
       if (cost_) cost_->Add(job, out.gang.host_of_rank);
     } else if (out.gang.outcome == Outcome::kNotNow) {
-      TellWhoGoesFirst(job, out.gang);
+      ReportReservedHosts(job, out.gang);
       if (!StopOthersFor(job, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
     }
     return out;
@@ -125,7 +125,7 @@ class Planner {
   }
 
   // Where only what is kept for others is in the way, says so first.
-  void TellWhoGoesFirst(JobId job, GangPlan& gang) const {
+  void ReportReservedHosts(JobId job, GangPlan& gang) const {
     const bool any = std::any_of(cluster_.hosts.begin(), cluster_.hosts.end(),
                                  [&](const placement::HostState& host) {
                                    return host.reserved_for >= 0 && host.reserved_for != job.value;

@@ -263,15 +263,15 @@ std::vector<HostId> NewHosts(const JobState& wants, const std::vector<HostId>& h
 }
 
 // Sets grace_seconds and why.
-void Tell(const Snapshot& snapshot, JobId job, std::optional<Preemption>& decision) {
+void DescribeDecision(const Snapshot& snapshot, JobId job, std::optional<Preemption>& decision) {
   if (!decision || decision->victims.empty()) return;
-  constexpr std::size_t kMostNames = 3;
+  constexpr std::size_t kMaxNames = 3;
   const JobState& wants = snapshot.jobs[job.index()];
   std::vector<std::string> names;
   for (const JobId index : decision->victims) {
     const JobState& victim = snapshot.jobs[index.index()];
     decision->grace_seconds = std::max(decision->grace_seconds, victim.grace_seconds);
-    if (names.size() == kMostNames) continue;
+    if (names.size() == kMaxNames) continue;
     names.push_back(StrCat(victim.job.key.text(), " (", Count(victim.job.gpus(), "GPU"),
                            ", priority ", victim.job.priority, ")"));
   }
@@ -296,7 +296,7 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
                        (other.job.priority < wants.job.priority ||
                         (other.job.priority == wants.job.priority && RanOver(snapshot, id)));
     if (other.assignment && other.may_be_preempted &&
-        (lower || JumpedTheQueue(snapshot, job, id))) {
+        (lower || BackfilledAheadOf(snapshot, job, id))) {
       candidates.push_back(id);
     }
   }
@@ -311,7 +311,7 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
                       quick);
                 })
           .Run();
-  Tell(snapshot, job, decision);
+  DescribeDecision(snapshot, job, decision);
   return decision;
 }
 
@@ -341,7 +341,7 @@ std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, JobId job) {
                       wants.assignment->host_of_rank, wants.lost_ranks, policy);
                 })
           .Run();
-  Tell(snapshot, job, decision);
+  DescribeDecision(snapshot, job, decision);
   return decision;
 }
 

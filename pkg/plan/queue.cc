@@ -69,7 +69,7 @@ bool WaitedLongEnough(const Snapshot& snapshot, JobId job) {
   return wants.reserve_after_ms && snapshot.now_ms - wants.created_ms >= *wants.reserve_after_ms;
 }
 
-bool JumpedTheQueue(const Snapshot& snapshot, JobId job, JobId runs) {
+bool BackfilledAheadOf(const Snapshot& snapshot, JobId job, JobId runs) {
   const JobState& other = snapshot.jobs[runs.index()];
   const workload::Job& wants = snapshot.jobs[job.index()].job;
   return WaitedLongEnough(snapshot, job) && other.assignment &&
@@ -86,7 +86,7 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& clus
   for (const JobId other : snapshot.job_ids()) {
     const JobState& state = snapshot.jobs[other.index()];
     if (!state.assignment) continue;
-    if (JumpedTheQueue(snapshot, job, other)) {
+    if (BackfilledAheadOf(snapshot, job, other)) {
       Free(state, now);
     } else if (const auto end = ExpectedEndMs(state)) {
       ends.emplace_back(*end, other);

@@ -3,7 +3,7 @@
 // Order: priority (higher first), then creation time, then namespace/name. A job that has waited for
 // its reserve_after_ms reserves the place that will be free first. Others use reserved hosts only if they are known to
 // end in time, or are preemptible. A preemptible job, or one that does not end when it said, is stopped when the
-// place is needed, regardless of its priority (JumpedTheQueue), so a job with a reservation is not delayed by jobs that did not wait.
+// place is needed, regardless of its priority (BackfilledAheadOf), so a job with a reservation is not delayed by jobs that did not wait.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -42,7 +42,7 @@ bool WaitedLongEnough(const Snapshot& snapshot, JobId job);
 
 // Whether `runs` is a gang that is preemptible, or ran over, and that comes after `job` in the queue and
 // started although `job` had a reservation already. It may be stopped for `job`.
-bool JumpedTheQueue(const Snapshot& snapshot, JobId job, JobId runs);
+bool BackfilledAheadOf(const Snapshot& snapshot, JobId job, JobId runs);
 
 // Whether `job`, started now, may use hosts of `reservation`.
 bool MayBackfill(const Snapshot& snapshot, JobId job, const Reservation& reservation);

@@ -72,12 +72,12 @@ TEST(QueueTest, WhoeverWaitedStopsPreemptibleJobsThatJumpedTheQueue) {
   guest.job.preemptible = true;
   guest.started_ms = 950'000;  // after the reservation of big at 60 s
   Place(s, JobId(2), {HostId(0), HostId(3)});
-  EXPECT_TRUE(JumpedTheQueue(s, JobId(1), JobId(2)));
+  EXPECT_TRUE(BackfilledAheadOf(s, JobId(1), JobId(2)));
   EXPECT_FALSE(PlanPreemption(s, JobId(1)));  // the others still run
   s.now_ms = 1'100'000;
   s.jobs[0].job.preemptible = true;  // running, too, but it was there before
   s.jobs[0].started_ms = 50'000;
-  EXPECT_FALSE(JumpedTheQueue(s, JobId(1), JobId(0)));
+  EXPECT_FALSE(BackfilledAheadOf(s, JobId(1), JobId(0)));
   EXPECT_FALSE(PlanPreemption(s, JobId(1)));
   s.jobs[0].assignment.reset();
   s.cluster.hosts[1].free_gpus = s.cluster.hosts[2].free_gpus = 8;
@@ -98,10 +98,10 @@ TEST(QueueTest, AJobThatDoesNotEndWhenItSaidIsStoppedForThoseThatWait) {
   Place(s, JobId(2), {HostId(0), HostId(3)});
   s.now_ms = 1'050'000;
   EXPECT_FALSE(RanOver(s, JobId(2)));
-  EXPECT_FALSE(JumpedTheQueue(s, JobId(1), JobId(2)));
+  EXPECT_FALSE(BackfilledAheadOf(s, JobId(1), JobId(2)));
   s.now_ms = 1'050'001;
   EXPECT_TRUE(RanOver(s, JobId(2)));
-  EXPECT_TRUE(JumpedTheQueue(s, JobId(1), JobId(2)));
+  EXPECT_TRUE(BackfilledAheadOf(s, JobId(1), JobId(2)));
   EXPECT_FALSE(RanOver(s, JobId(1))) << "it waits";
 }
 

@@ -19,7 +19,7 @@ using workload::GroupPolicy;
 using workload::TopologyLevel;
 
 // More faults than these say nothing new.
-constexpr std::size_t kMostFaults = 20;
+constexpr std::size_t kMaxFaults = 20;
 
 class Verifier {
  public:
@@ -57,9 +57,8 @@ class Verifier {
     if (faults_.empty()) return absl::OkStatus();
     std::vector<std::string> shown(
         faults_.begin(),
-        faults_.begin() + static_cast<std::ptrdiff_t>(std::min(faults_.size(), kMostFaults)));
-    if (faults_.size() > kMostFaults)
-      shown.push_back(StrCat(faults_.size() - kMostFaults, " more"));
+        faults_.begin() + static_cast<std::ptrdiff_t>(std::min(faults_.size(), kMaxFaults)));
+    if (faults_.size() > kMaxFaults) shown.push_back(StrCat(faults_.size() - kMaxFaults, " more"));
     return absl::FailedPreconditionError(StrCat(job_.key.text(), ": ", Join(shown, "; ")));
   }
 

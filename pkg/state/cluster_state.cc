@@ -48,7 +48,7 @@ class ClusterCache::TypedCache final : public KindCache {
         MutexLock lock(cache_.mutex_);
         store_.ListedUnreadable(key);
       }
-      return TellOfUnreadable(key, /*deleted=*/false);
+      return NotifyUnreadable(key, /*deleted=*/false);
     }
     Take(object, decoded, &ObjectStore<T>::Listed);
   }
@@ -65,14 +65,14 @@ class ClusterCache::TypedCache final : public KindCache {
       if (!gone.empty() || problems > 0) cache_.Changed();
     }
     listed_problems_.clear();
-    for (const Ptr& object : gone) cache_.Tell(kind_, object->metadata, /*deleted=*/true);
+    for (const Ptr& object : gone) cache_.NotifyListener(kind_, object->metadata, /*deleted=*/true);
   }
 
   void Put(JsonView object) override {
     const Ptr decoded = HeldOrDecoded(object);
     if (decoded == nullptr) {
       Advance(kube::ResourceVersionOf(object));
-      return TellOfUnreadable(KeyOf(object), /*deleted=*/false);
+      return NotifyUnreadable(KeyOf(object), /*deleted=*/false);
     }
     Take(object, decoded, &ObjectStore<T>::Put);
   }
@@ -90,8 +90,8 @@ class ClusterCache::TypedCache final : public KindCache {
       if (!removed) last = nullptr;
       if (!removed && !mended) return;
     }
-    if (last == nullptr) return TellOfUnreadable(key, /*deleted=*/true);
-    cache_.Tell(kind_, last->metadata, /*deleted=*/true);
+    if (last == nullptr) return NotifyUnreadable(key, /*deleted=*/true);
+    cache_.NotifyListener(kind_, last->metadata, /*deleted=*/true);
   }
 
   void Advance(const std::string& version) override {
@@ -134,14 +134,14 @@ class ClusterCache::TypedCache final : public KindCache {
   }
 
   // Of an object that cannot be decoded, only who it is.
-  void TellOfUnreadable(const NamespacedName& key, bool deleted) const {
+  void NotifyUnreadable(const NamespacedName& key, bool deleted) const {
     api::ObjectMeta metadata;
     metadata.namespace_name = key.namespace_name;
     metadata.name = key.name;
-    cache_.Tell(kind_, metadata, deleted);
+    cache_.NotifyListener(kind_, metadata, deleted);
   }
 
-  // The state that is held, if this is it again, as when a list is read anew or the watch brings our own write back.
+  // The state that is held, if this is it again, as when a list is read again or the watch brings our own write back.
   // Otherwise, and without a numeric version, the state is decoded.
   Ptr HeldOrDecoded(JsonView object) {
     const std::string version = kube::ResourceVersionOf(object);
@@ -178,7 +178,7 @@ class ClusterCache::TypedCache final : public KindCache {
       const bool other_problems = NoteProblems(object, *decoded);
       if ((store_.*store)(decoded) || other_problems) cache_.Changed();
     }
-    cache_.Tell(kind_, decoded->metadata, /*deleted=*/false);
+    cache_.NotifyListener(kind_, decoded->metadata, /*deleted=*/false);
   }
 
   // Records what of a decoded object could not be read, or that nothing is wrong with it any more.

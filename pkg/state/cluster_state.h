@@ -94,7 +94,7 @@ class ClusterCache {
   class TypedCache;
 
   void Changed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Tell(Kind kind, const api::ObjectMeta& metadata, bool deleted) const {
+  void NotifyListener(Kind kind, const api::ObjectMeta& metadata, bool deleted) const {
     if (listener_) listener_(kind, metadata, deleted);
   }
   template <typename T>

@@ -210,7 +210,7 @@ void HostIndex::DropRepeatedAddresses(std::vector<HostPlace>& hosts) {
   }
 }
 
-// Makes places and network anew. False when they would be what they are.
+// Makes places and network again. False when they would be what they are.
 bool HostIndex::Renumber(bool other_fabric) {
   std::vector<HostPlace> hosts = CollectPlaces();
   if (!other_fabric && hosts == hosts_) return false;

@@ -9,7 +9,7 @@ namespace yardmaster::state {
 namespace {
 
 // As status.assignments of a Gang has it.
-constexpr int kMostWorkers = 16'384;
+constexpr int kMaxWorkers = 16'384;
 
 }  // namespace
 
@@ -47,12 +47,12 @@ std::set<NamespacedName> JobIndex::Update(const ClusterState& cluster, const Hos
                   api::GangName(api::kTrainingJobKind, job->metadata.name)}] = job;
   }
   for (const auto& gang : cluster.gangs) {
-    JobPtr owner = TakeOwner(*gang, without_gang);
+    JobPtr owner = ExtractOwner(*gang, without_gang);
     if (api::IsTrue(gang->status.conditions, kFinishedCondition)) continue;
-    Keep(KeyOf(gang->metadata), gang, std::move(owner));
+    UpdateJob(KeyOf(gang->metadata), gang, std::move(owner));
   }
   for (const auto& [key, job] : without_gang) {
-    if (!job->status.ended() && !job->metadata.deleted_ms) Keep(key, nullptr, job);
+    if (!job->status.ended() && !job->metadata.deleted_ms) UpdateJob(key, nullptr, job);
   }
   for (auto at = jobs_.begin(); at != jobs_.end();) {
     if (at->second.round == round_) {
@@ -77,7 +77,7 @@ KeptJob* JobIndex::Find(const NamespacedName& key) {
 }
 
 // The TrainingJob that owns a gang of any name, or null.
-JobIndex::JobPtr JobIndex::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
+JobIndex::JobPtr JobIndex::ExtractOwner(const api::Gang& gang, JobsByGang& jobs) {
   if (jobs.empty() || gang.owner.kind != api::kTrainingJobKind) return nullptr;
   const auto at =
       jobs.find({gang.metadata.namespace_name, api::GangName(gang.owner.kind, gang.owner.name)});
@@ -92,7 +92,8 @@ JobIndex::JobPtr JobIndex::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
 }
 
 // A Gang goes before a TrainingJob whose own Gang will have the same name one day.
-void JobIndex::Keep(const NamespacedName& key, std::shared_ptr<const api::Gang> gang, JobPtr job) {
+void JobIndex::UpdateJob(const NamespacedName& key, std::shared_ptr<const api::Gang> gang,
+                         JobPtr job) {
   KeptJob& kept = jobs_[key];
   if (kept.round == round_) return;
   kept.round = round_;
@@ -131,8 +132,8 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
 
 // Anybody may write a job of a million workers in ten lines; its groups would take 100 MB.
 std::vector<std::string> JobIndex::ProblemsOf(const workload::Job& job) const {
-  if (job.workers <= kMostWorkers) return workload::Problems(job, gpus_per_host_);
-  return {StrCat("spec.workers: is ", job.workers, "; a Gang has at most ", kMostWorkers,
+  if (job.workers <= kMaxWorkers) return workload::Problems(job, gpus_per_host_);
+  return {StrCat("spec.workers: is ", job.workers, "; a Gang has at most ", kMaxWorkers,
                  " ranks; use fewer workers with more GPUs each")};
 }
 

@@ -57,8 +57,8 @@ class JobIndex {
   using JobPtr = std::shared_ptr<const api::TrainingJob>;
   using JobsByGang = std::map<NamespacedName, JobPtr>;
 
-  static JobPtr TakeOwner(const api::Gang& gang, JobsByGang& jobs);
-  void Keep(const NamespacedName& key, std::shared_ptr<const api::Gang> gang, JobPtr job);
+  static JobPtr ExtractOwner(const api::Gang& gang, JobsByGang& jobs);
+  void UpdateJob(const NamespacedName& key, std::shared_ptr<const api::Gang> gang, JobPtr job);
   workload::Job JobOf(const NamespacedName& key, const KeptJob& kept,
                       const api::JobSpec& spec) const;
   std::shared_ptr<const plan::Resize> ResizeOf(const NamespacedName& key, const KeptJob& kept,

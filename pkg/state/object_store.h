@@ -62,7 +62,7 @@ class ObjectStore {
     const Ptr known = objects_.Find(ObjectTable<T>::KeyOf(*object));
     if (known != nullptr && SameState(known->metadata, object->metadata)) object = known;
     listed_.push_back(object);
-    return TakeIfNewer(known, std::move(object));
+    return ReplaceIfNewer(known, std::move(object));
   }
   // Listed, and cannot be decoded: what is known of it stays.
   void ListedUnreadable(NamespacedNameView key) {
@@ -92,7 +92,7 @@ class ObjectStore {
   bool Put(Ptr object) {
     Advance(VersionOf(*object));
     const Ptr known = objects_.Find(ObjectTable<T>::KeyOf(*object));
-    return TakeIfNewer(known, std::move(object));
+    return ReplaceIfNewer(known, std::move(object));
   }
   // A deletion at `version` of the object of that key; without a version, of that uid ("": any).
   bool Remove(NamespacedNameView key, std::uint64_t version, const std::string& uid) {
@@ -110,7 +110,7 @@ class ObjectStore {
     const std::uint64_t version = VersionOf(*object);
     if (version != 0 && version <= horizon_) return false;
     const Ptr known = objects_.Find(ObjectTable<T>::KeyOf(*object));
-    return TakeIfNewer(known, std::move(object));
+    return ReplaceIfNewer(known, std::move(object));
   }
 
  private:
@@ -130,7 +130,7 @@ class ObjectStore {
     return false;
   }
 
-  bool TakeIfNewer(const Ptr& known, Ptr object) {
+  bool ReplaceIfNewer(const Ptr& known, Ptr object) {
     if (known == object) return false;
     if (known != nullptr) {
       const std::uint64_t before = VersionOf(*known), after = VersionOf(*object);

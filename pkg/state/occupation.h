@@ -28,7 +28,7 @@ class Occupation {
   __extension__ using Sum = __int128;
 
   // `changed`: jobs that were read again or are gone. Also sets where jobs without a Gang stand by
-  // their pods, and adds jobs that were counted anew to `changed`. `other_columns`: those of
+  // their pods, and adds jobs that were counted again to `changed`. `other_columns`: those of
   // `capacity` are not the ones of the Update before.
   void Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts, const HostChanges& changes,
               const HostCapacity& capacity, bool other_columns, JobIndex& jobs,
@@ -93,7 +93,7 @@ class Occupation {
   // REQUIRES: the pod is in no gang. Valid until the next call.
   Loose LooseDemand(const api::Pod& pod);
   void Change(NodeLoad& load, const Loose& pod, int sign);
-  // Sums of all hosts anew. `recount`: pods are counted in other columns, or as other GPUs.
+  // Sums of all hosts again. `recount`: pods are counted in other columns, or as other GPUs.
   void StartOver(const HostIndex& hosts, const HostChanges& changes, bool recount, JobIndex& jobs,
                  std::set<NamespacedName>& changed);
   void RecountLoads(const fabric::Places& places);

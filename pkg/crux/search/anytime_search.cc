@@ -50,7 +50,7 @@ class AnytimeSearch {
     Search();
     report.at_bound = AtBound();
     report.evaluations = groups_.evaluations();
-    report.Settle(best_.value, best_.state, options_.min_gain, state);
+    report.AcceptIfBetter(best_.value, best_.state, options_.min_gain, state);
     return report;
   }
 
@@ -82,7 +82,7 @@ class AnytimeSearch {
     const Paths fresh = FreshPaths();
     for (const ContendingJobId j : all_) {
       std::vector<std::vector<std::int32_t>> also;
-      if (!fresh.empty()) also = {AloneAnew(j), fresh[j.index()]};
+      if (!fresh.empty()) also = {ReselectAlone(j), fresh[j.index()]};
       variants_.push_back(VariantsOf(problem_, problem_.jobs[j.index()], start_.paths[j.index()],
                                      evaluator_.window_seconds(), options_.max_variants, also));
     }
@@ -121,13 +121,13 @@ class AnytimeSearch {
 
   // The paths that all jobs would choose if none had any; none where no job runs, since then all have
   // just chosen. Moving single flows of a job with many hardly ever gains anything: the slowest of them
-  // decides. So running jobs can also choose anew as a whole, together or one alone.
+  // decides. So running jobs can also choose again as a whole, together or one alone.
   Paths FreshPaths() const {
     const auto runs = [&](ContendingJobId j) { return costs_.paths[j.index()] > 0; };
     if (std::none_of(all_.begin(), all_.end(), runs)) return {};
     return SelectPaths(problem_);
   }
-  std::vector<std::int32_t> AloneAnew(ContendingJobId j) const {
+  std::vector<std::int32_t> ReselectAlone(ContendingJobId j) const {
     PathSelectionOptions free;
     free.hysteresis = 0;
     return ReselectPaths(problem_, start_.paths, std::span(&j, 1), free)[j.index()];
@@ -187,7 +187,7 @@ class AnytimeSearch {
   }
 
   // Takes `trial` where it is worth more than `now`. False once the work allowed is done.
-  bool Take(SearchState trial, double bound, Scored& now, bool& moved) {
+  bool TryState(SearchState trial, double bound, Scored& now, bool& moved) {
     if (!seen_.insert(KeyOf(trial)).second) return true;
     Scored scored;
     if (!Consider(std::move(trial), bound, scored)) return false;
@@ -218,7 +218,7 @@ class AnytimeSearch {
         if (level == now.state.levels[j.index()]) continue;
         SearchState trial = now.state;
         trial.levels[j.index()] = level;
-        if (!Take(std::move(trial), now.bound, now, moved)) return false;
+        if (!TryState(std::move(trial), now.bound, now, moved)) return false;
       }
     }
     return true;
@@ -234,7 +234,7 @@ class AnytimeSearch {
         std::int32_t& other = trial.levels[jobs[b].index()];
         if (one == other) continue;
         std::swap(one, other);
-        if (!Take(std::move(trial), now.bound, now, moved)) return false;
+        if (!TryState(std::move(trial), now.bound, now, moved)) return false;
       }
     }
     return true;
@@ -249,7 +249,7 @@ class AnytimeSearch {
         if (bound <= now.value) continue;
         SearchState trial = now.state;
         trial.paths[j.index()] = variant.paths;
-        if (!Take(std::move(trial), bound, now, moved)) return false;
+        if (!TryState(std::move(trial), bound, now, moved)) return false;
       }
     }
     return true;
@@ -284,8 +284,8 @@ class AnytimeSearch {
 
 }  // namespace
 
-void SearchReport::Settle(double value, const SearchState& best, double min_gain,
-                          SearchState& state) {
+void SearchReport::AcceptIfBetter(double value, const SearchState& best, double min_gain,
+                                  SearchState& state) {
   if (value <= before * (1 + min_gain)) return;
   after = value;
   state = best;

@@ -5,7 +5,7 @@
 // It simulates these schedules (schedule_evaluator.h), as many as the budget pays for:
 //   1. the schedule it is given;
 //   2. the most promising combinations of paths (path_variants.h), each with the levels that the
-//      priority rule gives it; where jobs run, also the paths that all of them would choose anew;
+//      priority rule gives it; where jobs run, also the paths that all of them would choose again;
 //   3. from the best of those, moves of one job to another level or other paths and exchanges of two
 //      jobs' levels, taking each improvement found, until none is left; then from the next best, from at
 //      most `max_descents` in all.
@@ -35,7 +35,7 @@ struct AnytimeSearchOptions {
   double window_iterations = 25;  // of the slowest job of those searched
   std::size_t max_jobs = 12;      // searched together
   std::size_t max_flows = 2048;   // of those; laying out more takes too long
-  // Of a flow: its path, the one chosen anew and the least loaded others; at least 8 where all jobs are
+  // Of a flow: its path, the one chosen again and the least loaded others; at least 8 where all jobs are
   // searched together.
   std::int32_t max_candidates = 4;
   std::size_t max_variants = 16;  // of a job's paths
@@ -59,7 +59,7 @@ struct SearchReport {
   std::int64_t evaluations = 0;
 
   // Takes `best`, which is worth `value`, into `state` if it is worth more than `before` by the fraction `min_gain`.
-  void Settle(double value, const SearchState& best, double min_gain, SearchState& state);
+  void AcceptIfBetter(double value, const SearchState& best, double min_gain, SearchState& state);
 };
 
 // Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: costs aligned with the jobs.

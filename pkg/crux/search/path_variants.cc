@@ -10,7 +10,7 @@ namespace yardmaster::crux {
 namespace {
 
 // A link that others fill leaves a little, so that periods stay finite.
-constexpr double kLeastLeft = 0.02;
+constexpr double kMinLeft = 0.02;
 // What the bound counts for against the estimate.
 constexpr double kBoundWeight = 0.5;
 
@@ -199,7 +199,7 @@ double EstimateOf(const Problem& problem, std::span<const PathVariant* const> ch
   for (const ContendingJobId j : order) {
     double longest = 0;
     for (const LinkSeconds& load : chosen[j.index()]->loads) {
-      longest = std::max(longest, load.seconds / std::max(kLeastLeft, 1 - busy[load.link]));
+      longest = std::max(longest, load.seconds / std::max(kMinLeft, 1 - busy[load.link]));
     }
     const double period = IterationSeconds(problem.jobs[j.index()], longest);
     rate += problem.jobs[j.index()].flop_per_iteration / period;

@@ -47,8 +47,8 @@ TEST(PathVariants, AllCombinationsThatFitAreTried) {
   EXPECT_THAT(ChoicesWith(4, {0, 1, 0, 1}, {}), SizeIs(16));
 }
 
-// 32 combinations: a job can still choose anew as a whole.
-TEST(PathVariants, PathsChosenAnewAreTriedWhereNotAllCombinationsFit) {
+// 32 combinations: a job can still choose again as a whole.
+TEST(PathVariants, PathsChosenAgainAreTriedWhereNotAllCombinationsFit) {
   const PathChoice fresh(5, 1);
   const PathChoice alone = {1, 0, 1, 1, 1};
   const std::vector<PathChoice> choices = ChoicesWith(5, PathChoice(5, 0), {alone, fresh});

@@ -12,7 +12,7 @@ namespace yardmaster::crux {
 namespace {
 
 // Jobs outside leave at least this share of a link.
-constexpr double kLeastLeft = 0.1;
+constexpr double kMinLeft = 0.1;
 
 double Period(const Problem& problem, const Draft& draft, ContendingJobId j) {
   return IterationSeconds(problem.jobs[j.index()], draft.traffic[j.index()].communication_seconds);
@@ -63,7 +63,7 @@ Region CutRegion(const Problem& problem, const Draft& draft,
     if (number[link] < 0) {
       number[link] = static_cast<std::int32_t>(region.problem.links.size());
       Link part = problem.links[link];
-      part.gbps *= std::clamp(1 - (busy[link] - own[link]), kLeastLeft, 1.0);
+      part.gbps *= std::clamp(1 - (busy[link] - own[link]), kMinLeft, 1.0);
       region.problem.links.push_back(std::move(part));
     }
     return number[link];

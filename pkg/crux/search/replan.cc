@@ -82,7 +82,7 @@ class Replanner {
     TakeBack();
     report.at_bound = AtBound();
     report.evaluations = groups_.evaluations();
-    report.Settle(best_.value, best_.state, options_.min_gain, state);
+    report.AcceptIfBetter(best_.value, best_.state, options_.min_gain, state);
     return report;
   }
 
@@ -122,7 +122,7 @@ class Replanner {
     }
   }
 
-  // `jobs` choose anew and the others of the best plan stay.
+  // `jobs` choose again and the others of the best plan stay.
   Paths Anew(std::span<const ContendingJobId> jobs, std::vector<ContendingJobId> first) {
     return Anew(jobs, std::move(first), path_options_);
   }

@@ -1,10 +1,10 @@
-// Compares the plan that holds with plans in which many jobs choose their paths anew at once.
+// Compares the plan that holds with plans in which many jobs choose their paths again at once.
 //
 // A search that moves one or two jobs at a time finds no way out of a plan in which several jobs would
 // have to move together. Replan makes and simulates whole plans:
-//   1. the jobs that lose most in the best plan so far choose anew: alone, then together with those that
+//   1. the jobs that lose most in the best plan so far choose again: alone, then together with those that
 //      they share full links with; the losers choose before the others;
-//   2. all jobs choose anew, as if none ran; those that lost in a plan made before choose first. The first
+//   2. all jobs choose again, as if none ran; those that lost in a plan made before choose first. The first
 //      time all jobs also choose as published (PathSelectionOptions::count_common_links);
 //   3. both are repeated, at most 8 times, while that gains or finds further losers;
 //   4. jobs of the best plan go back to where they were, one after the other, where the plan is then worth

@@ -257,7 +257,7 @@ bool ScheduleEvaluator::IterationIsDone(const JobRun& job) const {
   return (active_ & awaited) == 0;
 }
 
-void ScheduleEvaluator::Settle(double now) {
+void ScheduleEvaluator::UpdateRates(double now) {
   const double together = now + kSameInstant * std::max(1.0, now);
   for (JobRun& job : jobs_) {
     // Several of these can fall on one instant, in this order.
@@ -283,7 +283,7 @@ double ScheduleEvaluator::FlopRate(std::span<const ContendingJobId> jobs, const 
   if (exhausted()) return 0;
   Load(jobs, paths, levels);
   double now = 0;
-  Settle(now);
+  UpdateRates(now);
   while (!exhausted()) {
     budget_.Spend(1);
     const double* rate = RatesOfActive();
@@ -292,7 +292,7 @@ double ScheduleEvaluator::FlopRate(std::span<const ContendingJobId> jobs, const 
     if (next > window_seconds_) break;
     Advance(now, next);
     now = next;
-    Settle(now);
+    UpdateRates(now);
   }
   double flop = 0;
   job_rates_.clear();

@@ -108,7 +108,7 @@ class ScheduleEvaluator {
   bool IterationIsDone(const JobRun& job) const;
   double NextEvent(double now) const;
   void Advance(double now, double next);
-  void Settle(double now);
+  void UpdateRates(double now);
   const double* RatesOfActive();
   void DivideActive();
   void DivideLevel(std::uint64_t streams);

@@ -1,4 +1,4 @@
-#include "pkg/crux/kept_draft.h"
+#include "pkg/crux/incremental_load_cache.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,10 +22,10 @@ bool PairBefore(const ContendingPair& p, const ContendingPair& q) {
 
 }  // namespace
 
-void KeptDraft::Clear() { *this = {}; }
+void IncrementalLoadCache::Clear() { *this = {}; }
 
 // False where a link that was known is another one now.
-bool KeptDraft::FollowLinks(const Problem& problem) {
+bool IncrementalLoadCache::FollowLinks(const Problem& problem) {
   if (problem.links.size() < gbps_.size()) return false;
   for (std::size_t l = 0; l < gbps_.size(); ++l) {
     if (problem.links[l].gbps != gbps_[l]) return false;
@@ -42,7 +42,7 @@ bool KeptDraft::FollowLinks(const Problem& problem) {
   return true;
 }
 
-std::vector<ContendingJobId> KeptDraft::MatchJobs(const Problem& problem) const {
+std::vector<ContendingJobId> IncrementalLoadCache::MatchJobs(const Problem& problem) const {
   std::vector<ContendingJobId> before;
   before.reserve(problem.jobs.size());
   std::unordered_map<std::string_view, ContendingJobId> index;  // only looked up
@@ -60,7 +60,7 @@ std::vector<ContendingJobId> KeptDraft::MatchJobs(const Problem& problem) const 
   return before;
 }
 
-std::vector<ContendingJobId> KeptDraft::Begin(const Problem& problem) {
+std::vector<ContendingJobId> IncrementalLoadCache::Begin(const Problem& problem) {
   std::vector<ContendingJobId> before = MatchJobs(problem);
   ContendingJobId last;
   bool in_order = true;
@@ -79,7 +79,8 @@ std::vector<ContendingJobId> KeptDraft::Begin(const Problem& problem) {
 }
 
 // Gives jobs that stayed their new index, takes out those that left and makes room for new ones.
-void KeptDraft::Arrange(const Problem& problem, const std::vector<ContendingJobId>& before) {
+void IncrementalLoadCache::Arrange(const Problem& problem,
+                                   const std::vector<ContendingJobId>& before) {
   const std::size_t count = before.size();
   bool same = count == jobs_.size();
   for (std::size_t j = 0; same && j < count; ++j) {
@@ -105,7 +106,7 @@ void KeptDraft::Arrange(const Problem& problem, const std::vector<ContendingJobI
     free_slots_.push_back(jobs_[old].slot);
   }
   dirty_.assign(count, 0);
-  std::vector<KeptJob> jobs(count);
+  std::vector<CachedJob> jobs(count);
   Draft draft;
   draft.paths.resize(count);
   draft.loads.resize(count);
@@ -141,8 +142,8 @@ void KeptDraft::Arrange(const Problem& problem, const std::vector<ContendingJobI
   contention_ = std::move(contention);
 }
 
-bool KeptDraft::Same(const KeptJob& kept, const ContendingJob& job,
-                     std::span<const std::int32_t> paths) {
+bool IncrementalLoadCache::Same(const CachedJob& kept, const ContendingJob& job,
+                                std::span<const std::int32_t> paths) {
   if (!kept.present || kept.flows.size() != job.flows.size() ||
       kept.flop_per_iteration != job.flop_per_iteration ||
       kept.compute_seconds != job.compute_seconds ||
@@ -152,7 +153,7 @@ bool KeptDraft::Same(const KeptJob& kept, const ContendingJob& job,
   std::uint32_t begin = 0;
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     const Flow& flow = job.flows[f];
-    const KeptFlow& was = kept.flows[f];
+    const CachedFlow& was = kept.flows[f];
     if (was.bytes != flow.bytes || was.start != StartOf(job, flow) ||
         was.every_iterations != flow.every_iterations || was.background != flow.background) {
       return false;
@@ -167,14 +168,14 @@ bool KeptDraft::Same(const KeptJob& kept, const ContendingJob& job,
   return true;
 }
 
-void KeptDraft::Touch(std::int32_t link) {
+void IncrementalLoadCache::Touch(std::int32_t link) {
   if (touched_[link] != 0) return;
   touched_[link] = 1;
   touched_links_.push_back(link);
 }
 
-void KeptDraft::Remove(std::size_t j) {
-  KeptJob& job = jobs_[j];
+void IncrementalLoadCache::Remove(std::size_t j) {
+  CachedJob& job = jobs_[j];
   dirty_[j] = 1;
   job.present = false;
   for (const std::int32_t link : job.used) {
@@ -186,8 +187,8 @@ void KeptDraft::Remove(std::size_t j) {
 }
 
 // Fills mean_bytes_ and all_bytes_, and the kept job's links.
-void KeptDraft::Count(const ContendingJob& job, const std::vector<std::int32_t>& paths,
-                      KeptJob& kept) {
+void IncrementalLoadCache::Count(const ContendingJob& job, const std::vector<std::int32_t>& paths,
+                                 CachedJob& kept) {
   kept.flows.clear();
   kept.links.clear();
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
@@ -205,10 +206,11 @@ void KeptDraft::Count(const ContendingJob& job, const std::vector<std::int32_t>&
   std::sort(kept.used.begin(), kept.used.end());
 }
 
-void KeptDraft::Place(const Problem& problem, std::size_t j, const std::vector<std::int32_t>& paths,
-                      std::optional<LoadCounter>& spans) {
+void IncrementalLoadCache::Place(const Problem& problem, std::size_t j,
+                                 const std::vector<std::int32_t>& paths,
+                                 std::optional<LoadCounter>& spans) {
   const ContendingJob& job = problem.jobs[j];
-  KeptJob& kept = jobs_[j];
+  CachedJob& kept = jobs_[j];
   dirty_[j] = 1;
   kept.present = true;
   kept.flop_per_iteration = job.flop_per_iteration;
@@ -237,7 +239,8 @@ void KeptDraft::Place(const Problem& problem, std::size_t j, const std::vector<s
   }
 }
 
-void KeptDraft::Follow(const Problem& problem, const Paths& paths, std::span<const char> absent) {
+void IncrementalLoadCache::Follow(const Problem& problem, const Paths& paths,
+                                  std::span<const char> absent) {
   std::optional<LoadCounter> spans;
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     if (absent[j] != 0) {
@@ -253,8 +256,8 @@ void KeptDraft::Follow(const Problem& problem, const Paths& paths, std::span<con
   }
 }
 
-void KeptDraft::Move(const Problem& problem, std::span<const ContendingJobId> jobs,
-                     const Paths& paths) {
+void IncrementalLoadCache::Move(const Problem& problem, std::span<const ContendingJobId> jobs,
+                                const Paths& paths) {
   std::optional<LoadCounter> spans;
   for (const ContendingJobId j : jobs) {
     if (jobs_[j.index()].present) Remove(j.index());
@@ -262,9 +265,10 @@ void KeptDraft::Move(const Problem& problem, std::span<const ContendingJobId> jo
   }
 }
 
-double KeptDraft::BusyWith(std::int32_t link) const { return BusyWithout(link, {}); }
+double IncrementalLoadCache::BusyWith(std::int32_t link) const { return BusyWithout(link, {}); }
 
-double KeptDraft::BusyWithout(std::int32_t link, std::span<const ContendingJobId> jobs) const {
+double IncrementalLoadCache::BusyWithout(std::int32_t link,
+                                         std::span<const ContendingJobId> jobs) const {
   const double seconds_per_byte = 1 / (gbps_[link] * 1e9 / 8);
   double busy = 0;
   users_.Each(link, [&](std::int32_t slot, double, double bytes) {
@@ -274,33 +278,34 @@ double KeptDraft::BusyWithout(std::int32_t link, std::span<const ContendingJobId
   return busy;
 }
 
-Paths KeptDraft::ChooseAnew(const Problem& problem, std::span<const ContendingJobId> jobs,
-                            const PathSelectionOptions& options) {
+Paths IncrementalLoadCache::ReselectAsIfNew(const Problem& problem,
+                                            std::span<const ContendingJobId> jobs,
+                                            const PathSelectionOptions& options) {
   class Others final : public BaseLoad {
    public:
-    Others(const KeptDraft& all, std::span<const ContendingJobId> without)
+    Others(const IncrementalLoadCache& all, std::span<const ContendingJobId> without)
         : all_(all), without_(without) {}
     double BusyWith(std::int32_t link) const override { return all_.BusyWithout(link, without_); }
 
    private:
-    const KeptDraft& all_;
+    const IncrementalLoadCache& all_;
     const std::span<const ContendingJobId> without_;
   };
   const Paths none(problem.jobs.size());
   return ReselectPaths(problem, none, jobs, options, Others(*this, jobs), path_space_);
 }
 
-void KeptDraft::Settle() {
-  SettlePairs();
-  SettleBusy();
-  SettleContention();
+void IncrementalLoadCache::Refresh() {
+  RefreshPairs();
+  RefreshBusy();
+  RefreshContention();
   for (const std::int32_t link : touched_links_) touched_[link] = 0;
   touched_links_.clear();
   std::fill(dirty_.begin(), dirty_.end(), 0);
 }
 
 // The pairs of jobs that moved, put among those of the others.
-void KeptDraft::SettlePairs() {
+void IncrementalLoadCache::RefreshPairs() {
   const auto moved = static_cast<std::size_t>(std::count(dirty_.begin(), dirty_.end(), 1));
   if (moved == 0) return;
   if (moved * kManyMoved > jobs_.size()) {
@@ -331,7 +336,7 @@ void KeptDraft::SettlePairs() {
   draft_.pairs = std::move(all);
 }
 
-void KeptDraft::SettleBusy() {
+void IncrementalLoadCache::RefreshBusy() {
   std::vector<char> concerned(jobs_.size(), 0);
   for (std::size_t j = 0; j < jobs_.size(); ++j) concerned[j] = dirty_[j];
   for (const std::int32_t link : touched_links_) {
@@ -351,7 +356,7 @@ void KeptDraft::SettleBusy() {
   }
 }
 
-void KeptDraft::SettleContention() {
+void IncrementalLoadCache::RefreshContention() {
   const auto components = Components(static_cast<std::int32_t>(jobs_.size()), draft_.pairs);
   for (std::size_t c = 0; c < components.size(); ++c) {
     for (const ContendingJobId j : components[c]) {

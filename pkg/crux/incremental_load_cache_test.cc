@@ -1,5 +1,5 @@
 // A draft that followed a cluster through any history is, to the bit, one that has seen nothing before.
-#include "pkg/crux/kept_draft.h"
+#include "pkg/crux/incremental_load_cache.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -24,16 +24,16 @@ ContendingJobId Job(std::size_t j) { return ContendingJobId(static_cast<std::int
 const testing::RandomShape kShape{
     .jobs = 10, .links = 8, .flows = 3, .candidates = 3, .several_starts = true, .storage = true};
 
-KeptDraft Fresh(const Problem& problem, const Paths& paths) {
-  KeptDraft fresh;
+IncrementalLoadCache Fresh(const Problem& problem, const Paths& paths) {
+  IncrementalLoadCache fresh;
   fresh.Begin(problem);
   fresh.Follow(problem, paths, std::vector<char>(problem.jobs.size(), 0));
-  fresh.Settle();
+  fresh.Refresh();
   return fresh;
 }
 
 // All numbers, so that a difference in the last bit is one.
-std::vector<double> Numbers(const KeptDraft& kept) {
+std::vector<double> Numbers(const IncrementalLoadCache& kept) {
   std::vector<double> all(kept.busy());
   for (const JobContention& job : kept.contention()) {
     all.insert(all.end(), {static_cast<double>(job.component),
@@ -59,7 +59,7 @@ std::vector<double> Numbers(const KeptDraft& kept) {
   return all;
 }
 
-// Jobs come, go and change one after the other; one KeptDraft follows.
+// Jobs come, go and change one after the other; one IncrementalLoadCache follows.
 class History {
  public:
   explicit History(std::uint64_t seed)
@@ -118,7 +118,7 @@ class History {
     }
     kept_.Follow(problem_, before, absent);
     kept_.Move(problem_, movers, paths_);
-    kept_.Settle();
+    kept_.Refresh();
   }
 
   void ExpectAsFresh() const {
@@ -145,11 +145,11 @@ class History {
   Random random_;
   Problem problem_;
   Paths paths_;
-  KeptDraft kept_;
+  IncrementalLoadCache kept_;
   int arrivals_ = 0;
 };
 
-TEST(KeptDraft, IsAfterAnyHistoryTheDraftOfOneThatHasSeenNothing) {
+TEST(IncrementalLoadCache, IsAfterAnyHistoryTheDraftOfOneThatHasSeenNothing) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     History history(seed);
     for (int step = 0; step < 40; ++step) {
@@ -161,24 +161,24 @@ TEST(KeptDraft, IsAfterAnyHistoryTheDraftOfOneThatHasSeenNothing) {
   }
 }
 
-TEST(KeptDraft, OfNoJobsIsEmpty) {
-  const KeptDraft kept = Fresh(testing::WithLinks(2, 3, {}), {});
+TEST(IncrementalLoadCache, OfNoJobsIsEmpty) {
+  const IncrementalLoadCache kept = Fresh(testing::WithLinks(2, 3, {}), {});
   EXPECT_THAT(kept.draft().pairs, IsEmpty());
   EXPECT_THAT(kept.busy(), ElementsAre(0, 0, 0));
 }
 
-TEST(KeptDraft, SaysWhereEachJobStoodBefore) {
+TEST(IncrementalLoadCache, SaysWhereEachJobStoodBefore) {
   Problem problem = testing::RandomProblem(kShape, 1);
-  KeptDraft kept = Fresh(problem, RandomPaths(problem, 1));
+  IncrementalLoadCache kept = Fresh(problem, RandomPaths(problem, 1));
   problem.jobs.erase(problem.jobs.begin() + 1);
   problem.jobs.resize(3);
   problem.jobs.push_back(testing::OneFlowJob("new", 1e12, 8, 1, 1, 1, {0}));
   EXPECT_THAT(kept.Begin(problem), ElementsAre(Job(0), Job(2), Job(3), ContendingJobId()));
 }
 
-TEST(KeptDraft, ForgetsAllWhereJobsChangedPlacesOrALinkItsSpeed) {
+TEST(IncrementalLoadCache, ForgetsAllWhereJobsChangedPlacesOrALinkItsSpeed) {
   const Problem problem = testing::RandomProblem(kShape, 2);
-  const KeptDraft full = Fresh(problem, RandomPaths(problem, 2));
+  const IncrementalLoadCache full = Fresh(problem, RandomPaths(problem, 2));
   Problem turned = problem;
   std::swap(turned.jobs[0], turned.jobs[1]);
   Problem slower = problem;
@@ -186,41 +186,41 @@ TEST(KeptDraft, ForgetsAllWhereJobsChangedPlacesOrALinkItsSpeed) {
   Problem fewer = problem;
   fewer.links.pop_back();
   for (const Problem& other : {turned, slower, fewer}) {
-    KeptDraft kept = full;
+    IncrementalLoadCache kept = full;
     EXPECT_THAT(kept.Begin(other), Each(ContendingJobId()));
   }
-  KeptDraft kept = full;
+  IncrementalLoadCache kept = full;
   kept.Clear();
   EXPECT_THAT(kept.Begin(problem), Each(ContendingJobId()));
 }
 
-TEST(KeptDraft, AnAbsentJobPutsNothingOnAnyLink) {
+TEST(IncrementalLoadCache, AnAbsentJobPutsNothingOnAnyLink) {
   const Problem problem = testing::WithLinks(2, 1,
                                              {testing::OneFlowJob("a", 1e12, 8, 1, 1, 1, {0}),
                                               testing::OneFlowJob("b", 1e12, 8, 3, 1, 1, {0})});
-  KeptDraft kept = Fresh(problem, {{0}, {0}});
+  IncrementalLoadCache kept = Fresh(problem, {{0}, {0}});
   ASSERT_EQ(kept.draft().pairs.size(), 1u);
   EXPECT_THAT(kept.busy(), ElementsAre(0.5 + 0.25));
   kept.Begin(problem);
   kept.Follow(problem, {{}, {0}}, std::vector<char>{1, 0});
   EXPECT_DOUBLE_EQ(kept.BusyWith(0), 0.25) << "even before all is settled";
-  kept.Settle();
+  kept.Refresh();
   EXPECT_THAT(kept.draft().loads[0], IsEmpty());
   EXPECT_THAT(kept.draft().pairs, IsEmpty());
   EXPECT_THAT(kept.busy(), ElementsAre(0.25));
   EXPECT_EQ(kept.contention()[1].component_jobs, 1);
 }
 
-TEST(KeptDraft, JobsChooseAnewAsIfOnlyTheOthersWereThere) {
+TEST(IncrementalLoadCache, JobsChooseAgainAsIfOnlyTheOthersWereThere) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const Problem problem = testing::RandomProblem(kShape, seed);
     const Paths paths = RandomPaths(problem, seed);
-    KeptDraft kept = Fresh(problem, paths);
+    IncrementalLoadCache kept = Fresh(problem, paths);
     const std::vector<ContendingJobId> some = {Job(1), Job(4), Job(7)};
     Paths without = paths;
     for (const ContendingJobId j : some) without[j.index()].clear();
     const Paths expected = ReselectPaths(problem, without, some);
-    const Paths chosen = kept.ChooseAnew(problem, some, {});
+    const Paths chosen = kept.ReselectAsIfNew(problem, some, {});
     for (const ContendingJobId j : AllJobs(problem.jobs.size())) {
       const bool chooses = std::binary_search(some.begin(), some.end(), j);
       EXPECT_EQ(chosen[j.index()], chooses ? expected[j.index()] : std::vector<std::int32_t>{});
