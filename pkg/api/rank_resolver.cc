@@ -77,7 +77,7 @@ constexpr Row kTable[] = {
 };
 
 // More than any fabric has hosts; sums of two such numbers fit into an int.
-constexpr int kMaxRank = 1'000'000;
+constexpr int kLargestRank = 1'000'000;
 
 std::optional<std::string_view> LabelOrAnnotation(const Pod& pod, const char* key) {
   if (key[0] == '\0') return std::nullopt;
@@ -100,9 +100,9 @@ absl::StatusOr<int> ReadIndex(const Pod& pod, const char* key, const char* fix) 
   const auto field = [key] { return JoinPath("metadata.labels", key); };
   if (!text) return FieldError(field(), "is missing", fix);
   const std::optional<int> index = ParseNumber<int>(*text);
-  if (!index || *index < 0 || *index > kMaxRank) {
+  if (!index || *index < 0 || *index > kLargestRank) {
     return FieldError(field(), StrCat("\"", *text, "\" is not an index"),
-                      StrCat("use a number from 0 to ", kMaxRank));
+                      StrCat("use a number from 0 to ", kLargestRank));
   }
   return *index;
 }
@@ -317,7 +317,7 @@ std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members) {
   int first = 0;
   for (const std::string& subgroup : order) {
     bases.push_back({subgroup, first});
-    first = std::min(first + sizes[subgroup], kMaxRank);
+    first = std::min(first + sizes[subgroup], kLargestRank);
   }
   return bases;
 }
