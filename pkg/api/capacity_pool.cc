@@ -147,7 +147,7 @@ void CapacityPool::Describe(FieldVisitor& fields) {
                [this](FieldVisitor& spec) { DescribeSpec(spec, *this); });
   fields.Custom(
       "status",
-      [] -> json {
+      []() -> json {
         return {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
       },
       "Reserved.", [](FieldReader& in) { in.Raw("status"); }, [] { return json(); });
