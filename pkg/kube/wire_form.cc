@@ -83,7 +83,7 @@ absl::StatusOr<PageEnd> ReadPageBody(std::string_view body, std::string_view wha
   if (const auto parsed = parser.Parse(metadata); parsed.ok()) {
     end = {(*parsed)["resourceVersion"].Text(), (*parsed)["continue"].Text()};
   } else if (!metadata.empty()) {
-    return absl::DataLossError(StrCat(what, ": the list's metadata ", parsed.status().message()));
+    return absl::DataLossError(StrCat(what, ": the list's metadata ", MessageOf(parsed.status())));
   }
   absl::Status sound;
   const bool whole =
@@ -91,7 +91,7 @@ absl::StatusOr<PageEnd> ReadPageBody(std::string_view body, std::string_view wha
         if (!sound.ok()) return;
         const auto parsed = parser.Parse(item);
         if (!parsed.ok()) {
-          sound = absl::DataLossError(StrCat(what, ": an item ", parsed.status().message()));
+          sound = absl::DataLossError(StrCat(what, ": an item ", MessageOf(parsed.status())));
         } else if (parsed->is_object()) {
           on_object(*parsed);
         }
