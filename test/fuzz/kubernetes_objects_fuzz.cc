@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 
@@ -18,6 +21,9 @@
 #include "pkg/api/node.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
+#include "pkg/extender/gather/ended_replicas.h"
+#include "pkg/extender/gather/owner_stages.h"
+#include "pkg/extender/gather/owner_state.h"
 #include "pkg/json/json_view.h"
 
 namespace {
@@ -62,6 +68,33 @@ void CheckKubernetes(JsonView object, const nlohmann::json& document) {
   (void)agent::ReadPod(object);
 }
 
+// As an owner of any kind: a tenant may write one, and an index list is as long as it says.
+void CheckOwner(JsonView object) {
+  for (const int index : extender::EndedIndexes(object)) {
+    if (index < 0 || index >= 16'384) std::abort();
+  }
+  extender::GatheredGang pods;
+  for (const char* subgroup : {"0", "1", "worker"}) {
+    (void)extender::JobOfSubgroup(object, subgroup);
+    api::Membership member;
+    member.subgroup = subgroup;
+    pods.members.push_back({std::make_shared<const api::Pod>(),
+                            std::make_shared<const api::Membership>(member), std::nullopt});
+  }
+  for (const auto& [api_version, kind] :
+       {std::pair("jobset.x-k8s.io/v1alpha2", "JobSet"),
+        std::pair("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+        std::pair("kubeflow.org/v2beta1", "MPIJob"),
+        std::pair("batch.volcano.sh/v1alpha1", "Job")}) {
+    const api::OwnerReference owner{api_version, kind, "a", "u", false};
+    const extender::Stages stages = extender::StagesOf(owner, object, pods);
+    if (stages.whole && !stages.why_not.empty()) std::abort();
+    api::Gang gang;
+    gang.owner = owner;
+    if (extender::OwnerStateOf(gang, object).why.empty()) std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -71,6 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const nlohmann::json document = object->ToJson();
   CheckOurs(*object);
   CheckKubernetes(*object, document);
+  CheckOwner(*object);
   // The other source of a view: what files and patches are read into.
   CheckOurs(JsonView(document));
   CheckKubernetes(JsonView(document), document);
