@@ -121,7 +121,8 @@ json GangObject(int s) {
   gang.status.plan_generation = 1;
   gang.status.outcome = placement::Outcome::kPlaced;
   gang.status.conditions = {{"Planned", api::ConditionStatus::kTrue, "Placed", "", 0, 0},
-                            {"Released", api::ConditionStatus::kTrue, "PodsReleased", "", 0, 0}};
+                            {"Released", api::ConditionStatus::kTrue, "PodsReleased", "", 0, 0},
+                            {"Running", api::ConditionStatus::kTrue, "AllBound", "", 0, 0}};
   for (int rank = 0; rank < kWorkers; ++rank) {
     gang.status.assignments.push_back({rank, Host(s, rank), StrCat("p", s / 15), Segment(s), {0}});
   }
