@@ -33,8 +33,8 @@ void GangCleanup::Run(PassState& pass) {
   before.swap(empty_since_ms_);
   std::vector<NamespacedName> keys;
   for (const auto& [key, gang] : pass.gangs) {
-    if (IsCollected(*gang) || HoldsHosts(gang->status) || gang->metadata.deleted_ms) continue;
-    if (HasAnyPod(pass.GatheredOf(key)) || ledger_.InDoubt(key)) continue;
+    if (HoldsHosts(gang->status) || HasAnyPod(pass.GatheredOf(key))) continue;
+    if (IsCollected(*gang) || gang->metadata.deleted_ms || ledger_.InDoubt(key)) continue;
     const auto known = before.find(key);
     const std::int64_t since_ms = known == before.end() ? now_ms : known->second;
     empty_since_ms_.emplace(key, since_ms);

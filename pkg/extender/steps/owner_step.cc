@@ -108,6 +108,8 @@ void OwnerStep::NotePodsGone(PassState& pass, const NamespacedName& key) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const std::int64_t now_ms = clock_.WallMs();
   if (PodsGoneSinceMs(gang->status, now_ms)) return;
+  // It gives its hosts back for another gang in a moment.
+  if (api::IsTrue(gang->status.conditions, api::kPreemptedCondition)) return;
   api::GangStatus status = gang->status;
   std::erase_if(status.conditions, [](const api::Condition& condition) {
     return condition.type == api::kPodsGoneCondition;
