@@ -158,7 +158,7 @@ TEST_F(PortPlanTest, FlowsThatKeepTheirPathsKeepTheirPorts) {
   std::size_t at = 0;
   for (std::size_t j = 0; j < jobs().size(); ++j) {
     for (std::size_t f = 0; f < jobs()[j].flows.size(); ++f, ++at) {
-      kept_[j][f] = Keep(jobs()[j].flows[f], first.paths[at]);
+      kept_[j][f] = ReusablePath(jobs()[j].flows[f], first.paths[at]);
       kept_[j][f].previous = &first.paths[at];
       EXPECT_EQ(kept_[j][f].candidate, solution_.jobs[j].paths[f]);
     }
@@ -209,7 +209,7 @@ class KeepTest : public PortPlanTest {
     previous_ = plan_.paths[IndexOf(1, 5)];
     alternate_links_ = repac::Route(network(), flow_.from, flow_.to, previous_.alternate_port, {});
   }
-  KeptPath Kept() const { return Keep(flow_, previous_); }
+  KeptPath Kept() const { return ReusablePath(flow_, previous_); }
 
   const NetworkPlan plan_;
   const FlowSource flow_;
@@ -255,15 +255,15 @@ TEST_F(KeepTest, AFlowGoesHomeOnceAllLinksOfItsHomeAreUp) {
   away.home_port = previous_.source_port;
   away.home_links = previous_.links;
   SetUnusable(previous_.links[2]);
-  EXPECT_EQ(Keep(flow_, away).source_port, previous_.alternate_port);
+  EXPECT_EQ(ReusablePath(flow_, away).source_port, previous_.alternate_port);
   SetUnusable(previous_.links[2], false);
-  EXPECT_EQ(Keep(flow_, away).source_port, previous_.source_port);
-  EXPECT_EQ(Keep(flow_, away).links, previous_.links);
+  EXPECT_EQ(ReusablePath(flow_, away).source_port, previous_.source_port);
+  EXPECT_EQ(ReusablePath(flow_, away).links, previous_.links);
 }
 
 TEST_F(KeepTest, OfNothingNothingIsKeptUnlessThereIsOnePathOnly) {
-  EXPECT_EQ(Keep(flow_, {}).candidate, -1);
-  const KeptPath near = Keep(jobs()[0].flows[IndexOf(0, 1)], {});
+  EXPECT_EQ(ReusablePath(flow_, {}).candidate, -1);
+  const KeptPath near = ReusablePath(jobs()[0].flows[IndexOf(0, 1)], {});
   EXPECT_EQ(near.candidate, 0);
   EXPECT_FALSE(near.planned());
 }

@@ -128,7 +128,7 @@ class ReportServer::Impl::Stream final : public grpc::ServerBidiReactor<NodeRepo
 
   // Guarded by server_.mutex_.
   std::string node;
-  bool told = false;        // the sink was called for it
+  bool reported = false;    // the sink was called for it
   bool superseded = false;  // by a newer stream of its node
   int pins = 0;             // who uses it outside of its reactions
 
@@ -260,7 +260,7 @@ grpc::Status ReportServer::Impl::Take(Stream& stream, const NodeReport& report) 
     if (!serving_) return {grpc::StatusCode::UNAVAILABLE, "another replica leads"};
     if (stream.superseded) return {grpc::StatusCode::ABORTED, "a newer stream speaks for the node"};
     ++stats_.reports;
-    if (!stream.told) {
+    if (!stream.reported) {
       const auto [at, first] = by_node_.try_emplace(stream.node, &stream);
       if (!first) {
         older.push_back(at->second);
@@ -268,10 +268,10 @@ grpc::Status ReportServer::Impl::Take(Stream& stream, const NodeReport& report) 
         at->second->superseded = true;
         at->second = &stream;
       }
-      stream.told = true;
+      stream.reported = true;
     }
     // Under the lock: calls for one node are in order, and the older stream says nothing more.
-    sink_.told(stream.node, *down);
+    sink_.reported(stream.node, *down);
   }
   Cancel(older);
   return grpc::Status::OK;
@@ -287,7 +287,7 @@ void ReportServer::Impl::Cancel(const std::vector<Stream*>& pinned) {
 void ReportServer::Impl::End(Stream& stream) {
   MutexLock lock(mutex_);
   streams_.erase(&stream);
-  if (stream.told && !stream.superseded) {
+  if (stream.reported && !stream.superseded) {
     by_node_.erase(stream.node);
     Contain([&] { sink_.ended(stream.node); }).IgnoreError();
   }

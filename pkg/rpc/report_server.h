@@ -52,7 +52,7 @@ class ReportServer {
   using Authenticate = std::function<absl::StatusOr<std::string>(const std::string& token)>;
   struct Sink {
     // A report of the node: all of its ports that are down.
-    std::function<void(const std::string& node, const std::vector<api::NicPortKey>& down)> told;
+    std::function<void(const std::string& node, const std::vector<api::NicPortKey>& down)> reported;
     // The node's stream has ended, after a report at least, and no newer one has replaced it.
     std::function<void(const std::string& node)> ended;
   };

@@ -75,13 +75,13 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
   void MaybeWrite() {
     {
       const MutexLock lock(core_->mutex_);
-      if (!open_ || writing_ || unconfirmed_ || told_ == core_->version_) return;
-      told_ = core_->version_;
+      if (!open_ || writing_ || unconfirmed_ || sent_version_ == core_->version_) return;
+      sent_version_ = core_->version_;
       writing_ = true;
       unconfirmed_ = true;
       report_.Clear();
       report_.set_node(core_->options_.node);
-      report_.set_sequence(told_);
+      report_.set_sequence(sent_version_);
       for (const auto& [rail, port] : *core_->state_) {
         reports::v1::NicPort* down = report_.add_down_ports();
         down->set_rail(rail);
@@ -150,8 +150,8 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
   // Guarded by core_->mutex_.
   bool open_ = true;
   bool writing_ = false;      // gRPC takes one write at a time
-  bool unconfirmed_ = false;  // the receipt of what was told is not read
-  std::int64_t told_ = 0;
+  bool unconfirmed_ = false;  // the receipt of what was sent is not read
+  std::int64_t sent_version_ = 0;
 };
 
 ReportStream::Core::Core(ReportStreamOptions options, const Clock& clock)

@@ -95,7 +95,7 @@ class PoolNamespaceTest : public JobFixture {
     pool["spec"]["namespaceSelector"] = {{"matchLabels", {{"may", "rent"}}}};
     client_.Seed(kube::CapacityPools(), pool);
     SeedJob(2, 0, {{"capacity", {{"maxCostPerHour", "50 USD"}}}});
-    Settle();
+    RunUntilStable();
     api::Gang gang;
     gang.metadata.name = api::GangName(api::kTrainingJobKind, "a");
     gang.metadata.namespace_name = "team";
