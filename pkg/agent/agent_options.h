@@ -20,7 +20,7 @@ struct AgentOptions {
   // two. More than one node: one watch of all pods, and folders per node.
   std::vector<std::string> nodes;
   std::string nodes_matching;
-  std::string fabric;  // the nodes' Fabric; empty: the first by name
+  std::string fabric;  // the nodes' Fabric; empty: the one in use
   std::string plan_dir = "/run/yardmaster/plans";
   std::string sysfs_root = "/sys";  // empty: link states are not read
   std::string nic_ports_file;       // empty: discovery

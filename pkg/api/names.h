@@ -61,6 +61,8 @@ inline constexpr char kObservedPathsAnnotation[] = "yardmaster.dev/observed-path
 // Node annotation: how the host's NICs choose paths by themselves ("adaptive-routing",
 // "spectrum-x", ...); absent, empty or "none": they do not.
 inline constexpr char kNicLoadBalancingAnnotation[] = "yardmaster.dev/nic-load-balancing";
+// Fabric annotation, written by people: "true" on the one of several that is used.
+inline constexpr char kInUseAnnotation[] = "yardmaster.dev/in-use";
 // Fabric annotation, written by people or telemetry: links and switches that are down, JSON.
 inline constexpr char kDownLinksAnnotation[] = "yardmaster.dev/down-links";
 

@@ -48,7 +48,7 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
                  "node that the agent serves; default $NODE_NAME; may be repeated");
   app.add_option("--nodes-matching", options.nodes_matching,
                  "label selector of the nodes that the agent serves, instead of --node");
-  app.add_option("--fabric", options.fabric, "the nodes' Fabric; default the first by name");
+  app.add_option("--fabric", options.fabric, "the nodes' Fabric; default the one in use");
   app.add_option("--plan-dir", options.plan_dir,
                  "folder of the plan files; with several nodes one folder each in it")
       ->capture_default_str();

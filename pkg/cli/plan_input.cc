@@ -14,6 +14,7 @@
 #include "pkg/operator/telemetry/network_profiles.h"
 #include "pkg/state/node_facts.h"
 #include "pkg/state/snapshot_builder.h"
+#include "pkg/state/used_fabric.h"
 
 namespace yardmaster::cli {
 
@@ -48,8 +49,8 @@ std::vector<std::string> HostsOfPods(const extender::GatheredGang& pods, const a
     hosts = extender::HostsChosenByOthers(ranked, gang.job.workers, {}, cluster.nodes)
                 .value_or(std::vector<std::string>());
   }
-  const fabric::FabricSpec spec =
-      cluster.fabrics.empty() ? fabric::FabricSpec{} : cluster.fabrics.front()->spec;
+  const auto fabric = state::UsedFabric(cluster.fabrics);
+  const fabric::FabricSpec spec = fabric == nullptr ? fabric::FabricSpec{} : fabric->spec;
   const bool known = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
     const auto node = cluster.nodes.Find({"", host});
     return node != nullptr && state::PlaceOf(*node, spec).place.has_value();
@@ -232,8 +233,9 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   input.snapshot = state::BuildSnapshot(manifests.cluster);
   AddBudgets(manifests.budgets, manifests.cluster.pods, input.snapshot);
   if (input.snapshot.network) {
-    const std::string problem = op::MarkDownLinks(
-        *manifests.cluster.fabrics.front(), *input.snapshot.network, input.snapshot.cable_down);
+    const std::string problem =
+        op::MarkDownLinks(*state::UsedFabric(manifests.cluster.fabrics), *input.snapshot.network,
+                          input.snapshot.cable_down);
     if (!problem.empty()) input.snapshot.warnings.push_back(StrCat("Fabric: ", problem));
   }
   return input;

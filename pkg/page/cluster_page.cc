@@ -13,6 +13,7 @@
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
+#include "pkg/state/used_fabric.h"
 
 namespace yardmaster::page {
 
@@ -48,7 +49,7 @@ json FabricBlock(const state::ClusterState& cluster, const Places& places, bool 
   if (cluster.fabrics.empty()) {
     out["problem"] = "there is no Fabric";
   } else {
-    out["name"] = cluster.fabrics.front()->metadata.name;
+    out["name"] = state::UsedFabric(cluster.fabrics)->metadata.name;
     if (!has_network) out["problem"] = "the Fabric cannot be used; see its conditions";
   }
   return out;

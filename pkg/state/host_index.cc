@@ -7,6 +7,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/state/place_contradictions.h"
+#include "pkg/state/used_fabric.h"
 
 namespace yardmaster::state {
 
@@ -84,16 +85,17 @@ HostChanges HostIndex::Update(const ClusterState& cluster) {
   return changes;
 }
 
-// Takes the first Fabric by name; the others are named in a warning. True when another spec counts
+// Takes the Fabric that is in use; the others are named in a warning. True when another spec counts
 // than before.
 bool HostIndex::ChooseFabric(const ObjectTable<api::Fabric>& fabrics) {
-  const std::shared_ptr<const api::Fabric> chosen = fabrics.empty() ? nullptr : fabrics.front();
+  const std::shared_ptr<const api::Fabric> chosen = UsedFabric(fabrics);
   fabric_warnings_.clear();
   for (const auto& fabric : fabrics) {
     if (fabric == chosen) continue;
     fabric_warnings_.push_back(StrCat(
         "Fabric ", fabric->metadata.name, ": is not used, one Fabric is planned at a time and ",
-        chosen->metadata.name, " comes first by name; delete one of them"));
+        chosen->metadata.name, " is older or has the annotation ", api::kInUseAnnotation,
+        "=true; delete one of them, or annotate the one that is meant"));
   }
   const bool same = SameSpec(fabric_.get(), chosen.get());
   fabric_ = chosen;

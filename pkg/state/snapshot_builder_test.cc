@@ -70,6 +70,20 @@ TEST_F(SnapshotBuilderTest, ASecondFabricIsNamedAndNotUsed) {
   EXPECT_THAT(s.warnings, ElementsAre(HasSubstr("Fabric f: is not used")));
 }
 
+TEST_F(SnapshotBuilderTest, ANewFabricTakesNothingOverWhateverItsName) {
+  fabrics_.push_back(fabrics_[0]);
+  fabrics_[0].metadata.created_ms = 1'000;
+  fabrics_[1].metadata.created_ms = 2'000;
+  fabrics_[1].metadata.name = fabrics_[1].spec.name = "a";
+  EXPECT_EQ(Build().network->spec().name, fabrics_[0].spec.name);
+  fabrics_[1].metadata.annotations[api::kInUseAnnotation] = "false";
+  EXPECT_EQ(Build().network->spec().name, fabrics_[0].spec.name);
+  fabrics_[1].metadata.annotations[api::kInUseAnnotation] = "true";
+  EXPECT_EQ(Build().network->spec().name, "a") << "somebody means it";
+  fabrics_[0].metadata.annotations[api::kInUseAnnotation] = "true";
+  EXPECT_EQ(Build().network->spec().name, fabrics_[0].spec.name) << "both: the older one";
+}
+
 TEST_F(SnapshotBuilderTest, LabelsThatContradictTheFabricAreNamedAndStopNothing) {
   node("a3").metadata.labels[api::kFabricPodLabel] = "q";
   nodes_.push_back(NodeAt("b4", "p", "b"));

@@ -1,8 +1,11 @@
 #include "pkg/agent/plans/fabric_choice.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pkg/api/fabric.h"
+#include "pkg/api/fabric_order.h"
+#include "pkg/api/names.h"
 
 namespace yardmaster::agent {
 
@@ -19,16 +22,28 @@ absl::Status FabricChoice::Take(JsonView object) {
   view.levels = fabric.spec.levels;
   view.rails = fabric.spec.rails;
   view.nic_ports = fabric.spec.nic_ports;
-  fabrics_.insert_or_assign(view.name, std::move(view));
+  api::ObjectMeta order;
+  order.name = view.name;
+  order.created_ms = fabric.metadata.created_ms;
+  if (const auto in_use = api::Find(fabric.metadata.annotations, api::kInUseAnnotation)) {
+    order.annotations[api::kInUseAnnotation] = std::string(*in_use);
+  }
+  const std::string name = view.name;
+  fabrics_.insert_or_assign(name, Known{std::move(view), std::move(order)});
   return absl::OkStatus();
 }
 
 void FabricChoice::Drop(const std::string& name) { fabrics_.erase(name); }
 
 std::optional<FabricView> FabricChoice::Chosen(const std::string& name) const {
-  const auto at = name.empty() ? fabrics_.begin() : fabrics_.find(name);
+  const auto at =
+      name.empty() ? std::min_element(fabrics_.begin(), fabrics_.end(),
+                                      [](const auto& a, const auto& b) {
+                                        return api::IsUsedBefore(a.second.order, b.second.order);
+                                      })
+                   : fabrics_.find(name);
   if (at == fabrics_.end()) return std::nullopt;
-  return at->second;
+  return at->second.view;
 }
 
 }  // namespace yardmaster::agent

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "pkg/agent/plans/effective_plan.h"
+#include "pkg/api/metadata.h"
 #include "pkg/base/status.h"
 #include "pkg/json/json_view.h"
 
@@ -18,11 +19,16 @@ class FabricChoice {
   // Errors: InvalidArgument naming what is wrong with the object.
   absl::Status Take(JsonView object);
   void Drop(const std::string& name);
-  // The one of that name, or for "" the first by name; nothing when there is none.
+  // The one of that name, or for "" the one that is in use (api/fabric_order.h); nothing when there is none.
   std::optional<FabricView> Chosen(const std::string& name) const;
 
  private:
-  std::map<std::string, FabricView> fabrics_;
+  struct Known {
+    FabricView view;
+    api::ObjectMeta order;  // what fabric_order.h looks at
+  };
+
+  std::map<std::string, Known> fabrics_;
 };
 
 }  // namespace yardmaster::agent

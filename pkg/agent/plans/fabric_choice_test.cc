@@ -30,5 +30,21 @@ TEST(FabricChoiceTest, PlansAreComparedByTheGenerationThatChangedPaths) {
       << "written by a version without the field";
 }
 
+TEST(FabricChoiceTest, WithoutANameItIsTheOneThatTheClusterPlansOn) {
+  FabricChoice choice;
+  EXPECT_FALSE(choice.Chosen("").has_value());
+  nlohmann::json fabric = Fabric(1, nlohmann::json::object());
+  fabric["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z";
+  ASSERT_TRUE(choice.Take(fabric).ok());
+  fabric["metadata"]["name"] = "a";
+  fabric["metadata"]["creationTimestamp"] = "2026-02-01T00:00:00Z";
+  ASSERT_TRUE(choice.Take(fabric).ok());
+  EXPECT_EQ(choice.Chosen("")->name, "f") << "the older one";
+  EXPECT_EQ(choice.Chosen("a")->name, "a");
+  fabric["metadata"]["annotations"]["yardmaster.dev/in-use"] = "true";
+  ASSERT_TRUE(choice.Take(fabric).ok());
+  EXPECT_EQ(choice.Chosen("")->name, "a");
+}
+
 }  // namespace
 }  // namespace yardmaster::agent

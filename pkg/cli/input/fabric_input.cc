@@ -9,6 +9,7 @@
 #include "pkg/cli/input/render_fabric.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/state/host_index.h"
+#include "pkg/state/used_fabric.h"
 
 namespace yardmaster::cli {
 
@@ -23,7 +24,7 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
   }
   if (cluster.nodes.empty()) {
     YM_ASSIGN_OR_RETURN(const std::vector<nlohmann::json> rendered,
-                        RenderFabric(*cluster.fabrics.front()));
+                        RenderFabric(*state::UsedFabric(cluster.fabrics)));
     for (const nlohmann::json& object : rendered) {
       if (object.at("kind") != "Node") continue;
       YM_ASSIGN_OR_RETURN(api::Node node, api::DecodeNode(object));
@@ -46,7 +47,7 @@ absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,
   }
   input.network = hosts.network();
   std::vector<std::uint8_t> down = hosts.cable_down();
-  const std::string problem = op::MarkDownLinks(*cluster.fabrics.front(), *input.network, down);
+  const std::string problem = op::MarkDownLinks(*state::UsedFabric(cluster.fabrics), *input.network, down);
   if (!problem.empty()) input.warnings.push_back(StrCat("Fabric: ", problem));
   for (std::size_t c = 0; c < down.size(); ++c) {
     if (down[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));

@@ -13,6 +13,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/operator/hosts/node_observer.h"
 #include "pkg/operator/write_target.h"
+#include "pkg/state/used_fabric.h"
 
 namespace yardmaster::op {
 
@@ -119,7 +120,8 @@ void HostMarker::Announce(const api::Node& node, const NodeMarks& before, const 
 std::map<std::string, std::string> HostMarker::FaultyHosts(
     const state::ClusterState& cluster) const {
   std::map<std::string, std::string> out;
-  const int nic_ports = cluster.fabrics.empty() ? 0 : cluster.fabrics.front()->spec.nic_ports;
+  const auto fabric = state::UsedFabric(cluster.fabrics);
+  const int nic_ports = fabric == nullptr ? 0 : fabric->spec.nic_ports;
   for (const auto& node : cluster.nodes) {
     for (const NodeFault& fault : FaultsOf(*node, nic_ports, options_.faults)) {
       if (fault.action >= FaultAction::kDrain) out.emplace(node->metadata.name, fault.name);

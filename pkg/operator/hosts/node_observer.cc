@@ -4,6 +4,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/state/used_fabric.h"
 
 namespace yardmaster::op {
 
@@ -20,8 +21,8 @@ bool IsRented(const api::Node& node) {
 
 std::string SegmentOf(const api::Node& node, const state::ClusterState& cluster) {
   const fabric::FabricSpec no_fabric;  // its labels are the default ones
-  const fabric::FabricSpec& spec =
-      cluster.fabrics.empty() ? no_fabric : cluster.fabrics.front()->spec;
+  const auto fabric = state::UsedFabric(cluster.fabrics);
+  const fabric::FabricSpec& spec = fabric == nullptr ? no_fabric : fabric->spec;
   const auto pod = api::Find(node.metadata.labels, spec.fabric_pod_label.c_str());
   const auto segment = api::Find(node.metadata.labels, spec.segment_label.c_str());
   return segment ? StrCat(pod.value_or(""), "/", *segment) : std::string();
@@ -44,7 +45,8 @@ bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>&
   const bool changed = hosts.Observe(name, segment, report, now_ms, rented);
   std::vector<NodeFault> faults;
   if (node != nullptr && report != HostHealth::Report::kUnknown) {
-    const int nic_ports = cluster.fabrics.empty() ? 0 : cluster.fabrics.front()->spec.nic_ports;
+    const auto fabric = state::UsedFabric(cluster.fabrics);
+    const int nic_ports = fabric == nullptr ? 0 : fabric->spec.nic_ports;
     faults = FaultsOf(*node, nic_ports, rules);
   }
   return hosts.ObserveFaults(name, faults, now_ms) || changed;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::op {
@@ -198,8 +199,10 @@ api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snap
   api::Condition ready{"Ready", api::ConditionStatus::kFalse, "",
                        "",      fabric.metadata.generation,   0};
   if (!used) {
-    ready.reason = "AnotherFabricIsUsed";
-    ready.message = "one cluster plans on one Fabric, the first by name";
+    ready.reason = "Unused";
+    ready.message =
+        StrCat("one cluster plans on one Fabric, the oldest or the one with the annotation ",
+               api::kInUseAnnotation, "=true; give it to this one to switch, or delete the other");
   } else {
     status.fabric_pods = snapshot.places->num_fabric_pods();
     status.segments = snapshot.places->num_segments();

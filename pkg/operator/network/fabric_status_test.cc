@@ -49,6 +49,7 @@ TEST(FabricStatusTest, ASecondFabricIsNotUsedAndCountsNothing) {
   const api::FabricStatus status = StatusOf(MakeFabric(), MakeSnapshot(), false, 1000);
   EXPECT_EQ(status.hosts, 0);
   EXPECT_FALSE(api::IsTrue(status.conditions, "Ready"));
+  EXPECT_EQ(api::FindCondition(status.conditions, "Ready")->reason, "Unused");
 }
 
 TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {

@@ -12,6 +12,7 @@
 #include "pkg/netplan/remember.h"
 #include "pkg/operator/telemetry/connection_coverage.h"
 #include "pkg/operator/telemetry/stragglers.h"
+#include "pkg/state/used_fabric.h"
 
 namespace yardmaster::op {
 
@@ -71,7 +72,7 @@ void NetworkController::Forget() {
 }
 
 const api::Fabric* NetworkController::FabricOf(const state::ClusterState& cluster) {
-  return cluster.fabrics.empty() ? nullptr : cluster.fabrics.front().get();
+  return state::UsedFabric(cluster.fabrics).get();
 }
 
 // Ids of another network mean something else: what holds is read again then.

@@ -93,7 +93,7 @@ class NetworkController {
     GangsByKey gangs;
     plan::Snapshot snapshot;
   };
-  // The Fabric that is planned on, the first by name; null: none exists.
+  // The Fabric that is planned on (state::UsedFabric); null: none exists.
   static const api::Fabric* FabricOf(const state::ClusterState& cluster);
 
   // Facts.
