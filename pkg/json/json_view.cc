@@ -4,8 +4,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <simdjson.h>
 #include <type_traits>
 
@@ -276,8 +274,10 @@ parser MakeParser() {
   return made;
 }
 
-// `token` as a number of at most as many characters that simdjson reads; unchanged where it is one.
+// A whole number of more than 18 digits with its first 17, in at most as many characters; unchanged where
+// it fits into 64 bits.
 std::string Readable(const std::string& token) {
+  constexpr std::size_t kDigits = 17;  // those of a double
   std::int64_t fits_signed = 0;
   std::uint64_t fits_unsigned = 0;
   const char* end = token.data() + token.size();
@@ -285,17 +285,12 @@ std::string Readable(const std::string& token) {
       std::from_chars(token.data(), end, fits_unsigned).ec == std::errc()) {
     return token;
   }
-  const double number = std::strtod(token.c_str(), nullptr);
-  for (int digits = 16; digits >= 0 && std::isfinite(number); --digits) {
-    char text[32];
-    const int size = std::snprintf(text, sizeof(text), "%.*e", digits, number);
-    if (static_cast<std::size_t>(size) <= token.size()) return text;
-  }
-  return token;
+  const std::size_t kept = kDigits + (token[0] == '-' ? 1 : 0);
+  return StrCat(token.substr(0, kept), "e", token.size() - kept);
 }
 
 // simdjson refuses whole numbers beyond 64 bits, which JSON has and the API server stores. Each becomes
-// the nearest double, written in the place that it has.
+// a double, written in the place that it has.
 void RoundLargeNumbers(std::string& text) {
   constexpr std::size_t kAlwaysFits = 18;  // digits
   constexpr std::size_t kBeyondDoubles = 311;

@@ -96,7 +96,7 @@ class JsonParser {
   JsonParser& operator=(const JsonParser&) = delete;
 
   // The view, and all views taken from it, are valid until the next call or the end of the parser.
-  // `text` may be freed after the call. A whole number beyond 64 bits is read as the nearest double.
+  // `text` may be freed after the call. Of a whole number beyond 64 bits 17 digits are read.
   // Complexity: linear; memory is at most 16 bytes for each byte of the text, and 256 KiB of text's worth
   // is kept for the next call.
   // Errors: InvalidArgument with what is wrong, more than 10,000 values inside of each other included.
