@@ -77,6 +77,7 @@ TEST(QueueTest, WhoeverWaitedStopsPreemptibleJobsThatJumpedTheQueue) {
   s.now_ms = 1'100'000;
   s.jobs[0].job.preemptible = true;  // running, too, but it was there before
   s.jobs[0].started_ms = 50'000;
+  s.jobs[0].job.run_seconds.reset();
   EXPECT_FALSE(BackfilledAheadOf(s, JobId(1), JobId(0)));
   EXPECT_FALSE(PlanPreemption(s, JobId(1)));
   s.jobs[0].assignment.reset();
