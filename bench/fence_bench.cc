@@ -70,16 +70,17 @@ void Measure(kube::Client& client, int gangs, std::int64_t& token) {
   for (const std::size_t threads : {1, 8, 32}) {
     state::ClusterCache cache;
     ++token;
-    Ledger ledger(client, cache,
+    const FakeClock clock;
+    GangBackoff backoff(clock);
+    Ledger ledger(client, cache, backoff,
                   {[&token] { return token; }, [&token](std::int64_t above) { token = above + 1; }},
                   {nullptr, threads});
-    PassState pass;
-    PassReport& report = pass.report;
+    PassReport report;
     auto began = SteadyClock::now();
-    bool leads = ledger.BeginPass(pass);
+    bool leads = ledger.BeginPass(report);
     if (!leads && report.errors.empty()) {  // the ledger's token was above ours
       began = SteadyClock::now();
-      leads = ledger.BeginPass(pass);
+      leads = ledger.BeginPass(report);
     }
     const double seconds = SecondsSince(began);
     if (threads == 1) alone = seconds;

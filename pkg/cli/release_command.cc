@@ -12,7 +12,7 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/print_objects.h"
-#include "pkg/extender/steps/pin_patch.h"
+#include "pkg/extender/effects/pin_patch.h"
 
 namespace yardmaster::cli {
 

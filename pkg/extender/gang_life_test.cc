@@ -3,7 +3,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/steps/pin_patch.h"
+#include "pkg/extender/effects/pin_patch.h"
 #include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {

@@ -91,7 +91,7 @@ bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered);
 struct DeclaredSizes {
   // The core PodGroup that the pods name says it; used where the pods do not say it.
   std::optional<int> of_group;
-  // The owner says it (unplaced_size.h); used instead of what the pods say.
+  // The owner says it (steps/owner_replica_lookup.h); used instead of what the pods say.
   std::optional<int> of_owner;
   // A Gang was made of the pods as they say it: the owner was scaled since, and `data` follows. Else
   // sizes that do not multiply to the GPUs of all pods are an error.

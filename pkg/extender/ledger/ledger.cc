@@ -10,10 +10,8 @@
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/ledger/gang_backoff.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/kube/api_error.h"
-#include "pkg/placement/worker_need.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
@@ -63,14 +61,13 @@ json MergePatchOf(const std::string& uid, const char* field, std::int64_t value)
 
 }  // namespace
 
-bool Ledger::BeginPass(PassState& pass) {
-  PassReport& report = pass.report;
+bool Ledger::BeginPass(PassReport& report) {
   pass_token_ = 0;
   const std::int64_t token = fence_.token();
   if (token == 0) return false;
   if (token != fenced_token_ && !TakeOver(token, report)) return false;
   pass_token_ = token;
-  SettleAll(pass);
+  ResolveAll(report);
   return may_write();
 }
 
@@ -82,7 +79,7 @@ bool Ledger::TakeOver(std::int64_t token, PassReport& report) {
   }
   for (const kube::ObjectPtr& gang : *gangs) cache_.Assume(state::Kind::kGang, *gang);
   if (RaiseToken(*gangs, token) || !FenceAll(*gangs, token, report)) return false;
-  doubts_.clear();  // written under an earlier hold
+  indeterminate_.clear();  // written under an earlier hold
   fenced_token_ = token;
   return true;
 }
@@ -142,145 +139,91 @@ absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string&
   return absl::OkStatus();
 }
 
-bool Ledger::MayWrite(const PassState& pass, const NamespacedName& gang) const {
-  return may_write() && !InDoubt(gang) && pass.backing_off.count(gang) == 0 &&
-         pass.quarantined.count(gang) == 0;
-}
-
-bool Ledger::WriteSpec(PassState& pass, const api::Gang& gang, GatheredGang pods) {
+Ledger::Written Ledger::WriteSpec(const api::Gang& gang, bool is_new, PassReport& report) {
   const NamespacedName key = KeyOf(gang.metadata);
-  if (!MayWrite(pass, key)) return false;
-  const bool is_new = pass.gangs.count(key) == 0;
   const kube::Target target{kube::Gangs(), key.namespace_name, is_new ? "" : key.name, ""};
   const auto written = is_new ? client_.Create(target, api::EncodeGang(gang), kWrite)
                               : client_.Replace(target, api::EncodeGang(gang), kWrite);
   if (!written.ok()) {
-    pass.report.errors.push_back(MessageOf(written.status()));
-    NoteFailure(pass, key, written.status());
-    return false;
+    report.errors.push_back(MessageOf(written.status()));
+    backoff_.NoteFailure(key, written.status());
+    return {};
   }
-  if (!Keep(pass, *written)) return false;
-  const api::Gang& kept = *pass.gangs.at(key);
-  AssignRanks(kept.rank_bases, kept.job.workers, pods);
-  pass.gathered[key] = std::make_shared<const GatheredGang>(std::move(pods));
-  return true;
+  std::shared_ptr<const api::Gang> now = Assume(*written, report);
+  return {now != nullptr, now};
 }
 
-bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status) {
-  const NamespacedName key = KeyOf(gang.metadata);
-  if (!MayWrite(pass, key)) return false;
-  api::Gang next = gang;
-  next.status = status;
-  next.status.fencing_token = pass_token_;
-  auto written = client_.Replace(StatusOf(key), api::EncodeGang(next), kWrite);
-  if (written.ok()) {
-    Keep(pass, *written);
-    return true;
+Ledger::Written Ledger::WriteStatus(const api::Gang& base, const api::GangStatus& status,
+                                    PassReport& report) {
+  const NamespacedName key = KeyOf(base.metadata);
+  auto next = std::make_shared<api::Gang>(base);
+  next->status = status;
+  next->status.fencing_token = pass_token_;
+  const auto written = client_.Replace(StatusOf(key), api::EncodeGang(*next), kWrite);
+  if (written.ok()) return {true, Assume(*written, report)};
+  report.errors.push_back(MessageOf(written.status()));
+  if (IsRefusal(written.status())) {
+    backoff_.NoteFailure(key, written.status());
+    return {};
   }
-  pass.report.errors.push_back(MessageOf(written.status()));
-  if (kube::IsDenied(written.status()) || kube::WasNeverSent(written.status())) {
-    NoteFailure(pass, key, written.status());
-  }
-  if (IsRefusal(written.status())) return false;
-  if (Resolve(pass, {absl::IsAborted(written.status()), std::move(next)})) return true;
-  NoteFailure(pass, key, written.status());
-  return false;
+  const Written resolved = Resolve({absl::IsAborted(written.status()), next}, report);
+  if (!resolved.is_done) backoff_.NoteFailure(key, written.status());
+  return resolved;
 }
 
-bool Ledger::Resolve(PassState& pass, const Doubt& doubt) {
-  const auto now = Settle(doubt);
+Ledger::Written Ledger::Resolve(IndeterminateWrite write, PassReport& report) {
+  const auto now = Resolve(write);
   if (now.ok()) {
-    Keep(pass, *now);
-    const auto decoded = api::DecodeGang(*now, api::Decoding::kLenient);
-    return decoded.ok() && SamePromises(decoded->status, doubt.attempted.status);
+    std::shared_ptr<const api::Gang> gang = Assume(*now, report);
+    const bool holds = gang != nullptr && SamePromises(gang->status, write.attempted->status);
+    return {holds, std::move(gang)};
   }
-  if (IsRefusal(now.status()) || kube::IsGone(now.status())) return false;
-  pass.report.errors.push_back(MessageOf(now.status()));
-  NoteFailure(pass, KeyOf(doubt.attempted.metadata), now.status());
-  doubts_.insert_or_assign(KeyOf(doubt.attempted.metadata), doubt);
-  HoldHosts(doubt, pass);
-  return false;
+  if (IsRefusal(now.status()) || kube::IsGone(now.status())) return {};
+  const NamespacedName key = KeyOf(write.attempted->metadata);
+  report.errors.push_back(MessageOf(now.status()));
+  backoff_.NoteFailure(key, now.status());
+  indeterminate_.insert_or_assign(key, std::move(write));
+  return {};
 }
 
-absl::StatusOr<json> Ledger::Settle(const Doubt& doubt) {
+absl::StatusOr<json> Ledger::Resolve(const IndeterminateWrite& write) {
   if (!may_write()) return absl::UnavailableError("the lease was lost");
-  const api::ObjectMeta& base = doubt.attempted.metadata;
-  if (doubt.conflicted) return client_.Get({kube::Gangs(), base.namespace_name, base.name, ""});
-  auto settled =
+  const api::ObjectMeta& base = write.attempted->metadata;
+  if (write.conflicted) return client_.Get({kube::Gangs(), base.namespace_name, base.name, ""});
+  auto now =
       client_.Patch(StatusOf(KeyOf(base)),
                     kube::MergePatch(MergePatchOf(base.uid, "settledWrites",
-                                                  doubt.attempted.status.settled_writes + 1)),
+                                                  write.attempted->status.settled_writes + 1)),
                     kWrite);
-  if (settled.ok() && TokenOf(*settled) > pass_token_) fence_.require_above(TokenOf(*settled));
-  return settled;
+  if (now.ok() && TokenOf(*now) > pass_token_) fence_.require_above(TokenOf(*now));
+  return now;
 }
 
-void Ledger::SettleAll(PassState& pass) {
-  for (auto at = doubts_.begin(); at != doubts_.end();) {
-    if (pass.backing_off.count(at->first) != 0) {
+void Ledger::ResolveAll(PassReport& report) {
+  for (auto at = indeterminate_.begin(); at != indeterminate_.end();) {
+    if (backoff_.IsWaiting(at->first)) {
       ++at;
       continue;
     }
-    const auto now = Settle(at->second);
+    const auto now = Resolve(at->second);
     if (now.ok()) {
       cache_.Assume(state::Kind::kGang, *now);
     } else if (!IsRefusal(now.status()) && !kube::IsGone(now.status())) {
-      pass.report.errors.push_back(MessageOf(now.status()));
-      NoteFailure(pass, at->first, now.status());
+      report.errors.push_back(MessageOf(now.status()));
+      backoff_.NoteFailure(at->first, now.status());
       ++at;
       continue;
     }
-    at = doubts_.erase(at);
+    at = indeterminate_.erase(at);
   }
 }
 
-std::set<std::string> Ledger::HostsInDoubt() const {
-  std::set<std::string> hosts;
-  for (const auto& [key, doubt] : doubts_) {
-    for (const api::AssignmentEntry& slot : doubt.attempted.status.assignments) {
-      hosts.insert(slot.host);
-    }
-  }
-  return hosts;
-}
-
-void Ledger::HoldHostsInDoubt(PassState& pass) const {
-  for (const auto& [key, doubt] : doubts_) HoldHosts(doubt, pass);
-}
-
-void Ledger::HoldHosts(const Doubt& doubt, PassState& pass) {
-  if (pass.snapshot == nullptr) return;
-  const auto known = pass.gangs.find(KeyOf(doubt.attempted.metadata));
-  const auto holds = [&](const api::AssignmentEntry& slot) {
-    if (known == pass.gangs.end() || !known->second->status.committed()) return false;
-    const auto& slots = known->second->status.assignments;
-    const auto rank = static_cast<std::size_t>(slot.rank);
-    return rank < slots.size() && slots[rank].host == slot.host;
-  };
-  plan::Snapshot& snapshot = *pass.snapshot;
-  const fabric::FabricSpec spec =
-      snapshot.network != nullptr ? snapshot.network->spec() : fabric::FabricSpec{};
-  workload::Job job;
-  job.gpus_per_worker = doubt.attempted.job.gpus_per_worker;
-  job.counts_gpus = doubt.attempted.job.gpu_resource == spec.gpu_resource;
-  job.requests = doubt.attempted.requests;
-  const placement::WorkerNeed need(snapshot.cluster, job);
-  for (const api::AssignmentEntry& slot : doubt.attempted.status.assignments) {
-    const fabric::HostId host = snapshot.places->FindHost(slot.host);
-    if (host.valid() && !holds(slot)) need.Take(snapshot.cluster, host);
-  }
-}
-
-bool Ledger::Keep(PassState& pass, const json& gang) {
+std::shared_ptr<const api::Gang> Ledger::Assume(const json& gang, PassReport& report) {
   cache_.Assume(state::Kind::kGang, gang);
   auto decoded = api::DecodeGang(gang, api::Decoding::kLenient);
-  if (!decoded.ok()) {
-    pass.report.errors.push_back(MessageOf(decoded.status()));
-    return false;
-  }
-  const NamespacedName key = KeyOf(decoded->metadata);
-  pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
-  return true;
+  if (decoded.ok()) return std::make_shared<const api::Gang>(*std::move(decoded));
+  report.errors.push_back(MessageOf(decoded.status()));
+  return nullptr;
 }
 
 }  // namespace yardmaster::extender

@@ -2,7 +2,7 @@
 // Thread safety: one thread.
 #pragma once
 
-#include "pkg/extender/ledger/pass.h"
+#include "pkg/extender/ledger/pass_report.h"
 #include "pkg/metrics/registry.h"
 
 namespace yardmaster::extender {

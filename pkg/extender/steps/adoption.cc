@@ -4,7 +4,8 @@
 #include "pkg/api/slot.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/ledger/plan_commit.h"
+#include "pkg/extender/facts/pass_facts.h"
+#include "pkg/extender/facts/planning_snapshot.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
@@ -74,13 +75,6 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& 
     if (host.empty()) return std::nullopt;
   }
   return chosen ? std::optional(std::move(hosts)) : std::nullopt;
-}
-
-plan::JobId IdOfJob(const plan::Snapshot& snapshot, const NamespacedName& key) {
-  for (const plan::JobId id : snapshot.job_ids()) {
-    if (snapshot.jobs[id.index()].job.key == key) return id;
-  }
-  return {};
 }
 
 std::string AdoptionProblem(const plan::Snapshot& snapshot, const api::Gang& gang, bool verify) {

@@ -50,7 +50,5 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& 
 // it can. No GPU may be promised to another gang as well. With `verify` it has to pass what every
 // plan of ours must pass; else no backup host may come to those that `gang` has already.
 std::string AdoptionProblem(const plan::Snapshot& snapshot, const api::Gang& gang, bool verify);
-// Of the job with that key; not valid: there is none.
-plan::JobId IdOfJob(const plan::Snapshot& snapshot, const NamespacedName& key);
 
 }  // namespace yardmaster::extender

@@ -2,50 +2,47 @@
 // those of gangs whose Gang object was deleted under their running pods, and those that another
 // controller made (Kueue's topology assignment). A gang with a pod that names its host is never planned
 // here: it is observed, for priorities and paths, and follows when a new pod names another host. A plan
-// that cannot be taken over is tried again ever less often (ask_times.h), and its job is told why: by an event,
+// that cannot be taken over is tried again ever less often (owner_query_limiter.h), and its job is told why: by an event,
 // and, where the gang has no place, by its condition Planned.
 //
-// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// Thread safety: one thread.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "pkg/extender/ledger/ask_times.h"
+#include "absl/status/statusor.h"
+
+#include "pkg/extender/effects/effect.h"
 #include "pkg/extender/steps/adoption.h"
-#include "pkg/extender/steps/pass_step.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
 
-class AdoptionStep : PassStep {
+class AdoptionStep {
  public:
-  explicit AdoptionStep(const StepTools& tools) : PassStep(tools), try_times_(tools.clock) {}
   // Before the snapshot.
-  void Run(PassState& pass);
+  std::vector<Work> Plan(const PassFacts& facts);
 
  private:
-  void TakeRunning(PassState& pass, const NamespacedName& key);
-  void Observe(PassState& pass, const NamespacedName& key, const HostnameIndex& nodes);
   // The source of a gang's hosts.
   enum class Source { kRunningPods, kOtherController };
-  // Adopts the plan if it is the gang's turn.
-  void Consider(PassState& pass, const NamespacedName& key, const std::vector<std::string>& hosts,
-                Source source);
-  // Why the plan cannot be taken over; empty: it was, or its write has failed.
-  std::string Adopt(PassState& pass, const NamespacedName& key,
-                    const std::vector<std::string>& hosts, Source source);
-  // Once for every wording.
-  void ReportRefused(PassState& pass, const NamespacedName& key, const std::string& why,
-                     Source source);
-  // Of `hosts`, one that is promised although no snapshot shows it; empty: none.
-  std::string HostHeldBesides(const PassState& pass, const NamespacedName& key,
-                              const std::vector<std::string>& hosts) const;
-  plan::Snapshot SnapshotWith(const PassState& pass, const api::Gang& placed);
 
-  AskTimes try_times_;                              // each costs a snapshot
+  Decision TakeRunning(const PassFacts& facts, const NamespacedName& key);
+  Decision Observe(const PassFacts& facts, const NamespacedName& key, const HostnameIndex& nodes);
+  // Adopts the plan if it is the gang's turn.
+  Decision Consider(const NamespacedName& key, std::vector<std::string> hosts, Source source);
+  // The decision, or why the plan cannot be taken over.
+  absl::StatusOr<Decision> Adopt(const PassFacts& facts, const NamespacedName& key,
+                                 const std::vector<std::string>& hosts, Source source);
+  // Once for every wording.
+  Decision ReportRefused(const PassFacts& facts, const NamespacedName& key, const std::string& why,
+                         Source source);
+  plan::Snapshot SnapshotWith(const PassFacts& facts, const api::Gang& placed);
+
   std::map<NamespacedName, std::string> problems_;  // of plans that could not be taken over
+  // Of what would be if a plan were taken over, which is another question than the pass's own snapshot.
   state::SnapshotBuilder builder_;
 };
 

@@ -1,14 +1,11 @@
 #include "pkg/extender/steps/gang_cleanup.h"
 
 #include <utility>
-#include <vector>
-
-#include "nlohmann/json.hpp"
 
 #include "pkg/base/status.h"
+#include "pkg/base/strings.h"
 #include "pkg/extender/gather/owner_state.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 
@@ -25,58 +22,46 @@ bool HasAnyPod(const GatheredGang* gathered) {
                                  !gathered->strays.empty() || gathered->finished > 0);
 }
 
+// Of a Gang that has been empty for long enough.
+Decision DeleteIfOwnerIsGone(const NamespacedName& key, const GangPtr& gang) {
+  const auto resource = ResourceOfOwner(gang->owner);
+  if (!resource) return {{AwaitTurn{key, Question::kOwnerGone}, DeleteGang{key, gang}}};
+  Decision decision{{AwaitTurn{key, Question::kOwnerGone},
+                     ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}}}};
+  decision.then = [key, gang](const PassFacts&, const Outcomes& outcomes) -> Decision {
+    if (!outcomes.front().done()) return {};
+    const Outcome& owner = outcomes.back();
+    if (!owner.done() && !absl::IsNotFound(owner.status)) {
+      return {
+          {Problem{StrCat("Gang ", key.text(), ": it is empty, and whether its owner is gone is ",
+                          "not known: ", MessageOf(owner.status))}}};
+    }
+    const bool gone = !owner.done() || OwnerStateOf(*gang, owner.object).phase == OwnerPhase::kGone;
+    return gone ? Decision{{DeleteGang{key, gang}}} : Decision{};
+  };
+  return decision;
+}
+
 }  // namespace
 
-void GangCleanup::Run(PassState& pass) {
-  const std::int64_t now_ms = clock_.SteadyMs();
+std::vector<Work> GangCleanup::Plan(const PassFacts& facts) {
+  const std::int64_t now_ms = facts.now.steady_ms;
   std::map<NamespacedName, std::int64_t> before;
   before.swap(empty_since_ms_);
-  std::vector<NamespacedName> keys;
-  for (const auto& [key, gang] : pass.gangs) {
-    if (HoldsHosts(gang->status) || HasAnyPod(pass.GatheredOf(key))) continue;
-    if (IsCollected(*gang) || gang->metadata.deleted_ms || ledger_.InDoubt(key)) continue;
+  std::vector<Work> works;
+  for (const auto& [key, gang] : facts.gangs) {
+    if (HoldsHosts(gang->status) || HasAnyPod(facts.GatheredOf(key))) continue;
+    if (IsCollected(*gang) || gang->metadata.deleted_ms) continue;
     const auto known = before.find(key);
     const std::int64_t since_ms = known == before.end() ? now_ms : known->second;
     empty_since_ms_.emplace(key, since_ms);
-    if (now_ms - since_ms >= kEmptyMs) {
-      keys.push_back(key);
-    } else {
-      pass.WakeIn(since_ms + kEmptyMs - now_ms);
-    }
+    const std::int64_t left_ms = since_ms + kEmptyMs - now_ms;
+    works.push_back({key, [key = key, gang = gang, left_ms](const PassFacts&) {
+                       return left_ms > 0 ? Decision{{WakeIn{left_ms}}}
+                                          : DeleteIfOwnerIsGone(key, gang);
+                     }});
   }
-  ask_times_.Begin();
-  for (const NamespacedName& key : keys) {
-    pass.handling = key;
-    if (!ask_times_.IsDue(pass, key) || !ledger_.may_write()) continue;
-    if (OwnerIsGone(pass, *pass.gangs.at(key))) Delete(pass, key);
-  }
-  pass.handling.reset();
-  ask_times_.End();
-}
-
-bool GangCleanup::OwnerIsGone(PassState& pass, const api::Gang& gang) {
-  const auto resource = ResourceOfOwner(gang.owner);
-  if (!resource) return true;
-  const auto object = client_.Get({*resource, gang.metadata.namespace_name, gang.owner.name, ""});
-  if (object.ok()) return OwnerStateOf(gang, *object).phase == OwnerPhase::kGone;
-  if (absl::IsNotFound(object.status())) return true;
-  pass.report.errors.push_back(MessageOf(object.status()));
-  return false;
-}
-
-void GangCleanup::Delete(PassState& pass, const NamespacedName& key) {
-  const api::ObjectMeta& meta = pass.gangs.at(key)->metadata;
-  kube::DeleteOptions same;
-  same.uid = meta.uid;
-  same.resource_version = meta.resource_version;
-  const absl::Status deleted =
-      client_.Delete({kube::Gangs(), key.namespace_name, key.name, ""}, same);
-  if (deleted.ok() || absl::IsNotFound(deleted)) {
-    empty_since_ms_.erase(key);
-    pass.gangs.erase(key);
-  } else if (!kube::IsGone(deleted)) {
-    pass.report.errors.push_back(MessageOf(deleted));
-  }
+  return works;
 }
 
 }  // namespace yardmaster::extender

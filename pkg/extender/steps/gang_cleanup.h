@@ -3,29 +3,25 @@
 // kind that makes no gangs. Such a Gang is deleted after a minute without hosts and without pods, in the
 // first case only once its owner is gone. Pods that come later get a Gang of their own.
 //
-// The minute is counted anew by a new leader: an empty Gang holds nothing. Thread safety: one thread.
-// Lifetimes: everything passed in outlives it.
+// The minute is counted anew by a new leader: an empty Gang holds nothing.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
-#include "pkg/extender/ledger/ask_times.h"
-#include "pkg/extender/steps/pass_step.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
-class GangCleanup : PassStep {
+class GangCleanup {
  public:
-  explicit GangCleanup(const StepTools& tools) : PassStep(tools), ask_times_(tools.clock) {}
   // Before Gangs are made.
-  void Run(PassState& pass);
+  std::vector<Work> Plan(const PassFacts& facts);
 
  private:
-  bool OwnerIsGone(PassState& pass, const api::Gang& gang);
-  void Delete(PassState& pass, const NamespacedName& key);
-
-  AskTimes ask_times_;
   std::map<NamespacedName, std::int64_t> empty_since_ms_;  // steady
 };
 

@@ -5,26 +5,16 @@
 #include <string_view>
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/names.h"
-#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/ledger/gang_backoff.h"
+#include "pkg/extender/gather/leaving_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/steps/eviction.h"
-#include "pkg/extender/steps/pin_patch.h"
-#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kMaxTimeoutSeconds = 366 * 86'400;
-// Of a gang whose writes or evictions are refused no more than these are tried in one pass.
-constexpr int kMaxFailures = 3;
 
 // A gang that has run in full for so long since its placement is marked so.
 constexpr std::int64_t kSettledMs = 60'000;
@@ -66,39 +56,65 @@ bool NoneWasBound(const GatheredGang* gathered, std::int64_t now_ms) {
          std::none_of(gathered->members.begin(), gathered->members.end(), is_young);
 }
 
+// Gated pods of the gang, failed or released as they are.
+std::vector<Effect> EndWaitOfEach(const GatheredGang& gathered, GateTimeoutAction action,
+                                  const std::string& why) {
+  const NamespacedName key{gathered.namespace_name, gathered.name};
+  std::vector<Effect> effects;
+  for (const GangMember& member : gathered.members) {
+    if (!member.pod->gated()) continue;
+    if (action == GateTimeoutAction::kFail) {
+      effects.push_back(FailPod{key, member.pod, "GateTimeout", why});
+    } else {
+      effects.push_back(OpenGate{key, member.pod, why});
+    }
+  }
+  return effects;
+}
+
+Decision MarkRunning(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang) {
+  api::GangStatus status = gang->status;
+  SetCondition(status, *gang, api::kRunningCondition, true, "AllBound", "every pod is bound",
+               facts.now.wall_ms);
+  return {{CommitGangStatus{KeyOf(gang->metadata), gang, std::move(status)}}};
+}
+
+Decision GiveHostsBack(const PassFacts& facts, const GangPtr& gang, const std::string& why) {
+  const NamespacedName key = KeyOf(gang->metadata);
+  api::GangStatus status = GivenBack(*gang, "NotReadyInTime", why, facts.now.wall_ms);
+  // Set anew, so that its transition says when the gang went to the back of the queue.
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == api::kRequeuedCondition;
+  });
+  SetCondition(status, *gang, api::kRequeuedCondition, true, "NotReadyInTime", why,
+               facts.now.wall_ms);
+  return {{CommitGangStatus{key, gang, std::move(status)}, Increment{&PassReport::given_back},
+           Event{gang->owner, key.namespace_name, true, "NotReadyInTime",
+                 why + "; its hosts are free, and it queues behind the others"}}};
+}
+
 }  // namespace
 
-bool GateStep::Slice::IsOver(PassReport& report) const {
-  if (clock_.SteadyMs() < end_ms_) return false;
-  report.releases_left = true;
-  return true;
-}
-
-void GateStep::Run(PassState& pass, const std::vector<PodPtr>& idle) {
-  ReleaseIdle(pass, idle);
-  CheckGates(pass);
-  CheckReady(pass);
-  pass.handling.reset();
-}
-
-void GateStep::ReleaseIdle(PassState& pass, const std::vector<PodPtr>& idle) {
-  const Slice slice(clock_, options_.slice_ms);
-  for (const PodPtr& pod : idle) {
+std::vector<Work> GateStep::ReleaseIdlePods(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const PodPtr& pod : facts.idle_pods) {
     // Refused writes of such a pod back off as a gang's do.
     const NamespacedName key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
-    if (pass.backing_off.count(key) != 0) continue;
-    if (slice.IsOver(pass.report)) return;
-    NoteFailure(pass, key, Release(pass, *pod, "it asks for no GPU"));
+    works.push_back({key, [key, pod](const PassFacts&) {
+                       return Decision{{OpenGate{key, pod, "it asks for no GPU"}}};
+                     }});
   }
+  return works;
 }
 
-GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gathered) const {
+GateStep::Options GateStep::LimitsOf(const GatheredGang* gathered,
+                                     std::vector<Effect>& effects) const {
   Options limits = options_;
   if (gathered == nullptr || gathered->members.empty()) return limits;
   const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
   const auto report = [&](const char* key, std::string_view text, const char* fix) {
-    pass.report.problems.push_back(StrCat("Pod ", KeyOf(pod).text(), ": metadata.annotations[\"",
-                                          key, "\"]: \"", text, "\" is not used; ", fix));
+    effects.push_back(Problem{StrCat("Pod ", KeyOf(pod).text(), ": metadata.annotations[\"", key,
+                                     "\"]: \"", text, "\" is not used; ", fix)});
   };
   const auto milliseconds = [&](const char* key, std::int64_t least,
                                 const char* fix) -> std::optional<std::int64_t> {
@@ -130,91 +146,83 @@ GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gather
   return limits;
 }
 
-void GateStep::CheckGates(PassState& pass) {
-  std::vector<NamespacedName> keys;
-  for (const auto& [key, gathered] : pass.gathered) {
-    const auto gang = pass.gangs.find(key);
-    if (gang != pass.gangs.end() && HoldsHosts(gang->second->status)) continue;
-    if (pass.backing_off.count(key) != 0) continue;
+std::vector<Work> GateStep::EndWaits(const PassFacts& facts) const {
+  std::vector<Work> works;
+  for (const auto& [key, gathered] : facts.gathered) {
+    const auto gang = facts.gangs.find(key);
+    if (gang != facts.gangs.end() && HoldsHosts(gang->second->status)) continue;
+    if (facts.backing_off.count(key) != 0) continue;
     // Waiting for a controller of others is not waiting for us.
-    if (gathered->gated > 0 && gathered->held_by_others == 0) keys.push_back(key);
+    if (gathered->gated == 0 || gathered->held_by_others != 0) continue;
+    works.push_back(
+        {key, [this, pods = gathered](const PassFacts& now) { return EndWait(now, *pods); }});
   }
-  std::rotate(keys.begin(), std::lower_bound(keys.begin(), keys.end(), next_), keys.end());
-  const Slice slice(clock_, options_.slice_ms);
-  const std::int64_t now_ms = clock_.WallMs();
-  for (const NamespacedName& key : keys) {
-    const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
-    const Options limits = LimitsOf(pass, gathered.get());
-    if (limits.gate_timeout_ms == 0) continue;
-    const std::int64_t waited_ms = now_ms - WaitsSince(*gathered);
-    if (waited_ms < limits.gate_timeout_ms) {
-      pass.WakeIn(limits.gate_timeout_ms - waited_ms);
-      continue;
-    }
-    next_ = key;
-    if (slice.IsOver(pass.report)) return;
-    pass.handling = key;
-    EndWaiting(pass, *gathered, waited_ms, limits.gate_action, slice);
-  }
+  return works;
 }
 
-void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms,
-                          GateTimeoutAction action, const Slice& slice) {
+Decision GateStep::EndWait(const PassFacts& facts, const GatheredGang& gathered) const {
   const NamespacedName key{gathered.namespace_name, gathered.name};
-  const bool fail = action == GateTimeoutAction::kFail;
+  Decision decision;
+  const Options limits = LimitsOf(&gathered, decision.effects);
+  if (limits.gate_timeout_ms == 0) return decision;
+  const std::int64_t waited_ms = facts.now.wall_ms - WaitsSince(gathered);
+  if (waited_ms < limits.gate_timeout_ms) {
+    decision.effects.push_back(WakeIn{limits.gate_timeout_ms - waited_ms});
+    return decision;
+  }
   std::string why = StrCat("gang ", gathered.name, " had no place for ", waited_ms / 1000, " s");
-  if (const auto gang = pass.gangs.find(key); gang != pass.gangs.end()) {
+  if (const auto gang = facts.gangs.find(key); gang != facts.gangs.end()) {
     const auto* planned =
         api::FindCondition(gang->second->status.conditions, api::kPlannedCondition);
     if (planned != nullptr) why += ": " + planned->message;
   }
-  int done = 0;
-  int failures = 0;
-  bool all = true;
-  for (const GangMember& member : gathered.members) {
-    if (!member.pod->gated()) continue;
-    all = failures < kMaxFailures && !slice.IsOver(pass.report);
-    if (!all) break;
-    const absl::Status written =
-        fail ? Fail(pass, *member.pod, why) : Release(pass, *member.pod, why);
-    done += written.ok() ? 1 : 0;
-    // A pod that is gone stands in the way of no other.
-    failures += written.ok() || kube::IsGone(written) ? 0 : 1;
-    NoteFailure(pass, key, written);
-  }
-  // Not planned in this pass: it would be placed in part.
-  pass.gathered.erase(key);
-  if (done == 0 || !all) return;
-  ++pass.report.gate_timeouts;
-  notify_({gathered.members.front().membership->owner, gathered.namespace_name, true, "GateTimeout",
-           StrCat(why,
-                  fail ? "; its pods were failed" : "; its pods go to the scheduler as they are")});
+  decision.threads = 1;
+  decision.effects.push_back(
+      Change(GangMarked{key, GangMark::kLeftOut}));  // it would be placed in part
+  std::vector<Effect> ends = EndWaitOfEach(gathered, limits.gate_action, why);
+  decision.effects.insert(decision.effects.end(), ends.begin(), ends.end());
+  const bool fail = limits.gate_action == GateTimeoutAction::kFail;
+  Decision said{
+      {Increment{&PassReport::gate_timeouts},
+       Event{gathered.members.front().membership->owner, key.namespace_name, true, "GateTimeout",
+             StrCat(why, fail ? "; its pods were failed"
+                              : "; its pods go to the scheduler as they are")}}};
+  decision.then = [said = std::move(said), pods = static_cast<std::ptrdiff_t>(ends.size())](
+                      const PassFacts&, const Outcomes& outcomes) {
+    const auto first = outcomes.end() - pods;
+    const bool all = std::none_of(first, outcomes.end(), [](const Outcome& outcome) {
+      return outcome.result == Outcome::Result::kNotTried;
+    });
+    const bool any = std::any_of(first, outcomes.end(), [](const auto& o) { return o.done(); });
+    return all && any ? said : Decision{};
+  };
+  return decision;
 }
 
-void GateStep::CheckReady(PassState& pass) {
-  std::vector<NamespacedName> keys;
-  for (const auto& [key, gang] : pass.gangs) {
-    if (!HoldsHosts(gang->status) || pass.quarantined.count(key) != 0) continue;
-    if (pass.backing_off.count(key) != 0) continue;
-    if (!api::IsTrue(gang->status.conditions, api::kRunningCondition)) keys.push_back(key);
+std::vector<Work> GateStep::CheckReady(const PassFacts& facts) const {
+  std::vector<Work> works;
+  for (const auto& [key, gang] : facts.gangs) {
+    if (!HoldsHosts(gang->status) || facts.quarantined.count(key) != 0) continue;
+    if (facts.backing_off.count(key) != 0) continue;
+    if (api::IsTrue(gang->status.conditions, api::kRunningCondition)) continue;
+    works.push_back(
+        {key, [this, key = key](const PassFacts& now) { return CheckReady(now, key); }});
   }
-  const Slice slice(clock_, options_.slice_ms);
-  for (const NamespacedName& key : keys) {
-    pass.handling = key;
-    CheckReadyOne(pass, key, slice);
-  }
+  return works;
 }
 
-void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const Slice& slice) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  const GatheredGang* gathered = pass.GatheredOf(key);
-  const std::int64_t now_ms = clock_.WallMs();
+Decision GateStep::CheckReady(const PassFacts& facts, const NamespacedName& key) const {
+  const GangPtr gang = facts.gangs.at(key);
+  const GatheredGang* gathered = facts.GatheredOf(key);
+  const std::int64_t now_ms = facts.now.wall_ms;
   const std::int64_t waited_ms = now_ms - gang->status.committed_ms;
-  const std::int64_t ready_ms = LimitsOf(pass, gathered).ready_timeout_ms;
+  Decision decision;
+  const std::int64_t ready_ms = LimitsOf(gathered, decision.effects).ready_timeout_ms;
   if (RunsInFull(gathered, gang->placed_workers())) {
     // Without a limit of its own that is written when a gang has shown that it stays.
-    if (ready_ms > 0 || waited_ms >= kSettledMs) return MarkRunning(pass, key, slice);
-    return pass.WakeIn(kSettledMs - waited_ms);
+    if (ready_ms == 0 && waited_ms < kSettledMs) return {{WakeIn{kSettledMs - waited_ms}}};
+    return AndThen(std::move(decision),
+                   [gang](const PassFacts& now) { return MarkRunning(now, gang); });
   }
   const std::int64_t unbound_ms = options_.unbound_timeout_ms;
   std::string why;
@@ -225,88 +233,33 @@ void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const S
   }
   if (why.empty()) {
     for (const std::int64_t limit_ms : {ready_ms, unbound_ms, waited_ms + kYoungMs}) {
-      if (limit_ms > waited_ms) pass.WakeIn(limit_ms - waited_ms);
+      if (limit_ms > waited_ms) decision.effects.push_back(WakeIn{limit_ms - waited_ms});
     }
-    return;
+    return decision;
   }
-  pass.stopping.insert(key);  // no pod of it is released any more
-  const std::vector<PodPtr> pods = Evictable(gathered);
-  if (!pods.empty()) return Evict(pass, key, pods, slice);
-  if (gathered == nullptr || NoneCanRun(*gathered)) return GiveBack(pass, key, why);
-  Evict(pass, key, WithMoreGrace(gathered, now_ms, options_.max_grace_ms), slice,
-        options_.max_grace_ms);
+  return AndThen(std::move(decision),
+                 [this, gang, why](const PassFacts& now) { return Stop(now, gang, why); });
 }
 
-void GateStep::GiveBack(PassState& pass, const NamespacedName& key, const std::string& why) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  api::GangStatus status = GivenBack(*gang, "NotReadyInTime", why, clock_.WallMs());
-  // Set anew, so that its transition says when the gang went to the back of the queue.
-  std::erase_if(status.conditions, [](const api::Condition& condition) {
-    return condition.type == api::kRequeuedCondition;
-  });
-  SetCondition(status, *gang, api::kRequeuedCondition, true, "NotReadyInTime", why,
-               clock_.WallMs());
-  if (!ledger_.Write(pass, *gang, status)) return;
-  pass.stopping.erase(key);
-  ++pass.report.given_back;
-  notify_({gang->owner, key.namespace_name, true, "NotReadyInTime",
-           why + "; its hosts are free, and it queues behind the others"});
-}
-
-void GateStep::MarkRunning(PassState& pass, const NamespacedName& key, const Slice& slice) {
-  if (slice.IsOver(pass.report)) return;
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  api::GangStatus status = gang->status;
-  SetCondition(status, *gang, api::kRunningCondition, true, "AllBound", "every pod is bound",
-               clock_.WallMs());
-  ledger_.Write(pass, *gang, status);
-}
-
-absl::Status GateStep::Keep(PassState& pass, const absl::StatusOr<json>& written) {
-  if (written.ok()) {
-    cache_.Assume(state::Kind::kPod, *written);
-  } else if (!kube::IsGone(written.status())) {
-    pass.report.errors.push_back(MessageOf(written.status()));
+// Evicts its pods, and gives the hosts back once none can run any more.
+Decision GateStep::Stop(const PassFacts& facts, const GangPtr& gang, const std::string& why) const {
+  const NamespacedName key = KeyOf(gang->metadata);
+  const GatheredGang* gathered = facts.GatheredOf(key);
+  Decision decision{{Change(GangMarked{key, GangMark::kStopping})}};
+  decision.threads = 1;
+  for (PodPtr& pod : Evictable(gathered)) {
+    decision.effects.push_back(EvictPod{key, std::move(pod)});
   }
-  return written.status();
-}
-
-absl::Status GateStep::Release(PassState& pass, const api::Pod& pod, const std::string& why) {
-  if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
-  const kube::Target target{kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, ""};
-  return Keep(pass, [&]() -> absl::StatusOr<json> {
-    YM_ASSIGN_OR_RETURN(const json object, client_.Get(target));
-    if (object.value("/metadata/uid"_json_pointer, "") != pod.metadata.uid) {
-      return absl::NotFoundError("another pod of that name");
-    }
-    YM_ASSIGN_OR_RETURN(const json patch, OpenGatePatch(object, why));
-    return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager});
-  }());
-}
-
-absl::Status GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why) {
-  if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
-  const kube::Target target{kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, "status"};
-  const json patch = {
-      {"metadata", {{"uid", pod.metadata.uid}}},
-      {"status", {{"phase", "Failed"}, {"reason", "GateTimeout"}, {"message", why}}}};
-  return Keep(pass, client_.Patch(target, kube::MergePatch(patch), {kFieldManager}));
-}
-
-void GateStep::Evict(PassState& pass, const NamespacedName& gang, const std::vector<PodPtr>& pods,
-                     const Slice& slice, std::optional<std::int64_t> grace_ms) {
-  int failures = 0;
-  for (const PodPtr& pod : pods) {
-    if (failures == kMaxFailures || !ledger_.may_write() || slice.IsOver(pass.report)) return;
-    const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSamePod, grace_ms);
-    if (evicted.ok()) {
-      ++pass.report.evicted_pods;
-    } else if (!kube::IsGone(evicted)) {
-      ++failures;
-      pass.report.errors.push_back(MessageOf(evicted));
-      NoteFailure(pass, gang, evicted);
-    }
+  if (decision.effects.size() > 1) return decision;
+  if (gathered == nullptr || NoneCanRun(*gathered)) {
+    return AndThen(std::move(decision),
+                   [gang, why](const PassFacts& now) { return GiveHostsBack(now, gang, why); });
   }
+  for (PodPtr& pod : WithMoreGrace(gathered, facts.now.wall_ms, options_.max_grace_ms)) {
+    decision.effects.push_back(EvictPod{key, std::move(pod), EvictWhen::kSamePod,
+                                        &PassReport::evicted_pods, options_.max_grace_ms});
+  }
+  return decision;
 }
 
 }  // namespace yardmaster::extender

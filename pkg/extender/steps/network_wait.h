@@ -6,7 +6,7 @@
 // event says so. The limit counts from what this process has seen: under a new leader it begins again.
 //
 // No gang waits without a Fabric, or with all of its workers on one host: there is no plan to wait for.
-// Thread safety: one thread. Lifetimes: the clock outlives it.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,20 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger/pass.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
 class NetworkWait {
  public:
   // `limit_ms` 0: no gang waits.
-  NetworkWait(const Clock& clock, Notify notify, std::int64_t limit_ms)
-      : clock_(clock), notify_(std::move(notify)), limit_ms_(limit_ms) {}
+  explicit NetworkWait(std::int64_t limit_ms) : limit_ms_(limit_ms) {}
 
   // Pods behind the gate that would be released in this pass, by gang.
   using PodsOfGangs = std::map<NamespacedName, std::vector<PodPtr>>;
-  // The gangs that are not to be released.
-  std::set<NamespacedName> Run(PassState& pass, const PodsOfGangs& pods);
+  // The gangs that are not to be released. What is said of them comes to `effects`.
+  std::set<NamespacedName> Held(const PassFacts& facts, const PodsOfGangs& pods,
+                                std::vector<Effect>& effects);
 
  private:
   struct Waiting {
@@ -41,11 +40,9 @@ class NetworkWait {
     bool late = false;          // and that was said
   };
 
-  bool Hold(PassState& pass, const NamespacedName& key, const api::Gang& gang, int missing,
-            const Waiting& before);
+  bool Hold(const PassFacts& facts, const api::Gang& gang, int missing, const Waiting& before,
+            std::vector<Effect>& effects);
 
-  const Clock& clock_;
-  const Notify notify_;
   const std::int64_t limit_ms_;
   std::map<NamespacedName, Waiting> waiting_;
 };

@@ -14,35 +14,18 @@
 //
 // Nothing is given back while a pod of the gang is still on its way out. The owner is read from the
 // API server once when the pods have gone and then ever less often; a change of the gang's pods
-// starts this anew. Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// starts this anew.
+//
+// Thread safety: pure functions.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <vector>
 
-#include "pkg/extender/gather/owner_state.h"
-#include "pkg/extender/ledger/ask_times.h"
-#include "pkg/extender/steps/pass_step.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
-class OwnerStep : PassStep {
- public:
-  explicit OwnerStep(const StepTools& tools) : PassStep(tools), ask_times_(tools.clock) {}
-  // Before the snapshot.
-  void Run(PassState& pass);
-
- private:
-  void RunOne(PassState& pass, const NamespacedName& key);
-  // Begins the time for which the gang keeps its hosts without a pod.
-  void NotePodsGone(PassState& pass, const NamespacedName& key);
-  void NotePodsBack(PassState& pass, const NamespacedName& key);
-  // True: it is over, and nothing else is to be done.
-  bool EndsWithoutPods(PassState& pass, const NamespacedName& key);
-  // nullopt when it is not known now.
-  std::optional<OwnerState> Ask(PassState& pass, const api::Gang& gang);
-
-  AskTimes ask_times_;
-};
+// Before the snapshot.
+std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts);
 
 }  // namespace yardmaster::extender

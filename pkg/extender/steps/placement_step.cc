@@ -4,14 +4,13 @@
 #include <exception>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
-#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/ledger/eligible_hosts.h"
+#include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/ledger/plan_commit.h"
-#include "pkg/extender/ledger/refusals.h"
+#include "pkg/extender/steps/preemption_step.h"
 #include "pkg/placement/partial_planner.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/plan/verifier.h"
@@ -20,29 +19,8 @@ namespace yardmaster::extender {
 
 namespace {
 
-// Ranks whose pod waits behind the gate while the slot's host is out, avoided or refused: they have
-// to move.
-std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gathered,
-                             const plan::Snapshot& snapshot, const api::GangStatus& status) {
-  std::vector<int> ranks;
-  if (gathered.gated == 0) return ranks;
-  const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
-  for (const GangMember& member : gathered.members) {
-    if (!member.rank || !member.pod->gated()) continue;
-    if (*member.rank < 0 || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
-    const fabric::HostId host = hosts[static_cast<std::size_t>(*member.rank)];
-    if (!host.valid() ||
-        snapshot.cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo ||
-        Avoids(*member.pod, snapshot.places->name(host)) ||
-        IsRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms)) {
-      ranks.push_back(*member.rank);
-    }
-  }
-  return ranks;
-}
-
 // But for numbers and wording.
-bool SaysTheSame(const api::GangStatus& a, const api::GangStatus& b) {
+bool SameReasons(const api::GangStatus& a, const api::GangStatus& b) {
   const auto planned = [](const api::GangStatus& status) {
     const api::Condition* c = api::FindCondition(status.conditions, api::kPlannedCondition);
     return c == nullptr ? std::string() : StrCat(static_cast<int>(c->status), c->reason);
@@ -80,238 +58,279 @@ std::vector<const plan::JobPlan*> WaitingJobs(
   return jobs;
 }
 
+GangDecision DecisionOn(const PassFacts& facts, plan::JobId id, placement::Outcome outcome) {
+  const std::int64_t waited_ms = facts.now.wall_ms - facts.Job(id).job.created_ms;
+  return {outcome, static_cast<double>(std::max<std::int64_t>(0, waited_ms)) / 1000};
+}
+
+// A host that is back ends the wait for another one.
+Decision EndMove(const PassFacts& facts, plan::JobId id) {
+  const NamespacedName& key = facts.Job(id).job.key;
+  return AndThen(
+      GiveUpPreemption(facts, key, "NotNeeded", "no rank waits for a host any more"),
+      [id](const PassFacts& now) -> Decision {
+        const plan::JobState& job = now.Job(id);
+        const GangPtr gang = now.GangOf(id);
+        const api::Condition* planned =
+            api::FindCondition(gang->status.conditions, api::kPlannedCondition);
+        const bool waits = planned != nullptr && planned->status == api::ConditionStatus::kFalse;
+        if (!waits || !job.lost_ranks.empty()) return {};
+        return {{CommitGangStatus{job.job.key, gang,
+                                  PlacedAsBefore(*gang, job, *now.snapshot, now.now.wall_ms)}}};
+      });
+}
+
 }  // namespace
 
-void PlacementStep::Run(PassState& pass) {
-  std::erase_if(told_ms_, [&](const auto& told) { return pass.gangs.count(told.first) == 0; });
-  std::erase_if(failed_, [&](const NamespacedName& key) { return pass.gangs.count(key) == 0; });
-  MarkDegraded(pass);
-  ReplaceLost(pass);
-  PlaceWaiting(pass);
+std::vector<Work> PlacementStep::MarkDegraded(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const plan::JobId id : facts.snapshot->job_ids()) {
+    const plan::JobState& job = facts.Job(id);
+    const bool was = api::IsTrue(facts.GangOf(id)->status.conditions, api::kDegradedCondition);
+    if (!job.assignment || (job.lost_ranks.empty() && !was)) continue;
+    works.push_back(
+        {job.job.key, [id](const PassFacts& now) {
+           Decision decision;
+           const plan::JobState& job = now.Job(id);
+           const GangPtr gang = now.GangOf(id);
+           api::GangStatus status = Degraded(*gang, job, *now.snapshot, now.now.wall_ms);
+           if (!job.lost_ranks.empty()) {
+             decision.effects.push_back(Increment{&PassReport::degraded});
+           }
+           if (status != gang->status) {
+             decision.effects.push_back(CommitGangStatus{job.job.key, gang, std::move(status)});
+           }
+           return decision;
+         }});
+  }
+  return works;
 }
 
 // Reasons are written when they change, not when a number in them does: in a busy cluster the
 // numbers move in every pass. The text is brought up to date now and then.
-bool PlacementStep::IsNews(const api::Gang& gang, const api::GangStatus& status) {
+bool PlacementStep::IsNews(const PassFacts& facts, const api::Gang& gang,
+                           const api::GangStatus& status) {
   constexpr std::int64_t kRefreshMs = 600'000;
   if (status == gang.status) return false;
-  if (!SaysTheSame(status, gang.status)) return true;
-  const auto [told, is_new] = told_ms_.emplace(KeyOf(gang.metadata), clock_.SteadyMs());
-  return !is_new && clock_.SteadyMs() - told->second >= kRefreshMs;
+  if (!SameReasons(status, gang.status)) return true;
+  const auto [told, is_new] = told_ms_.emplace(KeyOf(gang.metadata), facts.now.steady_ms);
+  return !is_new && facts.now.steady_ms - told->second >= kRefreshMs;
 }
 
-void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
-                                  placement::Outcome outcome) const {
-  const std::int64_t waited_ms = std::max<std::int64_t>(0, clock_.WallMs() - job.job.created_ms);
-  pass.report.decisions.push_back({outcome, static_cast<double>(waited_ms) / 1000});
-}
-
-void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan,
-                                  WorkShare* share) {
-  const api::Gang gang = pass.GangOf(job);
-  const api::GangStatus status = NotPlaced(gang, plan, clock_.WallMs());
-  pass.notes[pass.snapshot->jobs[job.index()].job.key].waiting = placement::Sentence(plan);
-  if (!IsNews(gang, status) || (share != nullptr && share->IsOver(pass.report))) return;
-  const auto write = [&] { return ledger_.Write(pass, gang, status); };
-  if (!(share != nullptr ? share->Spend(write) : write())) return;
-  told_ms_[KeyOf(gang.metadata)] = clock_.SteadyMs();
-  const plan::JobState& state = pass.snapshot->jobs[job.index()];
-  if (!state.assignment && gang.status.outcome != status.outcome) {
-    CountDecision(pass, state, plan.outcome);
-  }
-  ObjectNotice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
-                      StrCat(Name(plan.outcome), ": ", placement::Sentence(plan))};
-  notify_(notice);
+Decision PlacementStep::ReportNotPlaced(const PassFacts& facts, plan::JobId id,
+                                        const placement::GangPlan& plan) {
+  const GangPtr gang = facts.GangOf(id);
+  const NamespacedName key = KeyOf(gang->metadata);
+  Decision decision{{Change(GangWaits{key, placement::Sentence(plan)})}};
+  api::GangStatus status = NotPlaced(*gang, plan, facts.now.wall_ms);
+  if (!IsNews(facts, *gang, status)) return decision;
+  const bool decided = !facts.Job(id).assignment && gang->status.outcome != status.outcome;
+  decision.effects.push_back(CommitGangStatus{key, gang, std::move(status)});
+  if (decided) decision.effects.push_back(DecisionOn(facts, id, plan.outcome));
+  Event event{gang->owner, key.namespace_name, true, "NotPlaced",
+              StrCat(Name(plan.outcome), ": ", placement::Sentence(plan))};
+  decision.effects.push_back(event);
   // Also where people look first: at a pod that stays pending. One stands for all.
-  const GatheredGang* gathered = pass.GatheredOf(KeyOf(gang.metadata));
-  if (gathered == nullptr || gathered->members.empty()) return;
-  const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
-  notice.regarding = {"v1", "Pod", pod.name, pod.uid, false};
-  notify_(notice);
-}
-
-// A host of a placed gang is lost: people see it before and while its rank moves.
-void PlacementStep::MarkDegraded(PassState& pass) {
-  for (const plan::JobId id : pass.snapshot->job_ids()) {
-    const plan::JobState& job = pass.snapshot->jobs[id.index()];
-    const api::Gang& gang = pass.GangOf(id);
-    const bool was = api::IsTrue(gang.status.conditions, api::kDegradedCondition);
-    if (!job.assignment || (job.lost_ranks.empty() && !was)) continue;
-    pass.handling = job.job.key;
-    const api::GangStatus status = Degraded(gang, job, *pass.snapshot, clock_.WallMs());
-    if (!job.lost_ranks.empty()) ++pass.report.degraded;
-    if (status != gang.status) ledger_.Write(pass, gang, status);
+  const GatheredGang* gathered = facts.GatheredOf(key);
+  if (gathered != nullptr && !gathered->members.empty()) {
+    const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
+    event.regarding = {"v1", "Pod", pod.name, pod.uid, false};
+    decision.effects.push_back(std::move(event));
   }
-  pass.handling.reset();
+  decision.then = [this, key](const PassFacts& now, const Outcomes& outcomes) {
+    if (AllDone(outcomes)) told_ms_[key] = now.now.steady_ms;
+    return Decision{};
+  };
+  return decision;
 }
 
-void PlacementStep::ReplaceLost(PassState& pass) {
-  for (const plan::JobId id : pass.snapshot->job_ids()) {
-    const plan::JobState& job = pass.snapshot->jobs[id.index()];
-    const NamespacedName& key = job.job.key;
-    const GatheredGang* gathered = pass.GatheredOf(key);
-    if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) continue;
-    pass.handling = key;
-    const std::optional<Departure> departure = DepartureOf(job, *gathered, *pass.snapshot);
-    if (departure && departure->may_go) {
-      LeaveSegments(pass, id, *departure);
-      continue;
-    }
-    std::vector<int> lost = RanksToMove(job, *gathered, *pass.snapshot, pass.gangs.at(key)->status);
-    if (departure) {
-      std::erase_if(lost, [&](int rank) {
-        return std::binary_search(departure->ranks.begin(), departure->ranks.end(), rank);
-      });
-      if (lost.empty()) continue;
-    }
-    if (!lost.empty()) {
-      ReplaceRanks(pass, id, lost);
-    } else {
-      preemption_.GiveUp(pass, key, "NotNeeded", "no rank waits for a host any more");
-      // A host that is back ends the wait for another one.
-      const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-      const api::Condition* planned =
-          api::FindCondition(gang->status.conditions, api::kPlannedCondition);
-      if (planned != nullptr && planned->status == api::ConditionStatus::kFalse &&
-          job.lost_ranks.empty()) {
-        ledger_.Write(pass, *gang, PlacedAsBefore(*gang, job, *pass.snapshot, clock_.WallMs()));
-      }
-    }
+std::vector<Work> PlacementStep::MoveRanks(const PassFacts& facts) {
+  std::erase_if(told_ms_, [&](const auto& told) { return facts.gangs.count(told.first) == 0; });
+  std::vector<Work> works;
+  for (const plan::JobId id : facts.snapshot->job_ids()) {
+    const NamespacedName& key = facts.Job(id).job.key;
+    if (!facts.Job(id).assignment || facts.GatheredOf(key) == nullptr) continue;
+    if (facts.IsStopping(key)) continue;
+    works.push_back({key, [this, id](const PassFacts& now) { return MoveRanksOf(now, id); }});
   }
-  pass.handling.reset();
+  return works;
 }
 
-void PlacementStep::ReplaceRanks(PassState& pass, plan::JobId id, const std::vector<int>& lost) {
-  plan::JobState& job = pass.snapshot->jobs[id.index()];
+Decision PlacementStep::MoveRanksOf(const PassFacts& facts, plan::JobId id) {
+  const plan::JobState& job = facts.Job(id);
+  const GatheredGang& gathered = *facts.GatheredOf(job.job.key);
+  const std::optional<Departure> departure = DepartureOf(job, gathered, *facts.snapshot);
+  if (departure && departure->may_go) return LeaveSegments(facts, id, *departure);
+  std::vector<int> lost = RanksToMove(*facts.snapshot, job, gathered, facts.GangOf(id)->status);
+  if (departure) {
+    std::erase_if(lost, [&](int rank) {
+      return std::binary_search(departure->ranks.begin(), departure->ranks.end(), rank);
+    });
+    if (lost.empty()) return {};
+  }
+  return lost.empty() ? EndMove(facts, id) : ReplaceRanks(facts, id, lost);
+}
+
+Decision PlacementStep::ReplaceRanks(const PassFacts& facts, plan::JobId id,
+                                     const std::vector<int>& lost) {
+  const plan::Snapshot& snapshot = *facts.snapshot;
+  const plan::JobState& job = facts.Job(id);
   const fabric::BackupPolicy policy =
-      pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
+      snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
   const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), id.value};
   const placement::GangPlan plan = placement::ReplaceHosts(
-      pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);
+      snapshot.cluster, request, job.assignment->host_of_rank, lost, policy);
   if (plan.outcome != placement::Outcome::kPlaced) {
-    TellNotPlaced(pass, id, plan);
-    job.lost_ranks = lost;
-    return decider_.DecideTakeBack(pass, id);
+    return AndThen(ReportNotPlaced(facts, id, plan), [this, id, lost](const PassFacts& now) {
+      return decider_.TakeBack(now, id, lost);
+    });
   }
-  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/true)) return;
-  pass.report.replaced_ranks += static_cast<int>(lost.size());
-  const api::Gang& gang = pass.GangOf(id);
-  const fabric::Places& places = *pass.snapshot->places;
+  Decision decision{{CommitPlan{job.job.key, id, plan, /*may_use_backup=*/true},
+                     Increment{&PassReport::replaced_ranks, static_cast<int>(lost.size())}}};
+  const fabric::Places& places = *snapshot.places;
   for (int rank : lost) {
     const fabric::HostId host = plan.host_of_rank[static_cast<std::size_t>(rank)];
-    notify_({gang.owner, gang.metadata.namespace_name, false, "HostReplaced",
-             StrCat("rank ", rank, " moves to ", places.name(host), " in segment ",
-                    places.name(places.segment_of(host)))});
+    decision.effects.push_back(Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false,
+                                     "HostReplaced",
+                                     StrCat("rank ", rank, " moves to ", places.name(host),
+                                            " in segment ", places.name(places.segment_of(host)))});
   }
+  return decision;
 }
 
-void PlacementStep::LeaveSegments(PassState& pass, plan::JobId id, const Departure& departure) {
-  plan::JobState& job = pass.snapshot->jobs[id.index()];
+Decision PlacementStep::LeaveSegments(const PassFacts& facts, plan::JobId id,
+                                      const Departure& departure) {
+  const plan::Snapshot& snapshot = *facts.snapshot;
+  const plan::JobState& job = facts.Job(id);
   const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), id.value};
   placement::GangPlan plan = placement::PlanDeparture(
-      pass.snapshot->cluster, request, job.assignment->host_of_rank, departure.ranks,
-      options_.placement, [&](const std::vector<fabric::HostId>& hosts) {
-        return plan::VerifyPlacement(*pass.snapshot, id, hosts, /*may_use_backup=*/false);
+      snapshot.cluster, request, job.assignment->host_of_rank, departure.ranks, options_.placement,
+      [&](const std::vector<fabric::HostId>& hosts) {
+        return plan::VerifyPlacement(snapshot, id, hosts, /*may_use_backup=*/false);
       });
   if (plan.outcome != placement::Outcome::kPlaced) {
-    plan.reasons.insert(plan.reasons.begin(), LostSegmentReason(departure, *pass.snapshot));
-    return TellNotPlaced(pass, id, plan);
+    plan.reasons.insert(plan.reasons.begin(), LostSegmentReason(departure, snapshot));
+    return ReportNotPlaced(facts, id, plan);
   }
-  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/false)) return;
-  pass.report.replaced_ranks += static_cast<int>(departure.ranks.size());
   std::set<fabric::SegmentId> taken;
   for (const int rank : departure.ranks) {
-    taken.insert(
-        pass.snapshot->places->segment_of(plan.host_of_rank[static_cast<std::size_t>(rank)]));
+    taken.insert(snapshot.places->segment_of(plan.host_of_rank[static_cast<std::size_t>(rank)]));
   }
-  const api::Gang& gang = pass.GangOf(id);
   const auto ranks = static_cast<std::int64_t>(departure.ranks.size());
-  notify_({gang.owner, gang.metadata.namespace_name, false, "SegmentLeft",
-           StrCat(Count(ranks, "rank"), ranks == 1 ? " moves" : " move", " from segment ",
-                  NamesOf(departure.segments, *pass.snapshot->places), ", which is lost, to ",
-                  NamesOf({taken.begin(), taken.end()}, *pass.snapshot->places))});
+  return {{CommitPlan{job.job.key, id, std::move(plan), /*may_use_backup=*/false},
+           Increment{&PassReport::replaced_ranks, static_cast<int>(ranks)},
+           Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false, "SegmentLeft",
+                 StrCat(Count(ranks, "rank"), ranks == 1 ? " moves" : " move", " from segment ",
+                        NamesOf(departure.segments, *snapshot.places), ", which is lost, to ",
+                        NamesOf({taken.begin(), taken.end()}, *snapshot.places))}}};
 }
 
-// If it throws, the gangs of the queue are planned one by one, and those that make it throw are put
-// in quarantine.
-plan::Plan PlacementStep::PlanQueue(PassState& pass) {
+Decision PlacementStep::PlanQueue(const PassFacts& facts) {
+  plan_ = {};
+  deciding_ = true;
+  if (plan::QueueOrder(*facts.snapshot).empty()) return {};
+  Decision decision;
   try {
-    return decider_.PlanQueue(pass, options_);
+    plan_ = decider_.PlanQueue(facts, options_, decision.effects);
   } catch (const std::exception& error) {
-    pass.report.errors.push_back(StrCat("planning the queue failed: ", error.what()));
+    return FindFaulty(facts, error.what());
   }
-  const std::vector<plan::JobId> queue = plan::QueueOrder(*pass.snapshot);
+  if (!decider_.MayStopOthers(facts, plan_)) return decision;
+  decision.effects.push_back(ReadBudgets{});
+  decision.then = [this](const PassFacts& now, const Outcomes&) {
+    if (now.budgets) plan_ = decider_.PlanWithVictims(now, options_);
+    return Decision{};
+  };
+  return decision;
+}
+
+// The gangs of the queue are planned one by one.
+Decision PlacementStep::FindFaulty(const PassFacts& facts, const std::string& error) {
+  Decision decision;
+  const std::vector<plan::JobId> queue = plan::QueueOrder(*facts.snapshot);
   for (const plan::JobId id : queue) {
-    plan::Snapshot alone = *pass.snapshot;
+    plan::Snapshot alone = *facts.snapshot;
     for (const plan::JobId other : queue) {
       if (other != id) alone.jobs[other.index()].problems = {"left out"};
     }
-    plan::JobState& job = pass.snapshot->jobs[id.index()];
-    const NamespacedName& key = job.job.key;
-    const bool sound =
-        quarantine_.Contain(pass, key, "planning it", [&] { plan::MakePlan(alone, options_); });
-    if (!sound) job.problems = {"it is in quarantine: planning it failed"};
-  }
-  return decider_.PlanQueue(pass, options_);
-}
-
-bool PlacementStep::Place(PassState& pass, const plan::JobPlan& job) {
-  if (!CommitPlan(pass, ledger_, clock_, job.job, job.gang, job.uses_backup)) return false;
-  const api::Gang& gang = pass.GangOf(job.job);
-  std::string message = api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
-  if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
-  for (const std::string& warning : job.warnings) message += StrCat("; warning: ", warning);
-  notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
-  CountDecision(pass, pass.snapshot->jobs[job.job.index()], placement::Outcome::kPlaced);
-  return true;
-}
-
-void PlacementStep::PlaceWaiting(PassState& pass) {
-  planning_ms_ = 0;
-  if (plan::QueueOrder(*pass.snapshot).empty()) return;
-  const std::int64_t begin_ms = clock_.SteadyMs();
-  plan::Plan plan = PlanQueue(pass);
-  planning_ms_ = clock_.SteadyMs() - begin_ms;
-  // At least as long as the plan took; otherwise most of each pass would be planning the same queue again.
-  const std::int64_t share_ms = std::max(slice_ms_, planning_ms_);
-  WorkShare promises(clock_, share_ms);
-  WorkShare retries(clock_, share_ms);
-  WorkShare reasons(clock_, share_ms);
-  for (const plan::JobPlan* job : WaitingJobs(plan, *pass.snapshot, told_ms_)) {
-    pass.handling = pass.snapshot->jobs[job->job.index()].job.key;
-    ++pass.report.waiting;
-    TellNotPlaced(pass, job->job, job->gang, &reasons);
-  }
-  bool deciding = true;
-  for (const plan::JobPlan& job : plan.jobs) {
-    const NamespacedName key = pass.snapshot->jobs[job.job.index()].job.key;
-    pass.handling = key;
-    WorkShare& share = failed_.count(key) != 0 ? retries : promises;
-    if (job.is_new && share.IsOver(pass.report)) {
-      ++pass.report.waiting;
-      plan.reservations.push_back({job.job, job.gang.host_of_rank, std::nullopt});
-      deciding = false;
-    } else if (job.is_new) {
-      if (share.Spend([&] { return Place(pass, job); })) {
-        failed_.erase(key);
-      } else {
-        failed_.insert(key);
-      }
-    } else if (!pass.snapshot->jobs[job.job.index()].assignment &&
-               job.gang.outcome == placement::Outcome::kNotNow) {
-      // A decision counts on the promises before it.
-      deciding = deciding && !promises.IsOver(pass.report) &&
-                 promises.Spend([&] { return decider_.Decide(pass, job); });
+    try {
+      plan::MakePlan(alone, options_);
+    } catch (const std::exception& cause) {
+      decision.effects.push_back(
+          QuarantineGang{facts.Job(id).job.key, "planning it", cause.what()});
     }
   }
-  pass.handling.reset();
-  // Ordinary pods are kept off what waits for a job; see decisions.h. Only now: gangs that may fill
-  // reserved hosts meanwhile have done so.
-  for (const plan::Reservation& reservation : plan.reservations) {
-    for (fabric::HostId host : reservation.hosts) {
-      pass.snapshot->cluster.hosts[host.index()].reserved_for = reservation.job.value;
+  if (decision.effects.empty()) throw std::runtime_error(error);
+  return AndThen(std::move(decision), [this](const PassFacts& now) { return PlanQueue(now); });
+}
+
+std::vector<Work> PlacementStep::ReportWaiting(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const plan::JobPlan* job : WaitingJobs(plan_, *facts.snapshot, told_ms_)) {
+    works.push_back({facts.Job(job->job).job.key, [this, job](const PassFacts& now) {
+                       Decision decision = ReportNotPlaced(now, job->job, job->gang);
+                       decision.effects.insert(decision.effects.begin(),
+                                               Increment{&PassReport::waiting});
+                       return decision;
+                     }});
+  }
+  return works;
+}
+
+std::vector<Work> PlacementStep::PlaceQueue(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const plan::JobPlan& job : plan_.jobs) {
+    const plan::JobState& state = facts.Job(job.job);
+    if (job.is_new) {
+      works.push_back(
+          {state.job.key, [this, &job](const PassFacts& now) { return Place(now, job); }});
+    } else if (!state.assignment && job.gang.outcome == placement::Outcome::kNotNow) {
+      works.push_back(
+          {state.job.key, [this, &job](const PassFacts& now) { return StopOthers(now, job); }});
     }
   }
+  return works;
+}
+
+Decision PlacementStep::Place(const PassFacts& facts, const plan::JobPlan& job) {
+  Decision decision{{CommitPlan{facts.Job(job.job).job.key, job.job, job.gang, job.uses_backup}}};
+  decision.then = [this, &job](const PassFacts& now, const Outcomes& outcomes) -> Decision {
+    if (outcomes.front().result == Outcome::Result::kNotTried) {
+      deciding_ = false;
+      return {
+          {Increment{&PassReport::waiting}, Change(HostsReserved{job.job, job.gang.host_of_rank})}};
+    }
+    if (!outcomes.front().done()) return {};
+    const api::Gang& gang = *now.GangOf(job.job);
+    std::string message =
+        api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
+    if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
+    for (const std::string& warning : job.warnings) message += StrCat("; warning: ", warning);
+    return {{Event{gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)},
+             DecisionOn(now, job.job, placement::Outcome::kPlaced)}};
+  };
+  return decision;
+}
+
+// A decision counts on the promises before it.
+Decision PlacementStep::StopOthers(const PassFacts& facts, const plan::JobPlan& job) {
+  if (!deciding_) return {};
+  const bool records = !facts.GangOf(job.job)->status.preemption && job.preemption &&
+                       !job.preemption->victims.empty();
+  Decision decision = decider_.Decide(facts, job);
+  if (!records) return decision;
+  return AndThen(std::move(decision), [this, id = job.job](const PassFacts& now) {
+    deciding_ = now.GangOf(id)->status.preemption.has_value();
+    return Decision{};
+  });
+}
+
+Decision PlacementStep::ReserveHosts(const PassFacts&) const {
+  Decision decision;
+  for (const plan::Reservation& reservation : plan_.reservations) {
+    decision.effects.push_back(Change(HostsReserved{reservation.job, reservation.hosts}));
+  }
+  return decision;
 }
 
 }  // namespace yardmaster::extender

@@ -1,41 +1,27 @@
 #include "pkg/extender/steps/pod_release.h"
 
 #include <algorithm>
-#include <exception>
-#include <map>
+#include <set>
 #include <tuple>
-#include <vector>
-
-#include "nlohmann/json.hpp"
+#include <utility>
 
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
-#include "pkg/base/mutex.h"
-#include "pkg/base/parallel.h"
-#include "pkg/base/status.h"
-#include "pkg/base/strings.h"
-#include "pkg/extender/ledger/gang_backoff.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/ledger/refusals.h"
-#include "pkg/extender/steps/pin_patch.h"
-#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
-
-struct PodRelease::Work {
-  bool first_time;            // its gang has not been released in full yet
-  std::int64_t committed_ms;  // its gang
-  NamespacedName gang;
-  PodPtr pod;
-  const api::AssignmentEntry* slot;
-  bool backup;
-
-  std::string SlotText() const;
-};
 
 namespace {
 
 constexpr std::int64_t kRecoveryMs = 30'000;
+
+// The release of one pod, and its gang's place in the order.
+struct Release {
+  bool first_time;            // its gang has not been released in full yet
+  std::int64_t committed_ms;  // its gang
+  ReleasePod effect;
+};
 
 bool MayGoThere(const api::Pod& pod, bool backup) {
   const auto tolerates = [&](const char* key) {
@@ -57,16 +43,62 @@ bool LacksARank(const api::Gang& gang, const GatheredGang& gathered) {
   return api::IsTrue(gang.status.conditions, api::kReleasedCondition);
 }
 
+Pin PinOf(const api::Pod& pod, const NamespacedName& gang, const api::AssignmentEntry& slot,
+          bool backup) {
+  return {pod.metadata.uid, pod.selected_host().empty() ? slot.host : "",
+          api::EncodeSlot({gang.name, slot.rank, slot.fabric_pod, slot.segment, slot.stages}),
+          backup};
+}
+
+// Of one gang.
+void AddReleases(const PassFacts& facts, const api::Gang& gang, const GatheredGang& gathered,
+                 std::vector<Release>& releases) {
+  const NamespacedName key = KeyOf(gang.metadata);
+  const auto& slots = gang.status.assignments;
+  const bool first_time = !api::IsTrue(gang.status.conditions, api::kReleasedCondition);
+  for (const GangMember& member : gathered.members) {
+    if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
+    const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
+    const fabric::HostId host = facts.snapshot->places->FindHost(slot.host);
+    // A rank whose host is out waits for its replacement instead.
+    if (!host.valid()) continue;
+    const placement::HostState& state = facts.snapshot->cluster.hosts[host.index()];
+    if (state.unavailable != placement::Unavailability::kNo) continue;
+    if (!NeedsPatch(*member.pod, state.backup) || member.pod->gated_by_others()) continue;
+    if (IsRefused(gang.status, *member.rank, slot.host, facts.snapshot->now_ms)) continue;
+    releases.push_back({first_time,
+                        gang.status.committed_ms,
+                        {key, member.pod, PinOf(*member.pod, key, slot, state.backup)}});
+  }
+}
+
+std::vector<Release> ReleasesOf(const PassFacts& facts) {
+  std::vector<Release> releases;
+  for (const auto& [key, gathered] : facts.gathered) {
+    const auto gang = facts.gangs.find(key);
+    if (gang == facts.gangs.end() || !HoldsHosts(gang->second->status)) continue;
+    if (facts.IsStopping(key) || facts.indeterminate.count(key) != 0) continue;
+    if (facts.IsLeftAlone(key)) continue;
+    if (gathered->gated == 0 && gathered->unbound == 0) continue;
+    AddReleases(facts, *gang->second, *gathered, releases);
+  }
+  std::stable_sort(releases.begin(), releases.end(), [](const Release& a, const Release& b) {
+    return std::tie(a.first_time, a.committed_ms, a.effect.gang) <
+           std::tie(b.first_time, b.committed_ms, b.effect.gang);
+  });
+  return releases;
+}
+
 }  // namespace
 
-bool PodRelease::SomeGangRecovers(const PassState& pass) {
-  const std::int64_t now_ms = clock_.SteadyMs();
+bool PodRelease::SomeGangRecovers(const PassFacts& facts) {
+  const std::int64_t now_ms = facts.now.steady_ms;
   std::map<NamespacedName, std::int64_t> before;
   before.swap(recovering_since_ms_);
   bool some = false;
-  for (const auto& [key, gathered] : pass.gathered) {
-    const auto gang = pass.gangs.find(key);
-    if (gang == pass.gangs.end() || !LacksARank(*gang->second, *gathered)) continue;
+  for (const auto& [key, gathered] : facts.gathered) {
+    const auto gang = facts.gangs.find(key);
+    if (gang == facts.gangs.end() || !LacksARank(*gang->second, *gathered)) continue;
     const auto known = before.find(key);
     const std::int64_t since_ms = known == before.end() ? now_ms : known->second;
     recovering_since_ms_.emplace(key, since_ms);
@@ -75,118 +107,41 @@ bool PodRelease::SomeGangRecovers(const PassState& pass) {
   return some;
 }
 
-std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger) {
-  std::vector<Work> work;
-  for (const auto& [key, gathered] : pass.gathered) {
-    const auto gang = pass.gangs.find(key);
-    if (gang == pass.gangs.end() || !HoldsHosts(gang->second->status)) continue;
-    if (pass.stopping.count(key) != 0 || ledger.InDoubt(key)) continue;
-    if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
-    if (gathered->gated == 0 && gathered->unbound == 0) continue;
-    const auto& slots = gang->second->status.assignments;
-    const bool first_time = !api::IsTrue(gang->second->status.conditions, api::kReleasedCondition);
-    for (const GangMember& member : gathered->members) {
-      if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
-      const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
-      const fabric::HostId host = pass.snapshot->places->FindHost(slot.host);
-      // A rank whose host is out waits for its replacement instead.
-      if (!host.valid()) continue;
-      const placement::HostState& state = pass.snapshot->cluster.hosts[host.index()];
-      if (state.unavailable != placement::Unavailability::kNo ||
-          !NeedsPatch(*member.pod, state.backup))
-        continue;
-      if (member.pod->gated_by_others()) continue;
-      if (IsRefused(gang->second->status, *member.rank, slot.host, pass.snapshot->now_ms)) continue;
-      work.push_back(
-          {first_time, gang->second->status.committed_ms, key, member.pod, &slot, state.backup});
-    }
-  }
-  std::stable_sort(work.begin(), work.end(), [](const Work& a, const Work& b) {
-    return std::tie(a.first_time, a.committed_ms, a.gang) <
-           std::tie(b.first_time, b.committed_ms, b.gang);
-  });
-  return work;
-}
-
-void PodRelease::HoldBack(PassState& pass, std::vector<Work>& work) {
+Decision PodRelease::Decide(const PassFacts& facts) {
+  Decision decision;
+  decision.threads = SomeGangRecovers(facts) ? (options_.threads + 3) / 4
+                                             : std::max<std::size_t>(1, options_.threads);
+  std::vector<Release> releases = ReleasesOf(facts);
   NetworkWait::PodsOfGangs gated;
-  for (const Work& next : work) {
-    if (next.pod->gated()) gated[next.gang].push_back(next.pod);
+  for (const Release& release : releases) {
+    const PodPtr& pod = release.effect.pod;
+    if (pod->gated()) gated[release.effect.gang].push_back(pod);
   }
-  const std::set<NamespacedName> held = network_wait_.Run(pass, gated);
-  std::erase_if(work, [&](const Work& next) { return held.count(next.gang) != 0; });
-}
-
-std::string PodRelease::Work::SlotText() const {
-  return api::EncodeSlot({gang.name, slot->rank, slot->fabric_pod, slot->segment, slot->stages});
-}
-
-absl::StatusOr<nlohmann::json> PodRelease::Write(const Work& work) {
-  try {
-    return Release(work);
-  } catch (const std::exception& error) {
-    return absl::InternalError(
-        StrCat("Pod ", KeyOf(work.pod->metadata).text(), ": its release failed: ", error.what()));
+  const std::set<NamespacedName> held = network_wait_.Held(facts, gated, decision.effects);
+  for (Release& release : releases) {
+    if (held.count(release.effect.gang) != 0) continue;
+    decision.effects.push_back(std::move(release.effect));
   }
+  return decision;
 }
 
-absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
-  const api::ObjectMeta& metadata = work.pod->metadata;
-  const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
-  const bool names_host = !work.pod->selected_host().empty();
-  const Pin pin{metadata.uid, names_host ? "" : work.slot->host, work.SlotText(), work.backup};
-  const kube::WriteOptions options{kFieldManager};
-  if (const auto patch = ReleasePatchOf(*work.pod, pin)) {
-    if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
-    auto released = client_.Patch(target, kube::JsonPatch(*patch), options);
-    // Refused: the pod is not as it was known, and is read.
-    const bool stale = absl::IsInvalidArgument(released.status()) ||
-                       absl::IsAborted(released.status()) ||
-                       absl::IsFailedPrecondition(released.status());
-    if (!stale) return released;
+std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const auto& [key, gang] : facts.gangs) {
+    if (!HoldsHosts(gang->status)) continue;
+    if (api::IsTrue(gang->status.conditions, api::kReleasedCondition)) continue;
+    const GatheredGang* gathered = facts.GatheredOf(key);
+    if (gathered == nullptr || gathered->members.empty() || gathered->gated > 0) continue;
+    works.push_back({key, [key, gang = gang](const PassFacts& now) {
+                       api::GangStatus status = gang->status;
+                       status.observed_generation = gang->metadata.generation;
+                       SetCondition(status, *gang, api::kReleasedCondition, true, "PodsReleased",
+                                    "every pod is pinned to its host and released",
+                                    now.now.wall_ms);
+                       return Decision{{CommitGangStatus{key, gang, std::move(status)}}};
+                     }});
   }
-  YM_ASSIGN_OR_RETURN(const nlohmann::json pod, client_.Get(target));
-  YM_ASSIGN_OR_RETURN(const nlohmann::json patch,
-                      work.pod->gated() ? PinAndReleasePatch(pod, pin) : AdmitPatch(pod, pin));
-  if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
-  return client_.Patch(target, kube::JsonPatch(patch), options);
-}
-
-void PodRelease::Run(PassState& pass) {
-  // Of a gang whose patches are refused no more than these are tried in one pass.
-  constexpr int kMaxFailures = 3;
-  std::vector<Work> work = Collect(pass, ledger_);
-  HoldBack(pass, work);
-  const std::int64_t begin_ms = clock_.SteadyMs();
-  const std::int64_t end_ms = begin_ms + options_.slice_ms;
-  Mutex mutex;
-  std::map<NamespacedName, int> failures;
-  bool is_over = false;  // this slice; others end apart from it
-  const std::size_t threads =
-      SomeGangRecovers(pass) ? (options_.threads + 3) / 4 : options_.threads;
-  ParallelFor(work.size(), threads, [&](std::size_t i) {
-    if (!ledger_.may_write()) return;
-    const NamespacedName& key = work[i].gang;
-    {
-      MutexLock lock(mutex);
-      is_over |= clock_.SteadyMs() >= end_ms;
-      pass.report.releases_left |= is_over;
-      const auto failed = failures.find(key);
-      if (failed != failures.end() && failed->second >= kMaxFailures) return;
-      if (is_over) return;
-    }
-    const absl::StatusOr<nlohmann::json> released = Write(work[i]);
-    if (released.ok()) cache_.Assume(state::Kind::kPod, *released);
-    MutexLock lock(mutex);
-    if (released.ok()) {
-      ++pass.report.released_pods;
-    } else if (!absl::IsNotFound(released.status())) {
-      pass.report.errors.push_back(MessageOf(released.status()));
-      NoteFailure(pass, key, released.status());
-      if (kube::IsDenied(released.status())) ++failures[key];
-    }
-  });
-  pass.report.waited_ms += clock_.SteadyMs() - begin_ms;
+  return works;
 }
 
 }  // namespace yardmaster::extender

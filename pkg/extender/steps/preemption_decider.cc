@@ -6,8 +6,10 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/leaving_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/steps/eviction.h"
+#include "pkg/extender/steps/disruption_budgets.h"
+#include "pkg/extender/steps/preemption_step.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/queue.h"
 #include "pkg/plan/verifier.h"
@@ -28,18 +30,19 @@ void RemoveAssignment(plan::Snapshot& snapshot, plan::JobId id) {
   job.assignment.reset();
 }
 
-// The cluster once every stopped gang has left.
-plan::Snapshot WithoutLeaving(const plan::Snapshot& snapshot) {
-  plan::Snapshot after = snapshot;
-  for (const plan::JobId id : after.job_ids()) {
-    if (after.jobs[id.index()].leaving) RemoveAssignment(after, id);
+// The cluster once every gang that is being stopped, and those of `victims`, have left.
+plan::Snapshot WithoutStopped(const PassFacts& facts, plan::Snapshot snapshot,
+                              const std::vector<plan::JobId>& victims) {
+  for (const plan::JobId id : snapshot.job_ids()) {
+    if (facts.IsStopping(snapshot.jobs[id.index()].job.key)) RemoveAssignment(snapshot, id);
   }
-  return after;
+  for (const plan::JobId id : victims) RemoveAssignment(snapshot, id);
+  return snapshot;
 }
 
 // Which budgets cover the gang's pods. Pods that two of them cover cannot be evicted.
-void ReadBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::vector<PodPtr>& pods,
-                 plan::JobState& job) {
+void AddBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::vector<PodPtr>& pods,
+                plan::JobState& job) {
   std::vector<int> covered(budgets.size(), 0);
   for (const PodPtr& pod : pods) {
     int covering = 0;
@@ -57,59 +60,60 @@ void ReadBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::v
 
 }  // namespace
 
-plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions options) {
+plan::Plan PreemptionDecider::PlanQueue(const PassFacts& facts, plan::PlanOptions options,
+                                        std::vector<Effect>& effects) {
   options.preemptions = 0;
-  const plan::Plan* known = memo_.Find(*pass.snapshot);
-  if (known == nullptr) {
-    ++pass.report.queue_plans;
-    memo_.Keep(*pass.snapshot, plan::MakePlan(*pass.snapshot, options));
-    known = memo_.Last();
+  for (const plan::JobState& job : facts.snapshot->jobs) {
+    const auto end_ms = job.assignment ? plan::ExpectedEndMs(job) : std::nullopt;
+    const std::int64_t left_ms = end_ms.value_or(0) - facts.snapshot->now_ms;
+    if (left_ms >= 0) effects.push_back(WakeIn{left_ms + 1});  // it may be stopped from then on
   }
-  plan::Plan plan = *known;
-  WakeAtEnds(pass);
-  if (!AnyMayStopOthers(pass, plan) || !Prepare(pass, *pass.snapshot)) return plan;
+  const plan::Plan* known = memo_.Find(*facts.snapshot);
+  if (known != nullptr) return *known;
+  effects.push_back(Increment{&PassReport::queue_plans});
+  memo_.Keep(*facts.snapshot, plan::MakePlan(*facts.snapshot, options));
+  return *memo_.Last();
+}
+
+plan::Plan PreemptionDecider::PlanWithVictims(const PassFacts& facts, plan::PlanOptions options) {
   options.preemptions = kTriesPerPass;
-  plan = plan::MakePlan(*pass.snapshot, options);
+  const std::int64_t now_ms = facts.now.steady_ms;
+  std::erase_if(last_failed_attempt_ms_,
+                [&](const auto& tried) { return now_ms - tried.second >= kRetryMs; });
+  plan::Plan plan = plan::MakePlan(WithBudgets(facts), options);
   for (const plan::JobPlan& job : plan.jobs) {
     if (job.sought_victims && !job.preemption) {
-      in_vain_[pass.GangOf(job.job).metadata.uid] = clock_.SteadyMs();
+      last_failed_attempt_ms_[facts.GangOf(job.job)->metadata.uid] = now_ms;
     }
   }
   return plan;
 }
 
-// A job that has run for as long as it said may be stopped from then on.
-void PreemptionDecider::WakeAtEnds(PassState& pass) const {
-  for (const plan::JobState& job : pass.snapshot->jobs) {
-    const auto end_ms = job.assignment ? plan::ExpectedEndMs(job) : std::nullopt;
-    const std::int64_t left_ms = end_ms.value_or(0) - pass.snapshot->now_ms;
-    if (left_ms >= 0) pass.WakeIn(left_ms + 1);
-  }
-}
-
-bool PreemptionDecider::MayDecide(const PassState& pass, plan::JobId job) const {
-  const api::Gang& gang = pass.GangOf(job);
+bool PreemptionDecider::MayDecide(const PassFacts& facts, plan::JobId job) const {
+  const api::Gang& gang = *facts.GangOf(job);
   if (!gang.job.may_preempt || gang.status.preemption) return false;
-  if (pass.stopping.count(KeyOf(gang.metadata)) != 0) return false;
-  const auto vain = in_vain_.find(gang.metadata.uid);
-  if (vain != in_vain_.end() && clock_.SteadyMs() - vain->second < kRetryMs) return false;
+  if (facts.IsStopping(KeyOf(gang.metadata))) return false;
+  const auto failed = last_failed_attempt_ms_.find(gang.metadata.uid);
+  if (failed != last_failed_attempt_ms_.end() && facts.now.steady_ms - failed->second < kRetryMs) {
+    return false;
+  }
   const api::Condition* last =
       api::FindCondition(gang.status.conditions, api::kPreemptingCondition);
   if (last == nullptr) return true;
   if (last->reason != "EvictionRefused" && last->reason != "VictimsDidNotEnd") return true;
   // Before 0: the clock of the process that wrote it was ahead.
-  const std::int64_t since_ms = clock_.WallMs() - last->transition_ms;
+  const std::int64_t since_ms = facts.now.wall_ms - last->transition_ms;
   return since_ms < 0 || since_ms >= kPauseMs;
 }
 
-bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const {
+bool PreemptionDecider::MayStopOthers(const PassFacts& facts, const plan::Plan& plan) const {
   if (!options_.enabled) return false;
-  const std::vector<plan::JobState>& jobs = pass.snapshot->jobs;
-  const std::int64_t now_ms = pass.snapshot->now_ms;
+  const std::vector<plan::JobState>& jobs = facts.snapshot->jobs;
+  const std::int64_t now_ms = facts.snapshot->now_ms;
   return std::any_of(plan.jobs.begin(), plan.jobs.end(), [&](const plan::JobPlan& waits) {
     const plan::JobState& job = jobs[waits.job.index()];
     if (job.assignment || waits.gang.outcome != placement::Outcome::kNotNow) return false;
-    return MayDecide(pass, waits.job) &&
+    return MayDecide(facts, waits.job) &&
            std::any_of(jobs.begin(), jobs.end(), [&](const plan::JobState& other) {
              return other.assignment &&
                     (other.job.priority < job.job.priority || other.job.preemptible ||
@@ -118,14 +122,10 @@ bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan
   });
 }
 
-// False when budgets cannot be read: then no gang is stopped.
-bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
-  const auto* budgets = budgets_.Read(pass.report);
-  if (budgets == nullptr) return false;
-  std::erase_if(in_vain_,
-                [this](const auto& tried) { return clock_.SteadyMs() - tried.second >= kRetryMs; });
-  snapshot.budgets.clear();
-  for (const api::DisruptionBudget& budget : *budgets) {
+// The snapshot in which victims are sought. REQUIRES: facts.budgets.
+plan::Snapshot PreemptionDecider::WithBudgets(const PassFacts& facts) const {
+  plan::Snapshot snapshot = *facts.snapshot;
+  for (const api::DisruptionBudget& budget : *facts.budgets) {
     snapshot.budgets.push_back(
         {StrCat(budget.metadata.namespace_name, "/", budget.metadata.name),
          static_cast<int>(std::max<std::int64_t>(0, budget.disruptions_allowed))});
@@ -133,92 +133,87 @@ bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
   for (const plan::JobId id : snapshot.job_ids()) {
     plan::JobState& job = snapshot.jobs[id.index()];
     const NamespacedName& key = job.job.key;
-    job.leaving = job.assignment && pass.stopping.count(key) != 0;
-    job.may_stop_others = !job.assignment && MayDecide(pass, id);
-    job.budgets.clear();
+    job.leaving = job.assignment && facts.IsStopping(key);
+    job.may_stop_others = !job.assignment && MayDecide(facts, id);
     job.grace_seconds = std::min(job.grace_seconds, static_cast<int>(options_.max_grace_ms / 1000));
-    if (EndsTooLate(pass.GatheredOf(key), pass.snapshot->now_ms)) job.may_be_preempted = false;
+    if (EndsTooLate(facts.GatheredOf(key), snapshot.now_ms)) job.may_be_preempted = false;
     if (job.assignment && !job.leaving) {
-      ReadBudgets(*budgets, Evictable(pass.GatheredOf(key)), job);
+      AddBudgets(*facts.budgets, Evictable(facts.GatheredOf(key)), job);
     }
   }
-  return true;
+  return snapshot;
 }
 
-bool PreemptionDecider::Decide(PassState& pass, const plan::JobPlan& job) {
-  GiveUpIfInVain(pass, job.job);
+Decision PreemptionDecider::Decide(const PassFacts& facts, const plan::JobPlan& job) {
+  const api::Gang& gang = *facts.GangOf(job.job);
+  if (gang.status.preemption) {
+    if (!IsCleared(facts, gang)) return {};
+    return GiveUpPreemption(facts, KeyOf(gang.metadata), "PlaceLost",
+                            "the gangs it stopped have left and it still does not fit");
+  }
   // Without victims: it fits once those that are being stopped have left.
-  if (!job.preemption || job.preemption->victims.empty()) return true;
-  return Record(pass, job.job, *job.preemption);
+  if (!job.preemption || job.preemption->victims.empty()) return {};
+  return Record(facts, job.job, *job.preemption);
 }
 
-void PreemptionDecider::DecideTakeBack(PassState& pass, plan::JobId job) {
-  GiveUpIfInVain(pass, job);
-  if (!options_.enabled || !MayDecide(pass, job)) return;
-  plan::Snapshot after = *pass.snapshot;
-  if (!Prepare(pass, after)) return;
-  after = WithoutLeaving(after);
-  const auto decision = plan::PlanTakeBack(after, job);
-  if (decision && !decision->victims.empty()) Record(pass, job, *decision);
+Decision PreemptionDecider::TakeBack(const PassFacts& facts, plan::JobId job,
+                                     const std::vector<int>& lost_ranks) {
+  Decision first;
+  plan::JobPlan waits;
+  waits.job = job;
+  if (facts.GangOf(job)->status.preemption) first = Decide(facts, waits);
+  return AndThen(std::move(first), [this, job, lost_ranks](const PassFacts& now) {
+    if (!options_.enabled || !MayDecide(now, job)) return Decision{};
+    return AndThen({{ReadBudgets{}}}, [this, job, lost_ranks](const PassFacts& read) {
+      if (!read.budgets) return Decision{};
+      plan::Snapshot after = WithoutStopped(read, WithBudgets(read), {});
+      after.jobs[job.index()].lost_ranks = lost_ranks;
+      const auto found = plan::PlanTakeBack(after, job);
+      return found && !found->victims.empty() ? Record(read, job, *found) : Decision{};
+    });
+  });
 }
 
-void PreemptionDecider::GiveUpIfInVain(PassState& pass, plan::JobId job) {
-  const api::Gang& gang = pass.GangOf(job);
-  if (!gang.status.preemption || pass.cleared.count(KeyOf(gang.metadata)) == 0) return;
-  step_.GiveUp(pass, KeyOf(gang.metadata), "PlaceLost",
-               "the gangs it stopped have left and it still does not fit");
-}
-
-bool PreemptionDecider::Record(PassState& pass, plan::JobId job, const plan::Preemption& decision) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(KeyOf(pass.GangOf(job).metadata));
+Decision PreemptionDecider::Record(const PassFacts& facts, plan::JobId job,
+                                   const plan::Preemption& decision) {
+  const GangPtr gang = facts.GangOf(job);
+  const NamespacedName key = KeyOf(gang->metadata);
   std::vector<PodPtr> pods;
   api::GangStatus status = gang->status;
   status.preemption.emplace();
-  status.preemption->started_ms = clock_.WallMs() / 1000 * 1000;
-  plan::Snapshot after = *pass.snapshot;
+  status.preemption->started_ms = facts.now.wall_ms / 1000 * 1000;
   for (const plan::JobId id : decision.victims) {
-    const api::Gang& victim = pass.GangOf(id);
-    status.preemption->victims.push_back(
-        {victim.metadata.namespace_name, victim.metadata.name, victim.metadata.uid});
-    const std::vector<PodPtr> theirs = Evictable(pass.GatheredOf(KeyOf(victim.metadata)));
+    const api::ObjectMeta& victim = facts.GangOf(id)->metadata;
+    status.preemption->victims.push_back({victim.namespace_name, victim.name, victim.uid});
+    const std::vector<PodPtr> theirs = Evictable(facts.GatheredOf(KeyOf(victim)));
     pods.insert(pods.end(), theirs.begin(), theirs.end());
-    after.jobs[id.index()].leaving = true;
   }
   // Each may go alone, but perhaps not all of them under one budget.
-  const auto* budgets = budgets_.Read(pass.report);
-  if (budgets == nullptr || !WhyNotEvictable(*budgets, pods).empty()) {
-    in_vain_[gang->metadata.uid] = clock_.SteadyMs();
-    return false;
+  if (!facts.budgets || !WhyNotEvictable(*facts.budgets, pods).empty()) {
+    last_failed_attempt_ms_[gang->metadata.uid] = facts.now.steady_ms;
+    return {};
   }
-  const auto& before = after.jobs[job.index()].assignment;
+  const auto& before = facts.Job(job).assignment;
   std::set<fabric::HostId> hosts;
   for (std::size_t rank = 0; rank < decision.gang.host_of_rank.size(); ++rank) {
     const fabric::HostId host = decision.gang.host_of_rank[rank];
     if (!before || before->host_of_rank[rank] != host) hosts.insert(host);
   }
-  for (fabric::HostId host : hosts) status.preemption->hosts.push_back(after.places->name(host));
+  for (fabric::HostId host : hosts) {
+    status.preemption->hosts.push_back(facts.snapshot->places->name(host));
+  }
   const absl::Status sound =
-      plan::VerifyPlacement(WithoutLeaving(after), job, decision.gang.host_of_rank,
-                            /*may_use_backup=*/before.has_value());
+      plan::VerifyPlacement(WithoutStopped(facts, *facts.snapshot, decision.victims), job,
+                            decision.gang.host_of_rank, /*may_use_backup=*/before.has_value());
   if (!sound.ok()) {
-    pass.report.errors.push_back(
-        StrCat("Gang ", gang->metadata.name,
-               ": a preemption did not pass the verifier and was dropped: ", MessageOf(sound)));
-    return false;
+    return {
+        {Problem{StrCat("Gang ", key.text(), ": a preemption did not pass the verifier and was ",
+                        "dropped: ", MessageOf(sound))}}};
   }
   SetCondition(status, *gang, api::kPreemptingCondition, true, "StoppingGangs", decision.why,
-               clock_.WallMs());
-  if (!ledger_.Write(pass, *gang, status)) return false;
-  ++pass.report.preemptions;
-  for (const plan::JobId id : decision.victims) {
-    pass.stopping.insert(KeyOf(pass.GangOf(id).metadata));
-    pass.snapshot->jobs[id.index()].leaving = true;
-  }
-  for (fabric::HostId host : hosts) {
-    pass.snapshot->cluster.hosts[host.index()].reserved_for = job.value;
-  }
-  notify_({gang->owner, gang->metadata.namespace_name, false, "Preempting", decision.why});
-  return true;
+               facts.now.wall_ms);
+  return {{CommitGangStatus{key, gang, std::move(status)}, Increment{&PassReport::preemptions},
+           Event{gang->owner, key.namespace_name, false, "Preempting", decision.why}}};
 }
 
 }  // namespace yardmaster::extender

@@ -6,11 +6,11 @@
 // may stop others; this class knows which gangs may, what budgets allow, and which gangs leave. A decision
 // is then written in its job's turn, before anything is committed for the jobs behind it.
 //
-// A gang is not asked about again for a second when stopping others did not help it, nor for a minute
-// when an eviction for its sake was refused or its victims did not end. Forgetting both, as a new process does,
-// costs a plan and nothing else.
+// A gang is not asked about again for a second when stopping others did not help it, which a new process
+// forgets at the cost of a plan, nor for a minute when an eviction for its sake was refused or its victims did not end, which the Gang's
+// condition remembers.
 //
-// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,49 +18,43 @@
 #include <string>
 #include <vector>
 
-#include "pkg/extender/steps/budget_reader.h"
-#include "pkg/extender/steps/pass_step.h"
-#include "pkg/extender/steps/preemption_step.h"
+#include "pkg/extender/effects/effect.h"
 #include "pkg/plan/plan_memo.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/preemption.h"
 
 namespace yardmaster::extender {
 
-class PreemptionDecider : PassStep {
+class PreemptionDecider {
  public:
   struct Options {
     bool enabled = true;
-    std::int64_t max_grace_ms = 600'000;  // eviction.h
+    std::int64_t max_grace_ms = 600'000;  // gather/leaving_pods.h
   };
 
-  PreemptionDecider(const StepTools& tools, PreemptionStep& step, BudgetReader& budgets,
-                    Options options)
-      : PassStep(tools), step_(step), budgets_(budgets), options_(options) {}
+  explicit PreemptionDecider(Options options) : options_(options) {}
 
-  // The plan of the queue, with the victims for jobs that do not fit otherwise. Writes the budgets
-  // that it reads into the snapshot.
-  plan::Plan PlanQueue(PassState& pass, plan::PlanOptions options);
-  // A job's turn: gives up what did not fit although its victims have left, and records what was
-  // decided. False: a decision could not be recorded, so those of the jobs behind it, which count
-  // on it, have to wait for the next pass.
-  bool Decide(PassState& pass, const plan::JobPlan& job);
-  // A placed gang whose lost ranks find no host: takes lent spares back. `job` has lost_ranks set.
-  void DecideTakeBack(PassState& pass, plan::JobId job);
+  // The plan of the queue in which no gang is stopped. `effects` says whether it was made anew, and wakes a
+  // pass when a job ends that has run for as long as it said.
+  plan::Plan PlanQueue(const PassFacts& facts, plan::PlanOptions options,
+                       std::vector<Effect>& effects);
+  // Whether some gang that this plan leaves waiting may stop others.
+  bool MayStopOthers(const PassFacts& facts, const plan::Plan& plan) const;
+  // The plan with the victims for jobs that do not fit otherwise. REQUIRES: facts.budgets.
+  plan::Plan PlanWithVictims(const PassFacts& facts, plan::PlanOptions options);
+  // A job's turn: gives up what did not fit although its victims have left, or records what was decided.
+  Decision Decide(const PassFacts& facts, const plan::JobPlan& job);
+  // A placed gang whose ranks have lost their hosts and find no other: takes lent spares back.
+  Decision TakeBack(const PassFacts& facts, plan::JobId job, const std::vector<int>& lost_ranks);
 
  private:
-  void WakeAtEnds(PassState& pass) const;
-  bool MayDecide(const PassState& pass, plan::JobId job) const;
-  bool AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const;
-  bool Prepare(PassState& pass, plan::Snapshot& snapshot);
-  void GiveUpIfInVain(PassState& pass, plan::JobId job);
-  bool Record(PassState& pass, plan::JobId job, const plan::Preemption& decision);
+  bool MayDecide(const PassFacts& facts, plan::JobId job) const;
+  plan::Snapshot WithBudgets(const PassFacts& facts) const;
+  Decision Record(const PassFacts& facts, plan::JobId job, const plan::Preemption& decision);
 
-  PreemptionStep& step_;
-  BudgetReader& budgets_;
   const Options options_;
-  plan::PlanMemo memo_;                          // of plans in which no job is stopped
-  std::map<std::string, std::int64_t> in_vain_;  // uid of a Gang -> steady time of the last try
+  plan::PlanMemo memo_;  // of plans in which no job is stopped
+  std::map<std::string, std::int64_t> last_failed_attempt_ms_;  // steady, by uid of the Gang
 };
 
 }  // namespace yardmaster::extender

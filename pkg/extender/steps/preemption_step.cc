@@ -3,39 +3,41 @@
 #include <algorithm>
 #include <utility>
 
-#include "pkg/base/mutex.h"
-#include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather/gatherer.h"
+#include "pkg/extender/gather/leaving_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/steps/adoption.h"
-#include "pkg/extender/steps/eviction.h"
-#include "pkg/kube/api_error.h"
+#include "pkg/extender/steps/disruption_budgets.h"
 
 namespace yardmaster::extender {
 
 namespace {
 
-// The victim as the ledger has it while it still holds its hosts; null once it is gone or was made
-// anew.
-const api::Gang* Holding(const PassState& pass, const api::VictimReference& victim) {
-  const auto at = pass.gangs.find({victim.namespace_name, victim.name});
-  if (at == pass.gangs.end() || at->second->metadata.uid != victim.uid) return nullptr;
-  return HoldsHosts(at->second->status) ? at->second.get() : nullptr;
-}
+// Beyond the longest grace, until victims that are still there end a decision.
+constexpr std::int64_t kEndSlackMs = 120'000;
 
-bool WaitsInFull(const PassState& pass, const api::Gang& gang) {
-  const GatheredGang* gathered = pass.GatheredOf(KeyOf(gang.metadata));
+bool WaitsInFull(const PassFacts& facts, const api::Gang& gang) {
+  const GatheredGang* gathered = facts.GatheredOf(KeyOf(gang.metadata));
   if (gathered == nullptr || IsFinished(gang.status)) return false;
   return gang.status.committed() || IsComplete(*gathered, gang.job.workers);
 }
 
-// Of a gang that is not planned in this pass, for example because its Gang does not say yet what its pods say.
-bool MayBePlannedLater(const PassState& pass, const api::Gang& gang) {
-  if (!WaitsInFull(pass, gang)) return false;
-  const GatheredGang& gathered = *pass.GatheredOf(KeyOf(gang.metadata));
-  return gathered.held_by_others == 0 && !AnyBound(gathered) && !NamesHosts(gathered);
+std::vector<GangPtr> HoldingVictims(const PassFacts& facts, const api::Gang& winner) {
+  std::vector<GangPtr> holding;
+  for (const api::VictimReference& victim : winner.status.preemption->victims) {
+    if (GangPtr gang = HoldingVictim(facts.gangs, victim)) holding.push_back(std::move(gang));
+  }
+  return holding;
+}
+
+std::vector<PodPtr> EvictablePods(const PassFacts& facts, const std::vector<GangPtr>& gangs) {
+  std::vector<PodPtr> pods;
+  for (const GangPtr& gang : gangs) {
+    const std::vector<PodPtr> theirs = Evictable(facts.GatheredOf(KeyOf(gang->metadata)));
+    pods.insert(pods.end(), theirs.begin(), theirs.end());
+  }
+  return pods;
 }
 
 // The other 429: the API server is busy.
@@ -48,88 +50,11 @@ std::string NameOf(const api::Gang& gang) {
   return StrCat(gang.owner.kind, " ", gang.metadata.namespace_name, "/", gang.owner.name);
 }
 
-}  // namespace
-
-void PreemptionStep::CarryOn(PassState& pass) {
-  std::vector<NamespacedName> keys;
-  for (const auto& [key, gang] : pass.gangs) {
-    if (gang->status.preemption) keys.push_back(key);
-  }
-  for (const NamespacedName& key : keys) {
-    if (pass.quarantined.count(key) != 0) continue;
-    pass.handling = key;
-    CarryOnOne(pass, key);
-  }
-  pass.handling.reset();
-  ForgetOldVictims(pass);
-}
-
-void PreemptionStep::CarryOnOne(PassState& pass, const NamespacedName& key) {
-  const std::shared_ptr<const api::Gang> winner = pass.gangs.at(key);
-  if (!WaitsInFull(pass, *winner)) {
-    return GiveUp(pass, key, "NoLongerWaiting", "the gang no longer waits with all its pods");
-  }
-  std::vector<NamespacedName> holding;
-  std::vector<PodPtr> evict;
-  const std::vector<api::VictimReference>& victims = winner->status.preemption->victims;
-  const auto broken = std::find_if(victims.begin(), victims.end(), [&](const auto& victim) {
-    return Holding(pass, victim) != nullptr &&
-           pass.quarantined.count({victim.namespace_name, victim.name}) != 0;
-  });
-  if (broken != victims.end()) {
-    return GiveUp(pass, key, "PlaceLost",
-                  StrCat("Gang ", broken->namespace_name, "/", broken->name,
-                         ", which would make room, is in quarantine"));
-  }
-  for (const api::VictimReference& victim : victims) {
-    if (Holding(pass, victim) == nullptr) continue;
-    holding.push_back({victim.namespace_name, victim.name});
-    pass.stopping.insert(holding.back());
-    const std::vector<PodPtr> pods = Evictable(pass.GatheredOf(holding.back()));
-    evict.insert(evict.end(), pods.begin(), pods.end());
-  }
-  if (holding.empty()) {
-    pass.cleared.insert(key);
-    return;
-  }
-  if (IsTooLate(pass, *winner->status.preemption)) {
-    for (const NamespacedName& victim : holding) pass.stopping.erase(victim);
-    return GiveUp(pass, key, "VictimsDidNotEnd",
-                  StrCat("pods of Gang ", holding.front().text(), " have not ended in time"));
-  }
-  for (const NamespacedName& victim : holding) {
-    if (!Tell(pass, victim, *winner)) return;
-  }
-  if (!evict.empty()) {
-    // All or none: what a budget forbids now is not begun.
-    const auto* budgets = budgets_.Read(pass.report);
-    if (budgets == nullptr) return;
-    std::string refused = WhyNotEvictable(*budgets, evict);
-    if (refused.empty()) refused = Evict(pass, evict);
-    if (refused.empty()) return;
-    for (const NamespacedName& victim : holding) pass.stopping.erase(victim);
-    return GiveUp(pass, key, "EvictionRefused", refused);
-  }
-  bool cleared = true;
-  for (const NamespacedName& victim : holding) {
-    const GatheredGang* gathered = pass.GatheredOf(victim);
-    Evict(pass, WithMoreGrace(gathered, clock_.WallMs(), max_grace_ms_), max_grace_ms_);
-    cleared &= (gathered == nullptr || NoneCanRun(*gathered)) && AllGone(pass, victim) &&
-               TakeHosts(pass, victim, *winner);
-  }
-  if (cleared) pass.cleared.insert(key);
-}
-
-bool PreemptionStep::IsTooLate(PassState& pass, const api::PreemptionStatus& preemption) const {
-  constexpr std::int64_t kSlackMs = 120'000;
-  const std::int64_t left_ms = preemption.started_ms + max_grace_ms_ + kSlackMs - clock_.WallMs();
-  if (left_ms > 0) pass.WakeIn(left_ms);
-  return left_ms <= 0;
-}
-
-bool PreemptionStep::Tell(PassState& pass, const NamespacedName& key, const api::Gang& winner) {
-  const std::shared_ptr<const api::Gang> victim = pass.gangs.at(key);
-  if (api::IsTrue(victim->status.conditions, api::kPreemptedCondition)) return true;
+// The victim's condition, and an event, once.
+void ReportStopping(const PassFacts& facts, const GangPtr& victim, const api::Gang& winner,
+                    std::vector<Effect>& effects) {
+  if (api::IsTrue(victim->status.conditions, api::kPreemptedCondition)) return;
+  const NamespacedName key = KeyOf(victim->metadata);
   const std::string why =
       winner.status.committed()
           ? StrCat("gives lent backup hosts back to ", NameOf(winner))
@@ -138,111 +63,175 @@ bool PreemptionStep::Tell(PassState& pass, const NamespacedName& key, const api:
       StrCat(why, "; its ", Count(victim->job.workers, "pod"),
              " are asked to write a checkpoint and to end within their grace period");
   api::GangStatus status = victim->status;
-  SetCondition(status, *victim, api::kPreemptedCondition, true, "Stopping", text, clock_.WallMs());
-  if (!ledger_.Write(pass, *victim, status)) return false;
-  notify_({victim->owner, victim->metadata.namespace_name, true, "Preempted", text});
-  return true;
+  SetCondition(status, *victim, api::kPreemptedCondition, true, "Stopping", text,
+               facts.now.wall_ms);
+  effects.push_back(CommitGangStatus{key, victim, std::move(status)});
+  effects.push_back(Event{victim->owner, key.namespace_name, true, "Preempted", text});
 }
 
-std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& pods,
-                                  std::optional<std::int64_t> grace_ms) {
-  Mutex mutex;
-  std::string refused;
-  ParallelFor(pods.size(), eviction_threads_, [&](std::size_t i) {
-    {
-      MutexLock lock(mutex);
-      if (!refused.empty() || !ledger_.may_write()) return;
-    }
-    const absl::Status evicted =
-        EvictPod(client_, pods[i]->metadata, EvictWhen::kSamePod, grace_ms);
-    MutexLock lock(mutex);
-    if (evicted.ok()) {
-      ++pass.report.evicted_pods;
-    } else if (IsBudgetsAnswer(evicted)) {
-      refused = MessageOf(evicted);
-    } else if (!kube::IsGone(evicted)) {
-      pass.report.errors.push_back(MessageOf(evicted));
-    }
-  });
-  return refused;
-}
-
-// Asks the API server itself: the watch may still show a pod gated that the leader before released.
-bool PreemptionStep::AllGone(PassState& pass, const NamespacedName& key) {
-  Gatherer gatherer(Orphans::kRefuse);
-  const absl::Status listed = kube::ReadAll(
-      client_, {kube::Pods(), key.namespace_name, "", ""},
-      [&] { gatherer = Gatherer(Orphans::kRefuse); },
-      [&](JsonView object) {
-        auto pod = api::DecodePod(object, api::Decoding::kLenient);
-        if (pod.ok()) gatherer.Add(std::make_shared<const api::Pod>(*std::move(pod)));
-      });
-  if (!listed.ok()) {
-    pass.report.errors.push_back(MessageOf(listed));
-    return false;
+// All or none: what a budget forbids now is not begun.
+Decision Evict(const PassFacts& facts, const NamespacedName& winner,
+               const std::vector<PodPtr>& pods, std::size_t threads) {
+  if (!facts.budgets) return {};
+  const std::string forbidden = WhyNotEvictable(*facts.budgets, pods);
+  if (!forbidden.empty()) return GiveUpPreemption(facts, winner, "EvictionRefused", forbidden);
+  Decision decision;
+  decision.threads = threads;
+  decision.refusals = 1;
+  for (const PodPtr& pod : pods) {
+    decision.effects.push_back(EvictPod{EvictionsOf(winner), pod});
   }
+  decision.then = [winner](const PassFacts& now, const Outcomes& outcomes) {
+    const auto refused = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+      return IsBudgetsAnswer(outcome.status);
+    });
+    return refused == outcomes.end()
+               ? Decision{}
+               : GiveUpPreemption(now, winner, "EvictionRefused", MessageOf(refused->status));
+  };
+  return decision;
+}
+
+// Of pods that are being deleted with more time than anybody waits for.
+Decision ShortenGrace(const PassFacts& facts, const NamespacedName& winner,
+                      const std::vector<GangPtr>& victims, const EvictionOptions& options) {
+  Decision decision;
+  decision.threads = options.threads;
+  for (const GangPtr& victim : victims) {
+    for (PodPtr& pod : WithMoreGrace(facts.GatheredOf(KeyOf(victim->metadata)), facts.now.wall_ms,
+                                     options.max_grace_ms)) {
+      decision.effects.push_back(EvictPod{EvictionsOf(winner), std::move(pod), EvictWhen::kSamePod,
+                                          &PassReport::evicted_pods, options.max_grace_ms});
+    }
+  }
+  return decision;
+}
+
+Decision StopVictimsOf(const PassFacts& facts, const NamespacedName& key,
+                       const EvictionOptions& options) {
+  const GangPtr winner = facts.gangs.at(key);
+  if (!WaitsInFull(facts, *winner)) {
+    return GiveUpPreemption(facts, key, "NoLongerWaiting",
+                            "the gang no longer waits with all its pods");
+  }
+  Decision decision;
+  const std::vector<GangPtr> holding = HoldingVictims(facts, *winner);
+  for (const GangPtr& victim : holding) {
+    if (facts.quarantined.count(KeyOf(victim->metadata)) != 0) {
+      return GiveUpPreemption(facts, key, "PlaceLost",
+                              StrCat("Gang ", KeyOf(victim->metadata).text(),
+                                     ", which would make room, is in quarantine"));
+    }
+    ReportStopping(facts, victim, *winner, decision.effects);
+  }
+  if (holding.empty()) return decision;
+  const std::int64_t left_ms = winner->status.preemption->started_ms + options.max_grace_ms +
+                               kEndSlackMs - facts.now.wall_ms;
+  if (left_ms <= 0) {
+    return GiveUpPreemption(facts, key, "VictimsDidNotEnd",
+                            StrCat("pods of Gang ", KeyOf(holding.front()->metadata).text(),
+                                   " have not ended in time"));
+  }
+  decision.effects.insert(decision.effects.begin(), WakeIn{left_ms});
+  std::vector<PodPtr> pods = EvictablePods(facts, holding);
+  if (pods.empty()) {
+    return AndThen(std::move(decision), [key, holding, options](const PassFacts& now) {
+      return ShortenGrace(now, key, holding, options);
+    });
+  }
+  decision.effects.push_back(ReadBudgets{});
+  decision.then = [key, options, pods = std::move(pods)](const PassFacts& now,
+                                                         const Outcomes& outcomes) {
+    return AllDone(outcomes) ? Evict(now, key, pods, options.threads) : Decision{};
+  };
+  return decision;
+}
+
+// As the API server has its pods: the watch may still show a pod gated that the leader before released.
+bool NoneOfItCanRun(const NamespacedName& key, const std::vector<PodPtr>& pods) {
+  Gatherer gatherer(Orphans::kRefuse);
+  for (const PodPtr& pod : pods) gatherer.Add(pod);
   const auto gangs =
       gatherer.Gangs([](const GatheredGang&) -> const api::Gang* { return nullptr; });
   return std::all_of(gangs.begin(), gangs.end(),
                      [&](const auto& gang) { return gang->name != key.name || NoneCanRun(*gang); });
 }
 
-bool PreemptionStep::TakeHosts(PassState& pass, const NamespacedName& key,
-                               const api::Gang& winner) {
-  const std::shared_ptr<const api::Gang> victim = pass.gangs.at(key);
-  const std::string why = StrCat("made room for ", NameOf(winner), " and waits for a place again");
-  api::GangStatus status = GivenBack(*victim, "Preempted", why, clock_.WallMs());
-  SetCondition(status, *victim, api::kPreemptedCondition, true, "Stopped", why, clock_.WallMs());
-  if (!ledger_.Write(pass, *victim, status)) return false;
-  pass.stopping.erase(key);
-  return true;
+Decision TakeHosts(const PassFacts& facts, const NamespacedName& key,
+                   const NamespacedName& winner) {
+  const GangPtr victim = facts.gangs.at(key);
+  const std::string why =
+      StrCat("made room for ", NameOf(*facts.gangs.at(winner)), " and waits for a place again");
+  api::GangStatus status = GivenBack(*victim, "Preempted", why, facts.now.wall_ms);
+  SetCondition(status, *victim, api::kPreemptedCondition, true, "Stopped", why, facts.now.wall_ms);
+  return {{CommitGangStatus{key, victim, std::move(status)}}};
 }
 
-// Gangs that hold their hosts and are no longer a victim.
-void PreemptionStep::ForgetOldVictims(PassState& pass) {
-  std::vector<NamespacedName> keys;
-  for (const auto& [key, gang] : pass.gangs) {
+}  // namespace
+
+std::vector<Work> StopVictims(const PassFacts& facts, const EvictionOptions& options) {
+  std::vector<Work> works;
+  for (const auto& [key, gang] : facts.gangs) {
+    if (!gang->status.preemption || facts.quarantined.count(key) != 0) continue;
+    works.push_back({key, [key = key, options](const PassFacts& now) {
+                       return StopVictimsOf(now, key, options);
+                     }});
+  }
+  return works;
+}
+
+std::vector<Work> TakeHostsOfVictims(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const auto& [key, winner] : facts.victims) {
+    const GangPtr victim = facts.gangs.at(key);
+    const GatheredGang* gathered = facts.GatheredOf(key);
+    const bool told = api::IsTrue(victim->status.conditions, api::kPreemptedCondition);
+    if (!told || (gathered != nullptr && !NoneCanRun(*gathered))) continue;
+    const std::vector<GangPtr> all = HoldingVictims(facts, *facts.gangs.at(winner));
+    if (!EvictablePods(facts, all).empty()) continue;
+    works.push_back({key, [key = key, winner = winner](const PassFacts&) {
+                       Decision decision{{ReadPods{key.namespace_name}}};
+                       decision.then = [key, winner](const PassFacts& now, const Outcomes& read) {
+                         const Outcome& pods = read.front();
+                         const bool gone = pods.done() && NoneOfItCanRun(key, pods.pods);
+                         return gone ? TakeHosts(now, key, winner) : Decision{};
+                       };
+                       return decision;
+                     }});
+  }
+  return works;
+}
+
+std::vector<Work> EndCancelledPreemptions(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const auto& [key, gang] : facts.gangs) {
     const bool marked = api::IsTrue(gang->status.conditions, api::kPreemptedCondition);
-    if (marked && gang->status.committed() && pass.stopping.count(key) == 0) keys.push_back(key);
+    if (!marked || !gang->status.committed() || facts.IsStopping(key)) continue;
+    works.push_back({key, [key = key, gang = gang](const PassFacts& now) -> Decision {
+                       api::GangStatus status = gang->status;
+                       SetCondition(status, *gang, api::kPreemptedCondition, false,
+                                    "PreemptionCancelled", "it is not stopped after all",
+                                    now.now.wall_ms);
+                       return {{CommitGangStatus{key, gang, std::move(status)}}};
+                     }});
   }
-  for (const NamespacedName& key : keys) {
-    const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-    api::GangStatus status = gang->status;
-    SetCondition(status, *gang, api::kPreemptedCondition, false, "PreemptionCancelled",
-                 "it is not stopped after all", clock_.WallMs());
-    ledger_.Write(pass, *gang, status);
-  }
+  return works;
 }
 
-void PreemptionStep::GiveUp(PassState& pass, const NamespacedName& key, const std::string& reason,
-                            const std::string& message) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  if (!gang->status.preemption) return;
+Decision GiveUpPreemption(const PassFacts& facts, const NamespacedName& key,
+                          const std::string& reason, const std::string& message) {
+  const GangPtr gang = facts.gangs.at(key);
+  if (!gang->status.preemption) return {};
   api::GangStatus status = gang->status;
   status.preemption.reset();
-  SetCondition(status, *gang, api::kPreemptingCondition, false, reason, message, clock_.WallMs());
-  if (!ledger_.Write(pass, *gang, status)) return;
-  ++pass.report.preemptions_given_up;
-  notify_({gang->owner, gang->metadata.namespace_name, true, "PreemptionGivenUp", message});
+  SetCondition(status, *gang, api::kPreemptingCondition, false, reason, message, facts.now.wall_ms);
+  return {{CommitGangStatus{key, gang, std::move(status)},
+           Increment{&PassReport::preemptions_given_up},
+           Event{gang->owner, key.namespace_name, true, "PreemptionGivenUp", message}}};
 }
 
-void PreemptionStep::KeepHosts(PassState& pass) {
-  plan::Snapshot& snapshot = *pass.snapshot;
-  for (const auto& [key, gang] : pass.gangs) {
-    if (!gang->status.preemption) continue;
-    const plan::JobId id = IdOfJob(snapshot, key);
-    if (!id.valid() && !MayBePlannedLater(pass, *gang)) continue;
-    for (const std::string& name : gang->status.preemption->hosts) {
-      const fabric::HostId host = snapshot.places->FindHost(name);
-      if (!host.valid()) continue;
-      placement::HostState& state = snapshot.cluster.hosts[host.index()];
-      if (id.valid()) {
-        state.reserved_for = id.value;
-      } else {
-        state.free_gpus = 0;
-      }
-    }
-  }
+bool IsCleared(const PassFacts& facts, const api::Gang& winner) {
+  return HoldingVictims(facts, winner).empty();
 }
 
 }  // namespace yardmaster::extender

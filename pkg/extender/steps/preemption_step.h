@@ -11,7 +11,7 @@
 //   3. W is planned onto the hosts kept for it; its commit removes the decision.
 // A decision is given up when W no longer waits in full, when a victim is in quarantine, when a budget
 // stands in the way, when the API server refuses an eviction, when victims have not ended two minutes after
-// the longest grace that an eviction has (eviction.h), or when W does not fit although all victims have
+// the longest grace that an eviction has (gather/leaving_pods.h), or when W does not fit although all victims have
 // left. Victims that still hold their hosts then keep them, and pods evicted meanwhile are
 // made again there.
 //
@@ -19,54 +19,32 @@
 // its victims are treated as gone in every other decision. A gang never stops one of equal priority
 // (plan/preemption.h), and gangs with preemptionPolicy Never stop no gang.
 //
-// Thread safety: one thread calls; it writes on several. Lifetimes: everything passed in outlives
-// it.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "pkg/extender/steps/budget_reader.h"
-#include "pkg/extender/steps/pass_step.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
-class PreemptionStep : PassStep {
- public:
-  PreemptionStep(const StepTools& tools, BudgetReader& budgets, std::size_t eviction_threads,
-                 std::int64_t max_grace_ms)
-      : PassStep(tools),
-        budgets_(budgets),
-        eviction_threads_(eviction_threads),
-        max_grace_ms_(max_grace_ms) {}
-
-  // Before the snapshot: moves every decision on the ledger one step on.
-  void CarryOn(PassState& pass);
-  // After the snapshot was built: keeps the decisions' hosts for their gangs, also for those that wait for their next
-  // pass to be planned.
-  static void KeepHosts(PassState& pass);
-  // Evicts pods, each by its uid. Returns what a disruption budget answered; empty: none refused.
-  std::string Evict(PassState& pass, const std::vector<PodPtr>& pods,
-                    std::optional<std::int64_t> grace_ms = std::nullopt);
-  // A decision that is no longer needed, or that cannot be carried out.
-  void GiveUp(PassState& pass, const NamespacedName& gang, const std::string& reason,
-              const std::string& message);
-
- private:
-  void CarryOnOne(PassState& pass, const NamespacedName& key);
-  // True: the victims have had their time.
-  bool IsTooLate(PassState& pass, const api::PreemptionStatus& preemption) const;
-  bool Tell(PassState& pass, const NamespacedName& victim, const api::Gang& winner);
-  bool AllGone(PassState& pass, const NamespacedName& victim);
-  bool TakeHosts(PassState& pass, const NamespacedName& victim, const api::Gang& winner);
-  void ForgetOldVictims(PassState& pass);
-
-  BudgetReader& budgets_;
-  const std::size_t eviction_threads_;
-  const std::int64_t max_grace_ms_;
+struct EvictionOptions {
+  std::size_t threads = 8;
+  std::int64_t max_grace_ms = 600'000;  // gather/leaving_pods.h
 };
+// Before the snapshot, in this order: each moves every decision on the ledger one step on.
+std::vector<Work> StopVictims(const PassFacts& facts, const EvictionOptions& options);
+std::vector<Work> TakeHostsOfVictims(const PassFacts& facts);
+// Gangs that hold their hosts and are no longer a victim lose the condition.
+std::vector<Work> EndCancelledPreemptions(const PassFacts& facts);
+
+// A decision that is no longer needed, or that cannot be carried out. Nothing where there is none.
+Decision GiveUpPreemption(const PassFacts& facts, const NamespacedName& gang,
+                          const std::string& reason, const std::string& message);
+// All victims of a decision have left.
+bool IsCleared(const PassFacts& facts, const api::Gang& winner);
 
 }  // namespace yardmaster::extender

@@ -7,15 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/names.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/facts/eligible_hosts.h"
+#include "pkg/extender/facts/planning_snapshot.h"
 #include "pkg/extender/gather/owner_state.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/ledger/plan_commit.h"
 #include "pkg/placement/partial_planner.h"
 #include "pkg/plan/verifier.h"
 
@@ -69,106 +68,139 @@ std::string SizeProblem(const api::JobSpec& spec, int workers) {
                 p.pipeline, " and expert ", p.expert, "; use a multiple");
 }
 
+// As the owner says it, which was read. nullopt: it does not. Errors: those of ResizedTo.
+std::optional<absl::StatusOr<GangSize>> SizeOfOwner(const PassFacts& facts, const api::Gang& gang,
+                                                    const nlohmann::json& object) {
+  if (OwnerStateOf(gang, object).phase != OwnerPhase::kActive) return std::nullopt;
+  const auto pods = SizeOf(gang.owner, object);
+  if (!pods) return std::nullopt;
+  std::vector<std::string> added;
+  for (const GangMember& stray : facts.GatheredOf(KeyOf(gang.metadata))->strays) {
+    added.push_back(stray.membership->subgroup);
+  }
+  return ResizedTo(gang.rank_bases, gang.placed_workers(), added, *pods);
+}
+
+Decision Shrink(const PassFacts& facts, plan::JobId id) {
+  const plan::JobState& job = facts.Job(id);
+  const int placed = static_cast<int>(job.assignment->host_of_rank.size());
+  const int wanted = job.resize->job.workers;
+  const std::set<int> ranks =
+      RanksWithPods(*facts.GatheredOf(job.job.key), facts.GangOf(id)->rank_bases, /*leaving=*/true);
+  if (!ranks.empty() && *ranks.rbegin() >= wanted) return {};
+  placement::GangPlan plan;
+  plan.outcome = placement::Outcome::kPlaced;
+  plan.host_of_rank = job.assignment->host_of_rank;
+  plan.host_of_rank.resize(static_cast<std::size_t>(wanted));
+  plan.objective =
+      placement::Evaluate(*facts.snapshot->places, *job.resize->groups, plan.host_of_rank);
+  return {{CommitPlan{job.job.key, id, std::move(plan), /*may_use_backup=*/true, /*resized=*/true},
+           Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false, "Resized",
+                 StrCat("the gang shrank from ", placed, " to ", Count(wanted, "worker"),
+                        "; the hosts of the others are free")}}};
+}
+
+Decision ReportNoRoom(const PassFacts& facts, plan::JobId id, const std::string& why) {
+  const GangPtr gang = facts.GangOf(id);
+  const plan::JobState& job = facts.Job(id);
+  const api::Condition* told = api::FindCondition(gang->status.conditions, api::kResizedCondition);
+  const bool is_news = told == nullptr || told->status != api::ConditionStatus::kFalse ||
+                       told->observed_generation != gang->metadata.generation;
+  if (!is_news) return {};
+  const std::string text = StrCat("the gang stays at ", Count(job.job.workers, "worker"), " of ",
+                                  job.resize->job.workers, " until there is room: ", why);
+  api::GangStatus status = gang->status;
+  SetCondition(status, *gang, api::kResizedCondition, false, "NoRoom", text, facts.now.wall_ms);
+  return {{CommitGangStatus{job.job.key, gang, std::move(status)},
+           Event{gang->owner, gang->metadata.namespace_name, true, "NotResized", text}}};
+}
+
 }  // namespace
 
-void ResizeStep::FollowOwners(PassState& pass) {
-  ask_times_.Begin();
-  const auto is_gone = [&](const auto& entry) { return pass.gangs.count(entry.first) == 0; };
+std::vector<Work> ResizeStep::FollowOwners(const PassFacts& facts) {
+  const auto is_gone = [&](const auto& entry) { return facts.gangs.count(entry.first) == 0; };
   std::erase_if(refused_, is_gone);
   std::erase_if(answers_, is_gone);
-  std::vector<NamespacedName> keys;
+  std::vector<Work> works;
   // Both by key: every pass asks every gang, and few have changed.
-  auto gathered = pass.gathered.begin();
-  for (const auto& [key, gang] : pass.gangs) {
-    while (gathered != pass.gathered.end() && gathered->first < key) ++gathered;
-    if (gathered == pass.gathered.end()) break;
+  auto gathered = facts.gathered.begin();
+  for (const auto& [key, gang] : facts.gangs) {
+    while (gathered != facts.gathered.end() && gathered->first < key) ++gathered;
+    if (gathered == facts.gathered.end()) break;
     if (gathered->first != key) continue;
     const bool ours = gang->owner.kind == api::kTrainingJobKind;
     if (!ours && !LooksResized(*gathered->second, gang->job.workers)) {
       if (!answers_.empty()) answers_.erase(key);
       continue;
     }
-    if (!HoldsHosts(gang->status)) continue;
-    if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
-    if (!ledger_.InDoubt(key)) keys.push_back(key);
+    if (!HoldsHosts(gang->status) || facts.IsLeftAlone(key)) continue;
+    if (facts.indeterminate.count(key) != 0) continue;
+    if (ours) {
+      const auto job = facts.cluster.jobs.Find({key.namespace_name, gang->owner.name});
+      const bool same = job != nullptr && job->metadata.uid == gang->owner.uid;
+      if (!same || job->job.workers == gang->job.workers) continue;
+      works.push_back({key, [this, key = key, size = GangSize{job->job.workers, gang->rank_bases}](
+                                const PassFacts& now) { return FollowOne(now, key, size); }});
+    } else {
+      works.push_back({key, [this, key = key](const PassFacts& now) { return AskSize(now, key); }});
+    }
   }
-  for (const NamespacedName& key : keys) {
-    pass.handling = key;
-    FollowOne(pass, key);
-  }
-  pass.handling.reset();
-  ask_times_.End();
+  return works;
 }
 
-void ResizeStep::FollowOne(PassState& pass, const NamespacedName& key) {
-  const std::optional<GangSize> size = WantedSize(pass, key);
-  if (!size || size->workers < 1) return;
-  const api::Gang& gang = *pass.gangs.at(key);
-  if (size->workers == gang.job.workers) return;
-  const GatheredGang& gathered = *pass.GatheredOf(key);
+Decision ResizeStep::AskSize(const PassFacts& facts, const NamespacedName& key) {
+  const GangPtr gang = facts.gangs.at(key);
+  Decision decision{{AwaitTurn{key, Question::kOwnerSize}}};
+  const auto resource = ResourceOfOwner(gang->owner);
+  if (resource) {
+    decision.effects.push_back(ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}});
+  }
+  decision.then = [this, key, gang, resource](const PassFacts& now, const Outcomes& outcomes) {
+    if (outcomes.front().done()) {
+      Size& answer = answers_[key] = std::nullopt;
+      const bool read = resource && outcomes.back().done();
+      const auto size = read ? SizeOfOwner(now, *gang, outcomes.back().object) : std::nullopt;
+      if (size && !size->ok()) return ReportRefusal(*gang, MessageOf(size->status()));
+      if (size) answer = **size;
+    }
+    const auto answer = answers_.find(key);
+    return answer == answers_.end() ? Decision{} : FollowOne(now, key, answer->second);
+  };
+  return decision;
+}
+
+Decision ResizeStep::FollowOne(const PassFacts& facts, const NamespacedName& key,
+                               const Size& size) {
+  const api::Gang& gang = *facts.gangs.at(key);
+  if (!size || size->workers < 1 || size->workers == gang.job.workers) return {};
+  const GatheredGang& gathered = *facts.GatheredOf(key);
   const int placed = gang.placed_workers();
   if (size->workers > placed) {
     // The pods are still being made: their coming starts the next look.
     if (!HasAll(RanksWithPods(gathered, size->rank_bases, false), placed, size->workers)) {
-      pass.growing.insert(key);
-      return;
+      return {{Change(GangMarked{key, GangMark::kGrowing})}};
     }
   } else {
     const std::set<int> ranks = RanksWithPods(gathered, gang.rank_bases, true);
-    if (!ranks.empty() && *ranks.rbegin() >= size->workers) return;
+    if (!ranks.empty() && *ranks.rbegin() >= size->workers) return {};
   }
-  if (GpusDiffer(gang)) {
-    return TellRefusal(pass, key, "its roles ask for different numbers of GPUs");
-  }
+  if (GpusDiffer(gang)) return ReportRefusal(gang, "its roles ask for different numbers of GPUs");
   const std::string problem = SizeProblem(gang.job, size->workers);
-  if (!problem.empty()) return TellRefusal(pass, key, problem);
-  WriteSize(pass, key, *size);
+  return problem.empty() ? WriteSize(facts, key, *size) : ReportRefusal(gang, problem);
 }
 
-std::optional<GangSize> ResizeStep::WantedSize(PassState& pass, const NamespacedName& key) {
-  const api::Gang& gang = *pass.gangs.at(key);
-  if (gang.owner.kind == api::kTrainingJobKind) {
-    const auto job = pass.cluster.jobs.Find({key.namespace_name, gang.owner.name});
-    if (job == nullptr || job->metadata.uid != gang.owner.uid) return std::nullopt;
-    return GangSize{job->job.workers, gang.rank_bases};
-  }
-  if (ask_times_.IsDue(pass, key)) answers_[key] = SizeOfOwner(pass, key);
-  const auto answer = answers_.find(key);
-  return answer == answers_.end() ? std::nullopt : answer->second;
-}
-
-std::optional<GangSize> ResizeStep::SizeOfOwner(PassState& pass, const NamespacedName& key) {
-  const api::Gang& gang = *pass.gangs.at(key);
-  const auto resource = ResourceOfOwner(gang.owner);
-  if (!resource) return std::nullopt;
-  const auto object = client_.Get({*resource, key.namespace_name, gang.owner.name, ""});
-  if (!object.ok() || OwnerStateOf(gang, *object).phase != OwnerPhase::kActive) {
-    return std::nullopt;
-  }
-  const auto pods = SizeOf(gang.owner, *object);
-  if (!pods) return std::nullopt;
-  std::vector<std::string> added;
-  for (const GangMember& stray : pass.GatheredOf(key)->strays) {
-    added.push_back(stray.membership->subgroup);
-  }
-  auto size = ResizedTo(gang.rank_bases, gang.placed_workers(), added, *pods);
-  if (size.ok()) return *std::move(size);
-  TellRefusal(pass, key, MessageOf(size.status()));
-  return std::nullopt;
-}
-
-void ResizeStep::WriteSize(PassState& pass, const NamespacedName& key, const GangSize& size) {
-  if (!ledger_.may_write()) return;
-  GatheredGang pods = WithOpenRanks(*pass.GatheredOf(key));
-  api::Gang next = *pass.gangs.at(key);
+Decision ResizeStep::WriteSize(const PassFacts& facts, const NamespacedName& key,
+                               const GangSize& size) {
+  GatheredGang pods = WithOpenRanks(*facts.GatheredOf(key));
+  api::Gang next = *facts.gangs.at(key);
   next.job = api::WithWorkers(std::move(next.job), size.workers);
   next.rank_bases = size.rank_bases;
   for (const GangMember& member : pods.members) {
     const std::optional<int> rank = api::RankOf(size.rank_bases, *member.membership);
     if (!rank || *rank >= size.workers) continue;
     if (member.pod->gpus() != next.job.gpus_per_worker) {
-      return TellRefusal(
-          pass, key,
+      return ReportRefusal(
+          *facts.gangs.at(key),
           StrCat("pod ", member.pod->metadata.name, " asks for ", Count(member.pod->gpus(), "GPU"),
                  " and the gang was placed with ", next.job.gpus_per_worker, " for every worker"));
     }
@@ -184,110 +216,75 @@ void ResizeStep::WriteSize(PassState& pass, const NamespacedName& key, const Gan
   }
   std::erase_if(next.roles,
                 [&](const workload::Role& role) { return role.first_rank >= next.job.workers; });
-  if (ledger_.WriteSpec(pass, next, std::move(pods))) refused_.erase(key);
+  Decision decision{{WriteGangSpec{key, std::move(next), std::move(pods)}}};
+  decision.then = [this, key](const PassFacts&, const Outcomes& written) {
+    if (AllDone(written)) refused_.erase(key);
+    return Decision{};
+  };
+  return decision;
 }
 
-void ResizeStep::TellRefusal(PassState& pass, const NamespacedName& key, const std::string& why) {
-  const api::Gang& gang = *pass.gangs.at(key);
+Decision ResizeStep::ReportRefusal(const api::Gang& gang, const std::string& why) {
+  const NamespacedName key = KeyOf(gang.metadata);
   const std::string text =
       StrCat("the gang stays at ", Count(gang.placed_workers(), "worker"), ": ", why,
              "; or suspend the job and resume it with the new size");
-  pass.report.problems.push_back(StrCat("Gang ", key.text(), ": ", text));
-  std::string& told = refused_[key];
-  if (std::exchange(told, text) == text) return;
-  notify_({gang.owner, key.namespace_name, true, "NotResized", text});
+  Decision decision{{Problem{StrCat("Gang ", key.text(), ": ", text)}}};
+  if (std::exchange(refused_[key], text) == text) return decision;
+  decision.effects.push_back(Event{gang.owner, key.namespace_name, true, "NotResized", text});
+  return decision;
 }
 
-void ResizeStep::Apply(PassState& pass) {
-  for (const plan::JobId id : pass.snapshot->job_ids()) {
-    const plan::JobState& job = pass.snapshot->jobs[id.index()];
+std::vector<Work> ResizeStep::MovePromises(const PassFacts& facts) const {
+  std::vector<Work> works;
+  for (const plan::JobId id : facts.snapshot->job_ids()) {
+    const plan::JobState& job = facts.Job(id);
     if (job.resize == nullptr || !job.assignment) continue;
     const NamespacedName& key = job.job.key;
-    if (pass.GatheredOf(key) == nullptr) continue;
-    if (pass.stopping.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
+    const GatheredGang* gathered = facts.GatheredOf(key);
+    if (gathered == nullptr || facts.IsStopping(key) || facts.IsLeftAlone(key)) continue;
     // First they move, but for ranks that are gone with the former size.
+    std::vector<int> moving =
+        RanksToMove(*facts.snapshot, job, *gathered, facts.GangOf(id)->status);
+    moving.insert(moving.end(), job.lost_ranks.begin(), job.lost_ranks.end());
     const auto stays = [&](int rank) { return rank < job.resize->job.workers; };
-    if (std::any_of(job.lost_ranks.begin(), job.lost_ranks.end(), stays)) continue;
-    pass.handling = key;
-    ApplyOne(pass, id);
+    if (std::any_of(moving.begin(), moving.end(), stays)) continue;
+    const bool grows =
+        job.resize->job.workers > static_cast<int>(job.assignment->host_of_rank.size());
+    works.push_back({key, [this, id, grows](const PassFacts& now) {
+                       return grows ? Grow(now, id) : Shrink(now, id);
+                     }});
   }
-  pass.handling.reset();
+  return works;
 }
 
-void ResizeStep::ApplyOne(PassState& pass, plan::JobId id) {
-  plan::JobState& job = pass.snapshot->jobs[id.index()];
-  const GatheredGang& gathered = *pass.GatheredOf(job.job.key);
-  const int placed = static_cast<int>(job.assignment->host_of_rank.size());
-  const int wanted = job.resize->job.workers;
-  if (wanted > placed) {
-    const bool others = std::any_of(
-        gathered.members.begin(), gathered.members.end(), [&](const GangMember& member) {
-          return member.rank && *member.rank >= placed &&
-                 (!member.pod->selected_host().empty() || member.pod->gated_by_others());
-        });
-    // Hosts that another controller chooses are observed (adoption_step.h).
-    if (gathered.whole == wanted && !others) Grow(pass, id);
-    return;
-  }
-  const std::set<int> ranks = RanksWithPods(gathered, pass.GangOf(id).rank_bases, /*leaving=*/true);
-  if (!ranks.empty() && *ranks.rbegin() >= wanted) return;
-  const plan::JobState before = job;
-  job.job = before.resize->job;
-  job.groups = before.resize->groups;
-  job.resize = nullptr;
-  placement::GangPlan plan;
-  plan.outcome = placement::Outcome::kPlaced;
-  plan.host_of_rank = before.assignment->host_of_rank;
-  plan.host_of_rank.resize(static_cast<std::size_t>(wanted));
-  plan.objective = placement::Evaluate(*pass.snapshot->places, *job.groups, plan.host_of_rank);
-  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/true)) {
-    job = before;
-    return;
-  }
-  notify_({pass.GangOf(id).owner, job.job.key.namespace_name, false, "Resized",
-           StrCat("the gang shrank from ", placed, " to ", Count(wanted, "worker"),
-                  "; the hosts of the others are free")});
-}
-
-void ResizeStep::Grow(PassState& pass, plan::JobId id) {
-  plan::Snapshot& snapshot = *pass.snapshot;
-  plan::JobState& job = snapshot.jobs[id.index()];
-  const plan::JobState before = job;
-  job.job = before.resize->job;
-  job.groups = before.resize->groups;
-  job.resize = nullptr;
+Decision ResizeStep::Grow(const PassFacts& facts, plan::JobId id) const {
+  const plan::JobState& job = facts.Job(id);
+  const GatheredGang& gathered = *facts.GatheredOf(job.job.key);
+  const std::vector<fabric::HostId>& before = job.assignment->host_of_rank;
+  // Hosts that another controller chooses are observed (adoption_step.h).
+  const bool others =
+      std::any_of(gathered.members.begin(), gathered.members.end(), [&](const GangMember& member) {
+        return member.rank && static_cast<std::size_t>(*member.rank) >= before.size() &&
+               (!member.pod->selected_host().empty() || member.pod->gated_by_others());
+      });
+  if (gathered.whole != job.resize->job.workers || others) return {};
+  plan::Snapshot grown = *facts.snapshot;
+  plan::JobState& larger = grown.jobs[id.index()];
+  larger = Resized(job);
   const placement::GangPlan plan = placement::GrowGang(
-      snapshot.cluster, {&job.job, job.groups.get(), job.eligible.get(), id.value},
-      before.assignment->host_of_rank, options_, [&](const std::vector<fabric::HostId>& hosts) {
-        return plan::VerifyPlacement(snapshot, id, hosts, /*may_use_backup=*/false);
+      grown.cluster, {&larger.job, larger.groups.get(), larger.eligible.get(), id.value}, before,
+      options_, [&](const std::vector<fabric::HostId>& hosts) {
+        return plan::VerifyPlacement(grown, id, hosts, /*may_use_backup=*/false);
       });
   if (plan.outcome != placement::Outcome::kPlaced) {
-    job = before;
-    return TellNoRoom(pass, id, placement::Sentence(plan));
+    return ReportNoRoom(facts, id, placement::Sentence(plan));
   }
-  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/false)) {
-    job = before;
-    return;
-  }
-  notify_(
-      {pass.GangOf(id).owner, job.job.key.namespace_name, false, "Resized",
-       StrCat("the gang grew from ", before.job.workers, " to ", Count(job.job.workers, "worker"),
-              " in ", Count(plan.objective.segments, "segment"))});
-}
-
-void ResizeStep::TellNoRoom(PassState& pass, plan::JobId id, const std::string& why) {
-  const api::Gang gang = pass.GangOf(id);
-  const plan::JobState& job = pass.snapshot->jobs[id.index()];
-  const api::Condition* told = api::FindCondition(gang.status.conditions, api::kResizedCondition);
-  const bool is_news = told == nullptr || told->status != api::ConditionStatus::kFalse ||
-                       told->observed_generation != gang.metadata.generation;
-  if (!is_news) return;
-  const std::string text = StrCat("the gang stays at ", Count(job.job.workers, "worker"), " of ",
-                                  job.resize->job.workers, " until there is room: ", why);
-  api::GangStatus status = gang.status;
-  SetCondition(status, gang, api::kResizedCondition, false, "NoRoom", text, clock_.WallMs());
-  if (!ledger_.Write(pass, gang, status)) return;
-  notify_({gang.owner, gang.metadata.namespace_name, true, "NotResized", text});
+  return {{CommitPlan{job.job.key, id, plan, /*may_use_backup=*/false, /*resized=*/true},
+           Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false, "Resized",
+                 StrCat("the gang grew from ", job.job.workers, " to ",
+                        Count(larger.job.workers, "worker"), " in ",
+                        Count(plan.objective.segments, "segment"))}}};
 }
 
 }  // namespace yardmaster::extender

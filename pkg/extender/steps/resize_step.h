@@ -4,8 +4,8 @@
 //
 //   FollowOwners  the Gang's spec takes the size that its owner wants, once the pods are there (it
 //                 grows) or gone (it shrinks). Its promise, status.assignments, stays as it is
-//   Apply         hosts of ranks that are gone go back; new ranks get hosts, all or none, by one
-//                 status write (plan_commit.h)
+//   MovePromises  hosts of ranks that are gone go back; new ranks get hosts, all or none, by one
+//                 status write
 //
 // No rank moves and no rank changes its number: where a resize would renumber ranks, or break a
 // Required limit, the gang stays as it is and an event says why. Growing comes after the queue: a
@@ -13,46 +13,41 @@
 // A size that the owner does not say (kinds of a fixed size, unknown kinds) is never followed: pods
 // beyond the size are strays (gather.h).
 //
-// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// Thread safety: one thread.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
 
+#include "pkg/extender/effects/effect.h"
 #include "pkg/extender/gather/owner_size.h"
-#include "pkg/extender/ledger/ask_times.h"
-#include "pkg/extender/steps/pass_step.h"
 #include "pkg/placement/gang_planner.h"
 
 namespace yardmaster::extender {
 
-class ResizeStep : PassStep {
+class ResizeStep {
  public:
-  ResizeStep(const StepTools& tools, placement::PlannerOptions options)
-      : PassStep(tools), options_(options), ask_times_(tools.clock) {}
+  explicit ResizeStep(placement::PlannerOptions options) : options_(options) {}
 
   // Before the snapshot.
-  void FollowOwners(PassState& pass);
+  std::vector<Work> FollowOwners(const PassFacts& facts);
   // After the queue.
-  void Apply(PassState& pass);
+  std::vector<Work> MovePromises(const PassFacts& facts) const;
 
  private:
-  void FollowOne(PassState& pass, const NamespacedName& key);
-  // nullopt when the size is as the Gang says, or not known.
-  std::optional<GangSize> WantedSize(PassState& pass, const NamespacedName& key);
-  std::optional<GangSize> SizeOfOwner(PassState& pass, const NamespacedName& key);
-  void WriteSize(PassState& pass, const NamespacedName& key, const GangSize& size);
-  void ApplyOne(PassState& pass, plan::JobId job);
-  void Grow(PassState& pass, plan::JobId job);
-  void TellNoRoom(PassState& pass, plan::JobId job, const std::string& why);
+  // nullopt when the size is not known.
+  using Size = std::optional<GangSize>;
+
+  Decision AskSize(const PassFacts& facts, const NamespacedName& key);
+  Decision FollowOne(const PassFacts& facts, const NamespacedName& key, const Size& size);
+  Decision WriteSize(const PassFacts& facts, const NamespacedName& key, const GangSize& size);
   // Once for every wording.
-  void TellRefusal(PassState& pass, const NamespacedName& key, const std::string& why);
+  Decision ReportRefusal(const api::Gang& gang, const std::string& why);
+  Decision Grow(const PassFacts& facts, plan::JobId job) const;
 
   const placement::PlannerOptions options_;
-  AskTimes ask_times_;
-  std::map<NamespacedName, std::optional<GangSize>>
-      answers_;  // of owners, when they were asked last
+  std::map<NamespacedName, Size> answers_;  // of owners, when they were asked last
   std::map<NamespacedName, std::string> refused_;
 };
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "pkg/base/strings.h"
+#include "pkg/extender/facts/host_holds.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/ledger/plan_commit.h"
 
 namespace yardmaster::extender {
 
@@ -17,9 +17,9 @@ namespace {
 // Lower comes first in keeping its hosts.
 using Standing = std::tuple<int, int, std::int64_t, NamespacedName>;
 
-Standing StandingOf(const PassState& pass, const api::Gang& gang) {
+Standing StandingOf(const PassFacts& facts, const api::Gang& gang) {
   const NamespacedName key = KeyOf(gang.metadata);
-  const GatheredGang* gathered = pass.GatheredOf(key);
+  const GatheredGang* gathered = facts.GatheredOf(key);
   int progress = 2;  // every pod waits behind the gate, or there is none
   if (gathered != nullptr && gathered->gated < static_cast<int>(gathered->members.size())) {
     progress = AnyBound(*gathered) ? 0 : 1;
@@ -32,9 +32,9 @@ bool HasStarted(const Standing& standing) { return std::get<0>(standing) == 0; }
 // Of the hosts of which more GPUs are promised than they have: what each gang was promised. Hosts
 // that are out or have no GPU at present are left alone.
 std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
-    const PassState& pass) {
-  const std::vector<placement::HostState>& hosts = pass.snapshot->cluster.hosts;
-  const std::vector<std::int64_t> promised = PromisedGpus(*pass.snapshot);
+    const PassFacts& facts) {
+  const std::vector<placement::HostState>& hosts = facts.snapshot->cluster.hosts;
+  const std::vector<std::int64_t> promised = PromisedGpus(*facts.snapshot);
   std::vector<bool> too_many(hosts.size(), false);
   bool any = false;
   for (std::size_t h = 0; h < hosts.size(); ++h) {
@@ -44,10 +44,10 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
   }
   std::map<fabric::HostId, std::map<Standing, std::int64_t>> promises;
   if (!any) return promises;
-  for (const plan::JobId id : pass.snapshot->job_ids()) {
-    const plan::JobState& job = pass.snapshot->jobs[id.index()];
+  for (const plan::JobId id : facts.snapshot->job_ids()) {
+    const plan::JobState& job = facts.snapshot->jobs[id.index()];
     if (!job.assignment) continue;
-    const Standing standing = StandingOf(pass, pass.GangOf(id));
+    const Standing standing = StandingOf(facts, *facts.GangOf(id));
     int rank = 0;
     for (fabric::HostId host : job.assignment->host_of_rank) {
       const int gpus = job.job.HostGpusOf(rank++);
@@ -58,13 +58,34 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
   return promises;
 }
 
+Decision Revoke(const PassFacts& facts, const DoublePromise& found) {
+  Decision decision;
+  decision.threads = 1;
+  decision.effects.push_back(Change(GangMarked{found.loses, GangMark::kStopping}));
+  for (PodPtr& pod : Evictable(facts.GatheredOf(found.loses))) {
+    decision.effects.push_back(EvictPod{EvictionsOf(found.loses), std::move(pod)});
+  }
+  if (decision.effects.size() > 1) return decision;  // taken back once they are gone
+  decision.then = [found](const PassFacts& now, const Outcomes&) -> Decision {
+    const std::shared_ptr<const api::Gang> gang = now.gangs.at(found.loses);
+    const std::string why =
+        StrCat("host ", found.host, " was promised to Gang ", found.keeps.text(),
+               ", too; the gang gave its hosts back and waits for a place again");
+    return {{CommitGangStatus{found.loses, gang,
+                              GivenBack(*gang, "PromiseRevoked", why, now.now.wall_ms)},
+             Increment{&PassReport::revoked},
+             Event{gang->owner, found.loses.namespace_name, true, "PromiseRevoked", why}}};
+  };
+  return decision;
+}
+
 }  // namespace
 
-std::vector<DoublePromise> FindDoublePromises(const PassState& pass) {
+std::vector<DoublePromise> FindDoublePromises(const PassFacts& facts) {
   std::vector<DoublePromise> found;
   std::set<NamespacedName> losing;
-  for (const auto& [host, gangs] : OvercommittedHosts(pass)) {
-    const placement::HostState& state = pass.snapshot->cluster.hosts[host.index()];
+  for (const auto& [host, gangs] : OvercommittedHosts(facts)) {
+    const placement::HostState& state = facts.snapshot->cluster.hosts[host.index()];
     if (gangs.size() < 2) continue;
     std::int64_t promised = 0;
     const NamespacedName* keeps = nullptr;
@@ -76,47 +97,26 @@ std::vector<DoublePromise> FindDoublePromises(const PassState& pass) {
         promised += gpus;
         continue;
       }
-      found.push_back({pass.snapshot->places->name(host), *keeps, key, !HasStarted(standing)});
+      found.push_back({facts.snapshot->places->name(host), *keeps, key, !HasStarted(standing)});
       losing.insert(key);
     }
   }
   return found;
 }
 
-bool RevocationStep::Run(PassState& pass) {
-  bool changed = false;
-  for (const DoublePromise& found : FindDoublePromises(pass)) {
+std::vector<Work> RevokeDoublePromises(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const DoublePromise& found : FindDoublePromises(facts)) {
     if (found.may_lose) {
-      pass.handling = found.loses;
-      changed |= Revoke(pass, found);
+      works.push_back({found.loses, [found](const PassFacts& now) { return Revoke(now, found); }});
       continue;
     }
-    pass.report.problems.push_back(
-        StrCat("host ", found.host, " is promised to Gang ", found.keeps.namespace_name, "/",
-               found.keeps.name, " and to Gang ", found.loses.namespace_name, "/", found.loses.name,
-               ", and both have running pods; delete the pods of one of them"));
+    Problem problem{StrCat("host ", found.host, " is promised to Gang ", found.keeps.text(),
+                           " and to Gang ", found.loses.text(),
+                           ", and both have running pods; delete the pods of one of them")};
+    works.push_back({{}, [problem](const PassFacts&) { return Decision{{problem}}; }});
   }
-  pass.handling.reset();
-  return changed;
-}
-
-bool RevocationStep::Revoke(PassState& pass, const DoublePromise& found) {
-  pass.stopping.insert(found.loses);
-  const std::vector<PodPtr> released = Evictable(pass.GatheredOf(found.loses));
-  if (!released.empty()) {
-    const std::string refused = preemption_.Evict(pass, released);
-    if (!refused.empty()) pass.report.errors.push_back(refused);
-    return false;  // the promise is taken back once they are gone
-  }
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(found.loses);
-  const std::string why =
-      StrCat("host ", found.host, " was promised to Gang ", found.keeps.namespace_name, "/",
-             found.keeps.name, ", too; the gang gave its hosts back and waits for a place again");
-  const api::GangStatus status = GivenBack(*gang, "PromiseRevoked", why, clock_.WallMs());
-  if (!ledger_.Write(pass, *gang, status)) return false;
-  ++pass.report.revoked;
-  notify_({gang->owner, gang->metadata.namespace_name, true, "PromiseRevoked", why});
-  return true;
+  return works;
 }
 
 }  // namespace yardmaster::extender

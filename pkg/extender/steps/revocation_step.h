@@ -9,14 +9,13 @@
 // pods of a losing gang are evicted first, and made again behind the gate by their owner. A gang
 // with a pod on a node loses nothing: if two such gangs share a host, the pass reports a problem.
 //
-// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "pkg/extender/steps/pass_step.h"
-#include "pkg/extender/steps/preemption_step.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
@@ -28,22 +27,12 @@ struct DoublePromise {
   bool operator==(const DoublePromise&) const = default;
 };
 
-// Of the pass's snapshot: at most one for each losing gang, by host, then in the order of keeping.
+// Of the snapshot: at most one for each losing gang, by host, then in the order of keeping.
 // Hosts that are unavailable or have no GPU at present are left alone. O(hosts + promises) while
 // there are none.
-std::vector<DoublePromise> FindDoublePromises(const PassState& pass);
+std::vector<DoublePromise> FindDoublePromises(const PassFacts& facts);
 
-class RevocationStep : PassStep {
- public:
-  RevocationStep(const StepTools& tools, PreemptionStep& preemption)
-      : PassStep(tools), preemption_(preemption) {}
-  // After the snapshot. True: promises were taken back, so the snapshot is no longer true.
-  bool Run(PassState& pass);
-
- private:
-  bool Revoke(PassState& pass, const DoublePromise& found);
-
-  PreemptionStep& preemption_;
-};
+// After the snapshot, which is no longer true once a promise was taken back.
+std::vector<Work> RevokeDoublePromises(const PassFacts& facts);
 
 }  // namespace yardmaster::extender

@@ -5,11 +5,8 @@
 #include <utility>
 
 #include "pkg/api/names.h"
-#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/ledger/gang_backoff.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/steps/eviction.h"
 #include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
@@ -40,104 +37,119 @@ std::optional<std::string> ReleasedTo(const api::Pod& pod) {
   return host.empty() ? std::nullopt : std::optional(std::move(host));
 }
 
-void StaleReleaseStep::Run(PassState& pass) {
+std::vector<Work> StaleReleaseStep::Plan(const PassFacts& facts) {
   std::map<NamespacedName, Looked> before;
   before.swap(in_place_);
-  for (const auto& [key, gathered] : pass.gathered) {
+  std::vector<Work> works;
+  for (const auto& [key, gathered] : facts.gathered) {
     if (gathered->gated == static_cast<int>(gathered->members.size())) continue;
-    const auto gang = pass.gangs.find(key);
-    if (gang == pass.gangs.end() || gang->second->status.plan_generation == 0) continue;
-    if (IsFinished(gang->second->status) || ledger_.InDoubt(key)) continue;
-    if (pass.stopping.count(key) != 0 || pass.quarantined.count(key) != 0) continue;
+    const auto gang = facts.gangs.find(key);
+    if (gang == facts.gangs.end() || gang->second->status.plan_generation == 0) continue;
+    if (IsFinished(gang->second->status) || facts.indeterminate.count(key) != 0) continue;
+    if (facts.IsStopping(key) || facts.quarantined.count(key) != 0) continue;
     const auto looked = before.find(key);
     const Looked now{gathered, gang->second};
     if (looked != before.end() && looked->second == now) {
       in_place_.insert(before.extract(looked));
       continue;
     }
-    pass.handling = key;
-    if (RunOne(pass, key, *now.gang, *gathered)) in_place_.emplace(key, now);
+    works.push_back(
+        {key, [this, key = key, now](const PassFacts& facts) { return Decide(facts, key, now); }});
   }
-  std::erase_if(refused_, [&](const auto& entry) { return pass.gathered.count(entry.first) == 0; });
-  pass.handling.reset();
+  std::erase_if(refused_,
+                [&](const auto& entry) { return facts.gathered.count(entry.first) == 0; });
+  return works;
 }
 
-std::vector<StaleReleaseStep::Stale> StaleReleaseStep::StalePods(
-    const NamespacedName& key, const api::Gang& gang, const GatheredGang& gathered) const {
+std::vector<StaleReleaseStep::Stale> StaleReleaseStep::StalePods(const Looked& looked) const {
   std::vector<Stale> stale;
-  for (const GangMember& member : gathered.members) {
+  for (const GangMember& member : looked.pods->members) {
     if (!member.rank || *member.rank < 0) continue;
     if (member.pod->metadata.controller() == nullptr) continue;
     std::optional<std::string> host = ReleasedTo(*member.pod);
     if (!host) continue;
-    const std::string* slot = SlotHost(gang, *member.rank);
+    const std::string* slot = SlotHost(*looked.gang, *member.rank);
     if (slot != nullptr && *slot == *host) continue;
-    stale.push_back({&member, *std::move(host)});
+    stale.push_back({member.pod, *member.rank, *std::move(host)});
   }
-  const auto last = refused_.find(key);
+  const auto last = refused_.find(KeyOf(looked.gang->metadata));
   if (last == refused_.end()) return stale;
-  const auto at = std::find_if(stale.begin(), stale.end(), [&](const Stale& pod) {
-    return pod.member->pod->metadata.uid == last->second;
+  const auto at = std::find_if(stale.begin(), stale.end(), [&](const Stale& entry) {
+    return entry.pod->metadata.uid == last->second;
   });
   if (at != stale.end()) std::rotate(stale.begin(), std::next(at), stale.end());
   return stale;
 }
 
-bool StaleReleaseStep::RunOne(PassState& pass, const NamespacedName& key, const api::Gang& gang,
-                              const GatheredGang& gathered) {
-  constexpr int kMaxFailures = 3;  // in one pass
-  const std::vector<Stale> stale = StalePods(key, gang, gathered);
-  if (stale.empty()) return true;
-  if (pass.backing_off.count(EvictionsOf(key)) != 0) return false;
-  int failures = 0;
-  for (const Stale& pod : stale) {
-    if (!Recall(pass, key, gang, pod) && ++failures == kMaxFailures) break;
-  }
-  return false;
-}
-
-bool StaleReleaseStep::MayRecallBound(PassState& pass, const api::ObjectMeta& pod) {
-  const std::int64_t now_ms = clock_.SteadyMs();
+std::size_t StaleReleaseStep::BoundLeft(std::int64_t now_ms) {
   while (!recalled_ms_.empty() && now_ms - recalled_ms_.front() >= options_.window_ms) {
     recalled_ms_.pop_front();
   }
-  if (recalled_ms_.size() < options_.max_bound) return true;
-  if (!recalled_ms_.empty()) pass.WakeIn(recalled_ms_.front() + options_.window_ms - now_ms);
-  pass.report.problems.push_back(
-      StrCat("Pod ", pod.namespace_name, "/", pod.name, ": it runs on another host than its Gang ",
-             "says, and ", options_.max_bound, " such pods were replaced in the last ",
-             options_.window_ms / 60'000, " min; it is left alone for now: compare the Gang's ",
-             "status.assignments with where its pods run"));
-  return false;
+  return options_.max_bound - std::min(options_.max_bound, recalled_ms_.size());
 }
 
-bool StaleReleaseStep::Recall(PassState& pass, const NamespacedName& key, const api::Gang& gang,
-                              const Stale& stale) {
-  if (!ledger_.may_write()) return true;
-  const api::ObjectMeta& meta = stale.member->pod->metadata;
-  const bool bound = !stale.member->pod->node_name.empty();
-  if (bound && !MayRecallBound(pass, meta)) return true;
-  const absl::Status evicted = EvictPod(client_, meta, EvictWhen::kSamePod);
-  if (!evicted.ok()) {
-    if (kube::IsGone(evicted)) return true;
-    pass.report.errors.push_back(MessageOf(evicted));
-    NoteFailure(pass, EvictionsOf(key), evicted);
-    refused_[key] = meta.uid;
-    return false;
+Decision StaleReleaseStep::Decide(const PassFacts& facts, const NamespacedName& key,
+                                  const Looked& looked) {
+  Decision decision;
+  decision.threads = 1;
+  std::vector<Stale> evicted;
+  std::size_t bound_left = BoundLeft(facts.now.steady_ms);
+  std::vector<Stale> stale = StalePods(looked);
+  if (stale.empty()) in_place_.emplace(key, looked);
+  for (Stale& entry : stale) {
+    const bool bound = !entry.pod->node_name.empty();
+    if (bound && bound_left == 0) {
+      if (!recalled_ms_.empty()) {
+        decision.effects.push_back(
+            WakeIn{recalled_ms_.front() + options_.window_ms - facts.now.steady_ms});
+      }
+      decision.effects.push_back(Problem{StrCat(
+          "Pod ", KeyOf(entry.pod->metadata).text(), ": it runs on another host than its Gang ",
+          "says, and ", options_.max_bound, " such pods were replaced in the last ",
+          options_.window_ms / 60'000, " min; it is left alone for now: compare the Gang's ",
+          "status.assignments with where its pods run")});
+      continue;
+    }
+    bound_left -= bound ? 1 : 0;
+    evicted.push_back(std::move(entry));
   }
-  ++pass.report.recalled_pods;
-  if (bound) recalled_ms_.push_back(clock_.SteadyMs());
-  const int rank = *stale.member->rank;
-  const std::string* slot = SlotHost(gang, rank);
-  const std::string now = slot != nullptr
-                              ? StrCat("rank ", rank, " belongs on ", *slot, " now")
-                              : StrCat("gang ", gang.metadata.name, " has no place now");
-  notify_({{"v1", "Pod", meta.name, meta.uid, false},
-           meta.namespace_name,
-           true,
-           "ReleasedTooLate",
-           StrCat("it was released for ", stale.host, ", and ", now, "; the pod is replaced")});
-  return true;
+  // After the others, so that outcomes and pods have the same order from the end.
+  for (const Stale& entry : evicted) {
+    decision.effects.push_back(
+        EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSamePod, &PassReport::recalled_pods});
+  }
+  if (evicted.empty()) return decision;
+  decision.then = [this, key, gang = looked.gang, evicted](const PassFacts& facts,
+                                                           const Outcomes& outcomes) {
+    return Report(facts, key, *gang, evicted, outcomes);
+  };
+  return decision;
+}
+
+Decision StaleReleaseStep::Report(const PassFacts& facts, const NamespacedName& key,
+                                  const api::Gang& gang, const std::vector<Stale>& evicted,
+                                  const Outcomes& outcomes) {
+  Decision decision;
+  for (std::size_t i = 0; i < evicted.size(); ++i) {
+    const Outcome& outcome = outcomes[outcomes.size() - evicted.size() + i];
+    const api::ObjectMeta& pod = evicted[i].pod->metadata;
+    if (outcome.result == Outcome::Result::kFailed && !kube::IsGone(outcome.status)) {
+      refused_[key] = pod.uid;
+    }
+    if (!outcome.done()) continue;
+    if (!evicted[i].pod->node_name.empty()) recalled_ms_.push_back(facts.now.steady_ms);
+    const std::string* slot = SlotHost(gang, evicted[i].rank);
+    const std::string now = slot != nullptr
+                                ? StrCat("rank ", evicted[i].rank, " belongs on ", *slot, " now")
+                                : StrCat("gang ", gang.metadata.name, " has no place now");
+    decision.effects.push_back(Event{
+        {"v1", "Pod", pod.name, pod.uid, false},
+        pod.namespace_name,
+        true,
+        "ReleasedTooLate",
+        StrCat("it was released for ", evicted[i].host, ", and ", now, "; the pod is replaced")});
+  }
+  return decision;
 }
 
 }  // namespace yardmaster::extender

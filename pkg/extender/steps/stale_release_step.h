@@ -12,10 +12,10 @@
 // that nothing would make again, those whose host another controller chose, or those of gangs
 // without any plan so far, which adoption_step.h rebuilds. Of pods that are on a node no more than
 // `max_bound` are evicted within `window_ms`: a status that was edited by mistake does not stop the
-// cluster's jobs. Refused evictions, for example those that a disruption budget forbids, back off. A pass leaves a
-// gang at its third refused eviction, and the next try begins behind the pod that was refused last.
+// cluster's jobs. Refused evictions, for example those that a disruption budget forbids, back off; the next
+// try begins behind the pod that was refused last.
 //
-// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/extender/steps/pass_step.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
@@ -35,16 +35,16 @@ namespace yardmaster::extender {
 // leads it to its slot.
 std::optional<std::string> ReleasedTo(const api::Pod& pod);
 
-class StaleReleaseStep : PassStep {
+class StaleReleaseStep {
  public:
   struct Options {
     std::size_t max_bound = 32;
     std::int64_t window_ms = 600'000;
   };
 
-  StaleReleaseStep(const StepTools& tools, Options options) : PassStep(tools), options_(options) {}
+  explicit StaleReleaseStep(Options options) : options_(options) {}
   // After the steps that give hosts back and those that stop gangs.
-  void Run(PassState& pass);
+  std::vector<Work> Plan(const PassFacts& facts);
 
  private:
   // What a gang was looked at as.
@@ -56,27 +56,24 @@ class StaleReleaseStep : PassStep {
 
   // A pod that is released for another host than its slot's.
   struct Stale {
-    const GangMember* member = nullptr;
+    PodPtr pod;
+    int rank = 0;
     std::string host;
   };
 
   // Of a gang, beginning with the one whose turn it is.
-  std::vector<Stale> StalePods(const NamespacedName& key, const api::Gang& gang,
-                               const GatheredGang& gathered) const;
-  // True: every released pod is where it belongs.
-  bool RunOne(PassState& pass, const NamespacedName& key, const api::Gang& gang,
-              const GatheredGang& gathered);
-  // False: the eviction was refused.
-  bool Recall(PassState& pass, const NamespacedName& key, const api::Gang& gang,
-              const Stale& stale);
-  // Whether one more pod that is on a node may be evicted now.
-  bool MayRecallBound(PassState& pass, const api::ObjectMeta& pod);
+  std::vector<Stale> StalePods(const Looked& looked) const;
+  Decision Decide(const PassFacts& facts, const NamespacedName& key, const Looked& looked);
+  Decision Report(const PassFacts& facts, const NamespacedName& key, const api::Gang& gang,
+                  const std::vector<Stale>& evicted, const Outcomes& outcomes);
+  // How many more pods that are on a node may be evicted now.
+  std::size_t BoundLeft(std::int64_t now_ms);
 
   const Options options_;
   std::map<NamespacedName, Looked> in_place_;  // gangs that need no other look while they are these
   std::deque<std::int64_t> recalled_ms_;       // steady, of pods on nodes, within the window
-  std::map<NamespacedName, std::string>
-      refused_;  // by gang: uid of the pod whose eviction was refused last
+  // By gang: uid of the pod whose eviction was refused last.
+  std::map<NamespacedName, std::string> refused_;
 };
 
 }  // namespace yardmaster::extender

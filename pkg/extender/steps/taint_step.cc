@@ -1,10 +1,7 @@
 #include "pkg/extender/steps/taint_step.h"
 
-#include "nlohmann/json.hpp"
+#include <utility>
 
-#include "pkg/base/mutex.h"
-#include "pkg/base/parallel.h"
-#include "pkg/base/status.h"
 #include "pkg/extender/ledger/gang_status.h"
 
 namespace yardmaster::extender {
@@ -13,15 +10,16 @@ namespace {
 constexpr std::size_t kChangesPerPass = 200;
 }  // namespace
 
-std::vector<char> TaintStep::OpenHosts(PassState& pass, const HostTaints::Gangs& unread) const {
-  const plan::Snapshot& snapshot = *pass.snapshot;
+std::vector<char> TaintStep::OpenHosts(const PassFacts& facts, const HostTaints::Gangs& unread,
+                                       std::vector<Effect>& effects) const {
+  const plan::Snapshot& snapshot = *facts.snapshot;
   std::vector<char> open(snapshot.cluster.hosts.size(), 0);
   for (const plan::JobId id : snapshot.job_ids()) {
     const plan::JobState& job = snapshot.jobs[id.index()];
     if (!job.assignment) continue;
     const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
     std::vector<char> bound(hosts.size(), 0);
-    const GatheredGang* gathered = pass.GatheredOf(job.job.key);
+    const GatheredGang* gathered = facts.GatheredOf(job.job.key);
     for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
       const GangMember& member = gathered->members[m];
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
@@ -30,14 +28,14 @@ std::vector<char> TaintStep::OpenHosts(PassState& pass, const HostTaints::Gangs&
           hosts[rank].valid() && member.pod->node_name == snapshot.places->name(hosts[rank]);
     }
     // The snapshot does not know when a gang was placed in this pass.
-    const std::int64_t due_ms = pass.GangOf(id).status.committed_ms + options_.unbound_after_ms;
+    const std::int64_t due_ms = facts.GangOf(id)->status.committed_ms + options_.unbound_after_ms;
     bool waits = false;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (!hosts[rank].valid() || bound[rank] != 0) continue;
       waits = true;
       if (due_ms <= snapshot.now_ms) open[hosts[rank].index()] = 1;
     }
-    if (waits && due_ms > snapshot.now_ms) pass.WakeIn(due_ms - snapshot.now_ms);
+    if (waits && due_ms > snapshot.now_ms) effects.push_back(WakeIn{due_ms - snapshot.now_ms});
   }
   for (const auto& gang : unread) {
     for (const api::AssignmentEntry& slot : gang->status.assignments) {
@@ -48,38 +46,29 @@ std::vector<char> TaintStep::OpenHosts(PassState& pass, const HostTaints::Gangs&
   return open;
 }
 
-void TaintStep::Run(PassState& pass) {
+Decision TaintStep::Decide(const PassFacts& facts) {
+  Decision decision;
+  decision.threads = options_.threads;
   HostTaints::Gangs unread;
-  for (const auto& [key, reason] : pass.quarantined) {
-    const auto gang = pass.gangs.find(key);
-    if (gang != pass.gangs.end() && HoldsHosts(gang->second->status))
+  for (const auto& [key, reason] : facts.quarantined) {
+    const auto gang = facts.gangs.find(key);
+    if (gang != facts.gangs.end() && HoldsHosts(gang->second->status)) {
       unread.push_back(gang->second);
+    }
   }
   std::vector<char> open;
-  if (options_.unbound_after_ms > 0) open = OpenHosts(pass, unread);
-  TaintChanges taints = taints_.Changes(*pass.snapshot, pass.cluster, options_.enabled,
+  if (options_.unbound_after_ms > 0) open = OpenHosts(facts, unread, decision.effects);
+  TaintChanges taints = taints_.Changes(*facts.snapshot, facts.cluster, options_.enabled,
                                         options_.unbound_after_ms > 0 ? &open : nullptr, unread);
-  pass.report.tainted_hosts = taints.promised;
+  decision.effects.push_back(Increment{&PassReport::tainted_hosts, taints.promised});
   if (taints.changes.size() > kChangesPerPass) {
     taints.changes.resize(kChangesPerPass);
-    pass.report.more_to_do = true;
+    decision.effects.push_back(RunSoon{});
   }
-  Mutex mutex;
-  ParallelFor(taints.changes.size(), options_.threads, [&](std::size_t i) {
-    if (!ledger_.may_write()) return;
-    const TaintChange& change = taints.changes[i];
-    auto node = client_.Patch({kube::Nodes(), "", change.node, ""}, kube::JsonPatch(change.patch),
-                              {kFieldManager});
-    if (node.ok()) cache_.Assume(state::Kind::kNode, *node);
-    MutexLock lock(mutex);
-    if (node.ok()) {
-      ++pass.report.taint_changes;
-    } else if (absl::IsFailedPrecondition(node.status()) || absl::IsAborted(node.status())) {
-      pass.report.more_to_do = true;  // the Node is newer than what we have seen of it
-    } else if (!absl::IsNotFound(node.status())) {
-      pass.report.errors.push_back(MessageOf(node.status()));
-    }
-  });
+  for (TaintChange& change : taints.changes) {
+    decision.effects.push_back(PatchNode{{}, std::move(change.node), std::move(change.patch)});
+  }
+  return decision;
 }
 
 }  // namespace yardmaster::extender

@@ -1,19 +1,19 @@
-// The last step of a pass: writes the taints of promised and backup hosts (host_taints.h), of at most
-// 200 Nodes; the rest follows in the next passes.
-// Thread safety: one thread calls; it writes on several. Lifetimes: everything passed in outlives
-// it.
+// The last step of a pass: the taints of promised and backup hosts (host_taints.h), of at most 200 Nodes; the
+// rest follows in the next passes.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "pkg/extender/effects/effect.h"
 #include "pkg/extender/steps/host_taints.h"
-#include "pkg/extender/steps/pass_step.h"
 
 namespace yardmaster::extender {
 
-class TaintStep : PassStep {
+class TaintStep {
  public:
   struct Options {
     bool enabled = true;  // else every taint of ours is removed
@@ -23,12 +23,13 @@ class TaintStep : PassStep {
     std::int64_t unbound_after_ms = 0;
   };
 
-  TaintStep(const StepTools& tools, Options options) : PassStep(tools), options_(options) {}
-  void Run(PassState& pass);
+  explicit TaintStep(Options options) : options_(options) {}
+  Decision Decide(const PassFacts& facts);
 
  private:
   // By HostId: whether a promise there needs its taint now.
-  std::vector<char> OpenHosts(PassState& pass, const HostTaints::Gangs& unread) const;
+  std::vector<char> OpenHosts(const PassFacts& facts, const HostTaints::Gangs& unread,
+                              std::vector<Effect>& effects) const;
 
   const Options options_;
   HostTaints taints_;

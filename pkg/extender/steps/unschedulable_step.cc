@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/ledger/eligible_hosts.h"
+#include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/ledger/refusals.h"
-#include "pkg/extender/steps/eviction.h"
 #include "pkg/extender/steps/stale_release_step.h"
-#include "pkg/kube/api_error.h"
 #include "pkg/placement/replacement.h"
 
 namespace yardmaster::extender {
@@ -42,50 +39,115 @@ bool IsBeingLeft(const GatheredGang& gathered, const std::string& host) {
          std::any_of(gathered.strays.begin(), gathered.strays.end(), on_it);
 }
 
-}  // namespace
-
-void UnschedulableStep::Run(PassState& pass) {
-  ++round_;
-  for (const plan::JobId id : pass.snapshot->job_ids()) RunOne(pass, id);
-  pass.handling.reset();
-  std::erase_if(seen_, [this](const auto& entry) { return entry.second.round != round_; });
+// The write goes first: the next leader then knows that the host is not to be tried again.
+Decision Refuse(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang,
+                const std::vector<StuckPod>& stuck) {
+  const NamespacedName key = KeyOf(gang->metadata);
+  const std::int64_t now_ms = facts.now.wall_ms;
+  api::GangStatus status = gang->status;
+  for (const StuckPod& entry : stuck) {
+    AddRefusal(status, entry.rank, entry.host, entry.pod->unschedulable_message, now_ms);
+  }
+  const StuckPod& first = stuck.front();
+  const std::string text = StrCat(
+      "kube-scheduler refused ", first.host, " for rank ", first.rank,
+      stuck.size() > 1 ? StrCat(" (and ", stuck.size() - 1, " more)") : std::string(), ": ",
+      first.pod->unschedulable_message, "; the pod is replaced and its rank moves to another host");
+  SetCondition(status, *gang, api::kHostRefusedCondition, true, "Moving", text, now_ms);
+  Decision decision{{CommitGangStatus{key, gang, std::move(status)},
+                     Event{gang->owner, key.namespace_name, true, "HostRefused", text}}};
+  Decision evictions;
+  evictions.threads = 1;
+  for (const StuckPod& entry : stuck) {
+    const api::ObjectMeta& pod = entry.pod->metadata;
+    decision.effects.push_back(
+        Event{{"v1", "Pod", pod.name, pod.uid, false},
+              key.namespace_name,
+              true,
+              "HostRefused",
+              StrCat(entry.host, " was refused to rank ", entry.rank, ": ",
+                     entry.pod->unschedulable_message, "; the pod is replaced")});
+    evictions.effects.push_back(
+        EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSameVersion, &PassReport::refused_hosts});
+  }
+  decision.then = [evictions](const PassFacts&, const Outcomes& outcomes) {
+    return outcomes.front().done() ? evictions : Decision{};
+  };
+  return decision;
 }
 
-void UnschedulableStep::RunOne(PassState& pass, plan::JobId id) {
-  const plan::JobState& job = pass.snapshot->jobs[id.index()];
-  const NamespacedName& key = job.job.key;
-  const GatheredGang* gathered = pass.GatheredOf(key);
-  if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) return;
-  pass.handling = key;
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  if (gathered->unbound == 0) return EndCondition(pass, key);
-  const std::vector<Stuck> stuck = StuckPods(pass, key, *gang);
-  if (stuck.empty()) return;
+Decision ReportNoOtherHost(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang,
+                           const StuckPod& first, const std::string& why) {
+  const NamespacedName key = KeyOf(gang->metadata);
+  const std::string text = StrCat("kube-scheduler refused ", first.host, " for rank ", first.rank,
+                                  ": ", first.pod->unschedulable_message,
+                                  "; the pod waits there, because no other host fits: ", why);
+  api::GangStatus status = gang->status;
+  if (!SetCondition(status, *gang, api::kHostRefusedCondition, true, "NoOtherHost", text,
+                    facts.now.wall_ms)) {
+    return {};
+  }
+  return {{CommitGangStatus{key, gang, std::move(status)},
+           Event{gang->owner, key.namespace_name, true, "HostRefused", text}}};
+}
+
+Decision EndCondition(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang) {
+  api::GangStatus status = gang->status;
+  SetCondition(status, *gang, api::kHostRefusedCondition, false, "Bound", "every pod is bound",
+               facts.now.wall_ms);
+  return {{CommitGangStatus{KeyOf(gang->metadata), gang, std::move(status)}}};
+}
+
+}  // namespace
+
+std::vector<Work> UnschedulableStep::Plan(const PassFacts& facts) {
+  // Pods that no gang was asked for in the last pass are forgotten.
+  std::erase_if(seen_, [this](const auto& entry) { return entry.second.round != round_; });
+  ++round_;
+  std::vector<Work> works;
+  for (const plan::JobId id : facts.snapshot->job_ids()) {
+    const plan::JobState& job = facts.snapshot->jobs[id.index()];
+    if (!job.assignment || facts.GatheredOf(job.job.key) == nullptr) continue;
+    if (facts.IsStopping(job.job.key)) continue;
+    const bool marked =
+        api::IsTrue(facts.GangOf(id)->status.conditions, api::kHostRefusedCondition);
+    if (facts.GatheredOf(job.job.key)->unbound == 0 && !marked) continue;
+    works.push_back({job.job.key, [this, id](const PassFacts& now) { return Decide(now, id); }});
+  }
+  return works;
+}
+
+Decision UnschedulableStep::Decide(const PassFacts& facts, plan::JobId id) {
+  const plan::Snapshot& snapshot = *facts.snapshot;
+  const plan::JobState& job = snapshot.jobs[id.index()];
+  const std::shared_ptr<const api::Gang> gang = facts.gangs.at(job.job.key);
+  if (facts.GatheredOf(job.job.key)->unbound == 0) return EndCondition(facts, gang);
+  Decision decision;
+  const std::vector<StuckPod> stuck = StuckPods(facts, *gang, decision.effects);
+  if (stuck.empty()) return decision;
   api::GangStatus refused = gang->status;
   std::vector<int> ranks;
-  for (const Stuck& entry : stuck) {
-    AddRefusal(refused, entry.rank, entry.host, entry.pod->unschedulable_message,
-               pass.snapshot->now_ms);
+  for (const StuckPod& entry : stuck) {
+    AddRefusal(refused, entry.rank, entry.host, entry.pod->unschedulable_message, snapshot.now_ms);
     ranks.push_back(entry.rank);
   }
   const fabric::BackupPolicy policy =
-      pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
-  const auto eligible = EligibleNow(*pass.snapshot, job, nullptr, refused);
+      snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
+  const auto eligible = EligibleNow(snapshot, job, nullptr, refused);
   const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
   const placement::GangPlan plan = placement::ReplaceHosts(
-      pass.snapshot->cluster, request, job.assignment->host_of_rank, ranks, policy);
-  if (plan.outcome == placement::Outcome::kPlaced) {
-    Refuse(pass, key, stuck);
-  } else {
-    TellNoOtherHost(pass, key, stuck, placement::Sentence(plan));
-  }
+      snapshot.cluster, request, job.assignment->host_of_rank, ranks, policy);
+  Decision next = plan.outcome == placement::Outcome::kPlaced
+                      ? Refuse(facts, gang, stuck)
+                      : ReportNoOtherHost(facts, gang, stuck.front(), placement::Sentence(plan));
+  decision.then = [next = std::move(next)](const PassFacts&, const Outcomes&) { return next; };
+  return decision;
 }
 
-std::vector<UnschedulableStep::Stuck> UnschedulableStep::StuckPods(PassState& pass,
-                                                                   const NamespacedName& key,
-                                                                   const api::Gang& gang) {
-  std::vector<Stuck> stuck;
-  const GatheredGang& gathered = *pass.GatheredOf(key);
+std::vector<StuckPod> UnschedulableStep::StuckPods(const PassFacts& facts, const api::Gang& gang,
+                                                   std::vector<Effect>& effects) {
+  std::vector<StuckPod> stuck;
+  const GatheredGang& gathered = *facts.GatheredOf(KeyOf(gang.metadata));
   const auto& slots = gang.status.assignments;
   for (const GangMember& member : gathered.members) {
     if (stuck.size() == kMaxAtOnce) break;
@@ -94,13 +156,14 @@ std::vector<UnschedulableStep::Stuck> UnschedulableStep::StuckPods(PassState& pa
     if (member.pod->metadata.controller() == nullptr || IsBeingLeft(gathered, host)) continue;
     // Not its slot's host was refused (stale_release_step.h).
     if (ReleasedTo(*member.pod).value_or(host) != host) continue;
-    if (IsDue(pass, gang, member)) stuck.push_back({member.pod, *member.rank, host});
+    if (IsDue(facts, gang, member, effects)) stuck.push_back({member.pod, *member.rank, host});
   }
   return stuck;
 }
 
-bool UnschedulableStep::IsDue(PassState& pass, const api::Gang& gang, const GangMember& member) {
-  const std::int64_t now_ms = clock_.SteadyMs();
+bool UnschedulableStep::IsDue(const PassFacts& facts, const api::Gang& gang,
+                              const GangMember& member, std::vector<Effect>& effects) {
+  const std::int64_t now_ms = facts.now.steady_ms;
   const auto [at, is_new] = seen_.try_emplace(member.pod->metadata.uid);
   Seen& seen = at->second;
   seen.round = round_;
@@ -108,83 +171,18 @@ bool UnschedulableStep::IsDue(PassState& pass, const api::Gang& gang, const Gang
     const std::int64_t patience_ms =
         IsPinned(*member.pod) ? kMovePatienceMs : kMovePatienceWithoutGateMs;
     const int doublings =
-        std::min(RefusalsOf(gang.status, *member.rank, pass.snapshot->now_ms), 10);
+        std::min(RefusalsOf(gang.status, *member.rank, facts.snapshot->now_ms), 10);
     seen.wait_ms = std::min(patience_ms << doublings, kMaxMovePatienceMs);
     seen.next_ms = now_ms + seen.wait_ms;
   }
   if (seen.next_ms > now_ms) {
-    pass.WakeIn(seen.next_ms - now_ms);
+    effects.push_back(WakeIn{seen.next_ms - now_ms});
     return false;
   }
   seen.wait_ms = std::min(seen.wait_ms * 2, kMaxMovePatienceMs);
   seen.next_ms = now_ms + seen.wait_ms;
-  pass.WakeIn(seen.wait_ms);
+  effects.push_back(WakeIn{seen.wait_ms});
   return true;
-}
-
-// The write goes first: the next leader then knows that the host is not to be tried again.
-void UnschedulableStep::Refuse(PassState& pass, const NamespacedName& key,
-                               const std::vector<Stuck>& stuck) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  const std::int64_t now_ms = clock_.WallMs();
-  api::GangStatus status = gang->status;
-  for (const Stuck& entry : stuck) {
-    AddRefusal(status, entry.rank, entry.host, entry.pod->unschedulable_message, now_ms);
-  }
-  const Stuck& first = stuck.front();
-  const std::string text = StrCat(
-      "kube-scheduler refused ", first.host, " for rank ", first.rank,
-      stuck.size() > 1 ? StrCat(" (and ", stuck.size() - 1, " more)") : std::string(), ": ",
-      first.pod->unschedulable_message, "; the pod is replaced and its rank moves to another host");
-  SetCondition(status, *gang, api::kHostRefusedCondition, true, "Moving", text, now_ms);
-  if (!ledger_.Write(pass, *gang, status)) return;
-  notify_({gang->owner, key.namespace_name, true, "HostRefused", text});
-  for (const Stuck& entry : stuck) {
-    const api::ObjectMeta& pod = entry.pod->metadata;
-    notify_({{"v1", "Pod", pod.name, pod.uid, false},
-             key.namespace_name,
-             true,
-             "HostRefused",
-             StrCat(entry.host, " was refused to rank ", entry.rank, ": ",
-                    entry.pod->unschedulable_message, "; the pod is replaced")});
-    Evict(pass, entry.pod);
-  }
-}
-
-void UnschedulableStep::TellNoOtherHost(PassState& pass, const NamespacedName& key,
-                                        const std::vector<Stuck>& stuck, const std::string& why) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  const Stuck& first = stuck.front();
-  const std::string text = StrCat("kube-scheduler refused ", first.host, " for rank ", first.rank,
-                                  ": ", first.pod->unschedulable_message,
-                                  "; the pod waits there, because no other host fits: ", why);
-  api::GangStatus status = gang->status;
-  if (!SetCondition(status, *gang, api::kHostRefusedCondition, true, "NoOtherHost", text,
-                    clock_.WallMs())) {
-    return;
-  }
-  if (ledger_.Write(pass, *gang, status)) {
-    notify_({gang->owner, key.namespace_name, true, "HostRefused", text});
-  }
-}
-
-void UnschedulableStep::EndCondition(PassState& pass, const NamespacedName& key) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
-  if (!api::IsTrue(gang->status.conditions, api::kHostRefusedCondition)) return;
-  api::GangStatus status = gang->status;
-  SetCondition(status, *gang, api::kHostRefusedCondition, false, "Bound", "every pod is bound",
-               clock_.WallMs());
-  ledger_.Write(pass, *gang, status);
-}
-
-void UnschedulableStep::Evict(PassState& pass, const PodPtr& pod) {
-  if (!ledger_.may_write()) return;
-  const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSameVersion);
-  if (evicted.ok()) {
-    ++pass.report.refused_hosts;
-  } else if (!kube::IsGone(evicted)) {
-    pass.report.errors.push_back(MessageOf(evicted));
-  }
 }
 
 }  // namespace yardmaster::extender

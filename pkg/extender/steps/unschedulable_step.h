@@ -10,8 +10,7 @@
 // meanwhile.
 //
 // Back-off: a rank waits twice as long after every refusal, and a host is not tried again for that
-// rank before its refusal ends. Thread safety: one thread. Lifetimes: everything passed in outlives
-// it.
+// rank before its refusal ends. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +18,23 @@
 #include <string>
 #include <vector>
 
-#include "pkg/extender/steps/pass_step.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
-class UnschedulableStep : PassStep {
+// A released pod that kube-scheduler cannot bind, and the host of its slot.
+struct StuckPod {
+  PodPtr pod;
+  int rank = 0;
+  std::string host;
+};
+
+class UnschedulableStep {
  public:
-  explicit UnschedulableStep(const StepTools& tools) : PassStep(tools) {}
   // After the placements of the pass.
-  void Run(PassState& pass);
+  std::vector<Work> Plan(const PassFacts& facts);
 
  private:
-  // A released pod that kube-scheduler cannot bind, and the host of its slot.
-  struct Stuck {
-    PodPtr pod;
-    int rank = 0;
-    std::string host;
-  };
   // Since when a pod has been unschedulable, and when it is looked at next.
   struct Seen {
     std::int64_t since_ms = 0;  // steady
@@ -44,14 +43,11 @@ class UnschedulableStep : PassStep {
     std::uint64_t round = 0;
   };
 
-  void RunOne(PassState& pass, plan::JobId job);
-  std::vector<Stuck> StuckPods(PassState& pass, const NamespacedName& key, const api::Gang& gang);
-  bool IsDue(PassState& pass, const api::Gang& gang, const GangMember& member);
-  void Refuse(PassState& pass, const NamespacedName& key, const std::vector<Stuck>& stuck);
-  void TellNoOtherHost(PassState& pass, const NamespacedName& key, const std::vector<Stuck>& stuck,
-                       const std::string& why);
-  void EndCondition(PassState& pass, const NamespacedName& key);
-  void Evict(PassState& pass, const PodPtr& pod);
+  Decision Decide(const PassFacts& facts, plan::JobId job);
+  std::vector<StuckPod> StuckPods(const PassFacts& facts, const api::Gang& gang,
+                                  std::vector<Effect>& effects);
+  bool IsDue(const PassFacts& facts, const api::Gang& gang, const GangMember& member,
+             std::vector<Effect>& effects);
 
   std::uint64_t round_ = 0;
   std::map<std::string, Seen> seen_;  // by the pod's uid

@@ -1,4 +1,4 @@
-#include "pkg/extender/ledger/eligible_hosts.h"
+#include "pkg/extender/facts/eligible_hosts.h"
 
 #include <algorithm>
 
@@ -43,6 +43,25 @@ std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapsho
   }
   if (out == nullptr) return job.eligible;
   return out;
+}
+
+std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,
+                             const GatheredGang& gathered, const api::GangStatus& status) {
+  std::vector<int> ranks;
+  if (gathered.gated == 0) return ranks;
+  const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
+  for (const GangMember& member : gathered.members) {
+    if (!member.rank || !member.pod->gated()) continue;
+    if (*member.rank < 0 || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
+    const fabric::HostId host = hosts[static_cast<std::size_t>(*member.rank)];
+    if (!host.valid() ||
+        snapshot.cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo ||
+        Avoids(*member.pod, snapshot.places->name(host)) ||
+        IsRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms)) {
+      ranks.push_back(*member.rank);
+    }
+  }
+  return ranks;
 }
 
 }  // namespace yardmaster::extender

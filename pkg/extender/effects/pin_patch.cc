@@ -1,4 +1,4 @@
-#include "pkg/extender/steps/pin_patch.h"
+#include "pkg/extender/effects/pin_patch.h"
 
 #include <algorithm>
 #include <utility>

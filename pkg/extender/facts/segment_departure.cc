@@ -1,4 +1,4 @@
-#include "pkg/extender/ledger/segment_departure.h"
+#include "pkg/extender/facts/segment_departure.h"
 
 #include <algorithm>
 #include <set>

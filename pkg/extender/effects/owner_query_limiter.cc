@@ -1,4 +1,4 @@
-#include "pkg/extender/ledger/ask_times.h"
+#include "pkg/extender/effects/owner_query_limiter.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,7 @@ constexpr int kMaxQuestions = 16;
 
 }  // namespace
 
-void AskTimes::Begin() {
+void OwnerQueryLimiter::Begin() {
   ++round_;
   left_ = kMaxQuestions;
   turn_ms_ = std::numeric_limits<std::int64_t>::max();
@@ -31,14 +31,13 @@ void AskTimes::Begin() {
   turn_ms_ = due[kMaxQuestions - 1];
 }
 
-void AskTimes::End() {
+void OwnerQueryLimiter::End() {
   std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
 }
 
-bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
-  const auto at = pass.gathered.find(key);
-  std::shared_ptr<const GatheredGang> pods = at == pass.gathered.end() ? nullptr : at->second;
-  const auto [entry, is_new] = asked_.try_emplace(key);
+bool OwnerQueryLimiter::IsDue(const NamespacedName& gang, std::shared_ptr<const GatheredGang> pods,
+                              PassReport& report) {
+  const auto [entry, is_new] = asked_.try_emplace(gang);
   Asked& asked = entry->second;
   asked.round = round_;
   const std::int64_t now_ms = clock_.SteadyMs();
@@ -46,16 +45,16 @@ bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
     asked = {std::move(pods), now_ms, kAskAgain.first_ms, round_};
   }
   if (asked.next_ms > now_ms) {
-    pass.WakeIn(asked.next_ms - now_ms);
+    report.WakeIn(asked.next_ms - now_ms);
     return false;
   }
   if (left_ == 0 || asked.next_ms > turn_ms_) {
-    pass.WakeIn(0);
+    report.WakeIn(0);
     return false;
   }
   --left_;
   asked.next_ms = now_ms + asked.wait_ms;
-  pass.WakeIn(asked.wait_ms);
+  report.WakeIn(asked.wait_ms);
   asked.wait_ms = NextDelayMs(asked.wait_ms, kAskAgain);
   return true;
 }

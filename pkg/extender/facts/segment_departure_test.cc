@@ -1,5 +1,5 @@
 // Gangs of any owner with ranks in a segment that the Fabric's status calls lost.
-#include "pkg/extender/ledger/segment_departure.h"
+#include "pkg/extender/facts/segment_departure.h"
 
 #include "gtest/gtest.h"
 

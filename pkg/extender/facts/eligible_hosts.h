@@ -25,4 +25,9 @@ std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapsho
                                                              const GatheredGang* gathered,
                                                              const api::GangStatus& status);
 
+// Ranks of a placed job whose pod waits behind the gate while the slot's host is out, avoided or refused: they
+// have to move.
+std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,
+                             const GatheredGang& gathered, const api::GangStatus& status);
+
 }  // namespace yardmaster::extender

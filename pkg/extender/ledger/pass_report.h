@@ -1,25 +1,17 @@
-// What one pass of the planner knows and has done: the state that its steps share.
+// What a pass of the planner has done, for metrics, the log and the pace of passes, and what people are told.
 //
-// The planner thread makes one at the start of a pass and drops it at the end; nothing outlives it
-// but what was written to the API server and the cluster cache. Thread safety: one thread.
+// Thread safety: values.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "pkg/extender/gather/gather.h"
-#include "pkg/extender/webhook/view.h"
+#include "pkg/api/gang.h"
 #include "pkg/placement/outcome.h"
-#include "pkg/plan/snapshot.h"
-#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
 
@@ -71,50 +63,8 @@ struct PassReport {
   std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
   std::vector<std::string> errors;    // writes that failed; the next pass tries again
   std::vector<std::string> problems;  // input that cannot be used
-};
 
-enum class WriteFailure {
-  kTransient,  // no answer, or the server was busy
-  kDenied,     // the server, or a policy, rejected it
-};
-
-struct PassState {
-  void WakeIn(std::int64_t ms) { report.wake_in_ms = std::min(report.wake_in_ms, ms); }
-
-  state::ClusterState cluster;
-  PassReport report;
-  std::map<NamespacedName, std::shared_ptr<const GatheredGang>> gathered;
-  std::map<NamespacedName, std::shared_ptr<const api::Gang>>
-      gangs;  // with our own writes of this pass
-  // Committed gangs that a decision on the ledger stops: their pods are not released any more.
-  std::set<NamespacedName> stopping;
-  // Placed gangs that grow, whose new pods are not all there yet.
-  std::set<NamespacedName> growing;
-  // The highest priority of the gangs whose Gang is left for the next pass to make, but for those that could not be made
-  // before.
-  std::optional<std::int64_t> left_priority;
-  // Gangs whose victims have all left: this pass is the one that places them.
-  std::set<NamespacedName> cleared;
-  // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
-  std::map<NamespacedName, std::string> quarantined;
-  // Gangs that wait after failed writes (gang_backoff.h): nothing is written for them.
-  std::set<NamespacedName> backing_off;
-  // Gangs for which a write failed in this pass (gang_backoff.h).
-  std::map<NamespacedName, WriteFailure> failed;
-  // The gang that a step is busy with: an exception is its fault.
-  std::optional<NamespacedName> handling;
-  std::shared_ptr<plan::Snapshot> snapshot;  // follows our own commits
-  std::map<NamespacedName, GangNote> notes;
-
-  // Of a job of the snapshot.
-  const api::Gang& GangOf(plan::JobId job) const {
-    return *gangs.at(snapshot->jobs[job.index()].job.key);
-  }
-  // Null: no pod of it is there.
-  const GatheredGang* GatheredOf(const NamespacedName& key) const {
-    const auto at = gathered.find(key);
-    return at == gathered.end() ? nullptr : at->second.get();
-  }
+  void WakeIn(std::int64_t ms) { wake_in_ms = std::min(wake_in_ms, ms); }
 };
 
 }  // namespace yardmaster::extender

@@ -1,8 +1,4 @@
-#include "pkg/extender/steps/eviction.h"
-
-#include <algorithm>
-
-#include "nlohmann/json.hpp"
+#include "pkg/extender/gather/leaving_pods.h"
 
 namespace yardmaster::extender {
 
@@ -27,19 +23,6 @@ std::vector<PodPtr> Leaving(const GatheredGang* gang, const Is& is) {
 }
 
 }  // namespace
-
-absl::Status EvictPod(kube::Client& client, const api::ObjectMeta& pod, EvictWhen when,
-                      std::optional<std::int64_t> grace_ms) {
-  nlohmann::json preconditions = {{"uid", pod.uid}};
-  if (when == EvictWhen::kSameVersion) preconditions["resourceVersion"] = pod.resource_version;
-  nlohmann::json eviction = {{"apiVersion", "policy/v1"},
-                             {"kind", "Eviction"},
-                             {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_name}}},
-                             {"deleteOptions", {{"preconditions", std::move(preconditions)}}}};
-  if (grace_ms) eviction["deleteOptions"]["gracePeriodSeconds"] = *grace_ms / 1000;
-  return client.Create({kube::Pods(), pod.namespace_name, pod.name, "eviction"}, eviction, {})
-      .status();
-}
 
 std::vector<PodPtr> WithMoreGrace(const GatheredGang* gang, std::int64_t now_ms,
                                   std::int64_t max_grace_ms) {

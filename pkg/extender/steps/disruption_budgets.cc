@@ -1,28 +1,10 @@
-#include "pkg/extender/steps/budget_reader.h"
+#include "pkg/extender/steps/disruption_budgets.h"
 
-#include <utility>
+#include <cstdint>
 
-#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::extender {
-
-const std::vector<api::DisruptionBudget>* BudgetReader::Read(PassReport& report) {
-  if (budgets_) return &*budgets_;
-  std::vector<api::DisruptionBudget> budgets;
-  const absl::Status listed = kube::ReadAll(
-      client_, {kube::PodDisruptionBudgets(), "", "", ""}, [&] { budgets.clear(); },
-      [&](JsonView object) {
-        auto budget = api::DecodeDisruptionBudget(object);
-        if (budget.ok()) budgets.push_back(*std::move(budget));
-      });
-  if (!listed.ok()) {
-    report.errors.push_back(MessageOf(listed));
-    return nullptr;
-  }
-  budgets_ = std::move(budgets);
-  return &*budgets_;
-}
 
 std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
                             const std::vector<PodPtr>& pods) {

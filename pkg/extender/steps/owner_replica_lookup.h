@@ -8,22 +8,18 @@
 // often. Its size counts only when exactly as many pods are there, or have ended, as it wants in all. The Jobs
 // of a JobSet are read, too, those of at most 16 subgroups that lack a pod.
 //
-// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "nlohmann/json_fwd.hpp"
-
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger/ask_times.h"
-#include "pkg/extender/ledger/pass.h"
-#include "pkg/kube/client.h"
+#include "pkg/extender/effects/effect.h"
 
 namespace yardmaster::extender {
 
@@ -35,17 +31,15 @@ struct OwnerSays {
   std::string why_not;
 };
 
-class UnplacedSize {
+class OwnerReplicaLookup {
  public:
-  UnplacedSize(kube::Client& client, const Clock& clock)
-      : client_(client), clock_(clock), ask_times_(clock) {}
+  using Next = std::function<Decision(const PassFacts&, const OwnerSays&)>;
 
-  // Around the questions of one pass.
-  void Begin();
-  void End();
+  // At the start of the step, in every pass.
+  void Begin(const PassFacts& facts);
   // Of a gang that could not be made from its pods, because they contradict themselves (`contradict`) or
-  // some are missing.
-  OwnerSays Of(PassState& pass, const NamespacedName& key, bool contradict);
+  // some are missing. Goes on with what is known.
+  Decision Ask(const PassFacts& facts, const NamespacedName& key, bool contradict, Next next);
 
  private:
   // Since when a set of pods has been as it is.
@@ -53,17 +47,8 @@ class UnplacedSize {
     std::shared_ptr<const GatheredGang> pods;
     std::int64_t since_ms = 0;  // steady
     OwnerSays says;             // what the owner said of them
-    std::uint64_t round = 0;
   };
 
-  OwnerSays Ask(const PassState& pass, const NamespacedName& key, const GatheredGang& pods);
-  std::vector<Replica> EndedOf(const PassState& pass, const NamespacedName& key,
-                               const GatheredGang& pods, const nlohmann::json& owner);
-
-  kube::Client& client_;
-  const Clock& clock_;
-  AskTimes ask_times_;
-  std::uint64_t round_ = 0;
   std::map<NamespacedName, Seen> seen_;
 };
 

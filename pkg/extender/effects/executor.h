@@ -1,0 +1,127 @@
+// Carries out what the steps of a pass decide, and tells them what became of it. It is the only part of a pass
+// that talks to the API server, and the only one that lets the facts of the pass follow.
+//
+//   order        that of the step, or fair: namespaces take turns, and the gang at which time ran out in the last
+//                pass goes first
+//   time         each step has a budget of its own; gangs whose writes failed the last time have as long for
+//                themselves, so that writes which take all that time to fail keep no others waiting for ever.
+//                What is left is for the next pass, which should follow without a pause
+//   pace         costly questions are asked ever less often (owner_query_limiter.h)
+//   back-off     nothing is written for a gang that waits after failed writes (gang_backoff.h), or whose last
+//                write may still take effect
+//   fencing      nothing is written once the hold of the lease under which the pass began has ended (ledger.h)
+//   verifier     no plan becomes a promise that it does not agree to
+//   containment  what throws puts its gang in quarantine (quarantine.h), and the others go on
+//   outcome      the facts follow what was written before the next decision is made
+//
+// Thread safety: one thread calls; effects that do not count on each other are made on several. Lifetimes:
+// everything passed in outlives it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
+#include "pkg/extender/effects/effect.h"
+#include "pkg/extender/effects/owner_query_limiter.h"
+#include "pkg/extender/effects/pod_writer.h"
+#include "pkg/extender/effects/quarantine.h"
+#include "pkg/extender/effects/time_budget.h"
+#include "pkg/extender/ledger/gang_backoff.h"
+#include "pkg/extender/ledger/ledger.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::extender {
+
+class Executor {
+ public:
+  struct Limits {
+    std::int64_t budget_ms = TimeBudget::kUnlimited;
+    bool fair = false;  // else in the order of the step
+  };
+  using Step = std::function<std::vector<Work>(const PassFacts&)>;
+
+  Executor(kube::Client& client, state::ClusterCache& cache, Fence fence, Ledger::Options options,
+           const Clock& clock, Notify notify);
+
+  // Begins a pass. True: this process leads, and the pass may write.
+  bool Begin();
+  // What the pass knows. `backing_off`, `quarantined` and `indeterminate` are filled here.
+  void SetFacts(PassFacts facts);
+  // `name` says what the step does to a gang, and tells steps apart in what is remembered of the last pass.
+  // Returns how long deciding took, without the writes.
+  std::int64_t Run(const std::string& name, const Step& step, Limits limits);
+  std::int64_t Run(const std::string& name, const Step& step) { return Run(name, step, {}); }
+  // Whether the pass may go on writing.
+  bool may_write() const { return ledger_.may_write(); }
+  PassReport End();
+
+  const PassFacts& facts() const { return facts_; }
+  PassReport& report() { return report_; }
+  void Learn(Change change) { Apply(std::move(change), facts_); }
+  // Makes the snapshot of the facts. Gangs that make it throw are put in quarantine.
+  void TakeSnapshot();
+  // After an exception that no gang answers for: nothing derived is kept.
+  void Abandon(const std::string& error);
+
+ private:
+  // Of a step, from one pass to the next.
+  struct Memory {
+    NamespacedName first;             // the gang at which time ran out
+    std::set<NamespacedName> failed;  // gangs whose writes failed the last time
+  };
+
+  void Handle(const std::string& name, const Work& work);
+  Decision Decide(const std::function<Decision()>& decide);
+  Outcomes Perform(const Decision& decision);
+  void PerformApart(const Decision& decision, const std::vector<std::size_t>& effects,
+                    Outcomes& outcomes);
+  Outcome Do(const Effect& effect);
+  Outcome DoWrite(const WriteGangSpec& effect);
+  Outcome DoWrite(const CommitGangStatus& effect);
+  Outcome DoWrite(const DeleteGang& effect);
+  Outcome DoWrite(const CommitPlan& effect);
+  Outcome Do(const ReadObject& effect);
+  Outcome Do(const ReadPods& effect);
+  Outcome Do(const ReadBudgets& effect);
+  Outcome Do(const AwaitTurn& effect);
+  Outcome Written(const NamespacedName& gang, const Ledger::Written& written);
+  Outcome Finish(const Effect& effect, const absl::Status& status);
+  bool MayTry(const NamespacedName& gang);
+  void Contain(const NamespacedName& gang, const std::string& what, const char* error);
+  void UpdateTime() { facts_.now = {clock_.WallMs(), clock_.SteadyMs()}; }
+
+  kube::Client& client_;
+  const Clock& clock_;
+  const Notify notify_;
+  GangBackoff backoff_;
+  Quarantine quarantine_;
+  Ledger ledger_;
+  const PodWriter pods_;
+  state::SnapshotBuilder builder_;
+  std::map<Question, OwnerQueryLimiter> limiters_;
+  std::map<std::string, Memory> memories_;  // by name of the step
+
+  PassFacts facts_;
+  PassReport report_;
+  // Of the work under way.
+  TimeBudget* budget_ = nullptr;
+  std::int64_t deciding_ms_ = 0;
+  bool tried_ = false;      // a write
+  bool failed_ = false;     // likewise
+  bool timed_out_ = false;  // a write was left for the next pass
+  Mutex mutex_;             // while effects are made on several threads: the report and those above
+};
+
+// A step that is one piece of work, of no gang in particular.
+template <typename Decide>
+Executor::Step AsOneWork(Decide decide) {
+  return [decide](const PassFacts&) { return std::vector<Work>{{{}, decide}}; };
+}
+
+}  // namespace yardmaster::extender

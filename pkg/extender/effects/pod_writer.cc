@@ -1,0 +1,114 @@
+#include "pkg/extender/effects/pod_writer.h"
+
+#include <exception>
+#include <optional>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/ledger/ledger.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+using nlohmann::json;
+
+kube::Target TargetOf(const api::Pod& pod, const char* subresource = "") {
+  return {kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, subresource};
+}
+
+absl::Status Thrown(const std::string& what, const std::exception& error) {
+  return absl::InternalError(StrCat(what, ": its write failed: ", error.what()));
+}
+
+template <typename Write>
+absl::Status Contained(const api::Pod& pod, state::ClusterCache& cache, const Write& write) {
+  try {
+    const absl::StatusOr<json> written = write();
+    if (written.ok()) cache.Assume(state::Kind::kPod, *written);
+    return written.status();
+  } catch (const std::exception& error) {
+    return Thrown(StrCat("Pod ", KeyOf(pod.metadata).text()), error);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<json> PodWriter::Patch(const kube::Target& target,
+                                      const kube::PatchBody& patch) const {
+  if (!may_write_()) return absl::CancelledError("the lease was lost");
+  return client_.Patch(target, patch, {kFieldManager});
+}
+
+absl::StatusOr<json> PodWriter::Send(const ReleasePod& effect) const {
+  const kube::Target target = TargetOf(*effect.pod);
+  if (const auto patch = ReleasePatchOf(*effect.pod, effect.pin)) {
+    auto released = Patch(target, kube::JsonPatch(*patch));
+    // Refused: the pod is not as it was known, and is read.
+    const bool stale = absl::IsInvalidArgument(released.status()) ||
+                       absl::IsAborted(released.status()) ||
+                       absl::IsFailedPrecondition(released.status());
+    if (!stale) return released;
+  }
+  YM_ASSIGN_OR_RETURN(const json pod, client_.Get(target));
+  YM_ASSIGN_OR_RETURN(const json patch, effect.pod->gated() ? PinAndReleasePatch(pod, effect.pin)
+                                                            : AdmitPatch(pod, effect.pin));
+  return Patch(target, kube::JsonPatch(patch));
+}
+
+absl::StatusOr<json> PodWriter::Send(const OpenGate& effect) const {
+  const kube::Target target = TargetOf(*effect.pod);
+  YM_ASSIGN_OR_RETURN(const json object, client_.Get(target));
+  if (object.value("/metadata/uid"_json_pointer, "") != effect.pod->metadata.uid) {
+    return absl::NotFoundError("another pod of that name");
+  }
+  YM_ASSIGN_OR_RETURN(const json patch, OpenGatePatch(object, effect.why));
+  return Patch(target, kube::JsonPatch(patch));
+}
+
+absl::Status PodWriter::Write(const ReleasePod& effect) const {
+  return Contained(*effect.pod, cache_, [&] { return Send(effect); });
+}
+
+absl::Status PodWriter::Write(const OpenGate& effect) const {
+  return Contained(*effect.pod, cache_, [&] { return Send(effect); });
+}
+
+absl::Status PodWriter::Write(const FailPod& effect) const {
+  const json patch = {
+      {"metadata", {{"uid", effect.pod->metadata.uid}}},
+      {"status", {{"phase", "Failed"}, {"reason", effect.reason}, {"message", effect.message}}}};
+  return Contained(*effect.pod, cache_,
+                   [&] { return Patch(TargetOf(*effect.pod, "status"), kube::MergePatch(patch)); });
+}
+
+absl::Status PodWriter::Write(const EvictPod& effect) const {
+  const api::ObjectMeta& pod = effect.pod->metadata;
+  json preconditions = {{"uid", pod.uid}};
+  if (effect.when == EvictWhen::kSameVersion) {
+    preconditions["resourceVersion"] = pod.resource_version;
+  }
+  json eviction = {{"apiVersion", "policy/v1"},
+                   {"kind", "Eviction"},
+                   {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_name}}},
+                   {"deleteOptions", {{"preconditions", std::move(preconditions)}}}};
+  if (effect.grace_ms) eviction["deleteOptions"]["gracePeriodSeconds"] = *effect.grace_ms / 1000;
+  if (!may_write_()) return absl::CancelledError("the lease was lost");
+  try {
+    return client_.Create(TargetOf(*effect.pod, "eviction"), eviction, {}).status();
+  } catch (const std::exception& error) {
+    return Thrown(StrCat("Pod ", KeyOf(pod).text()), error);
+  }
+}
+
+absl::Status PodWriter::Write(const PatchNode& effect) const {
+  try {
+    const auto node = Patch({kube::Nodes(), "", effect.node, ""}, kube::JsonPatch(effect.patch));
+    if (node.ok()) cache_.Assume(state::Kind::kNode, *node);
+    return node.status();
+  } catch (const std::exception& error) {
+    return Thrown(StrCat("Node ", effect.node), error);
+  }
+}
+
+}  // namespace yardmaster::extender

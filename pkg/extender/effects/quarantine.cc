@@ -1,0 +1,61 @@
+#include "pkg/extender/effects/quarantine.h"
+
+#include "pkg/base/backoff.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::extender {
+
+namespace {
+constexpr BackoffLimits kTryAgain{60'000, 3'600'000};
+}  // namespace
+
+void Quarantine::Begin(PassFacts& facts, PassReport& report) {
+  // A gang that has not failed again for as long as it waited starts anew.
+  std::erase_if(entries_, [now_ms = clock_.SteadyMs()](const auto& entry) {
+    return now_ms - entry.second.until_ms >= entry.second.wait_ms;
+  });
+  for (const auto& [key, entry] : entries_) {
+    if (entry.until_ms > clock_.SteadyMs()) facts.quarantined[key] = entry.reason;
+  }
+  for (const auto& [key, gang] : facts.gangs) {
+    if (gang->problems.empty()) continue;
+    facts.quarantined.try_emplace(
+        key, StrCat("its Gang object cannot be read: ", Join(gang->problems, "; "),
+                    "; restore or delete the Gang"));
+  }
+  std::erase_if(reported_, [&](const auto& entry) {
+    const auto at = facts.quarantined.find(entry.first);
+    return at == facts.quarantined.end() || at->second != entry.second;
+  });
+  for (const auto& [key, reason] : facts.quarantined) Report(key, reason, facts, report);
+}
+
+std::string Quarantine::Add(const NamespacedName& gang, const std::string& what,
+                            const std::string& error, const PassFacts& facts, PassReport& report) {
+  Entry& entry = entries_[gang];
+  entry.wait_ms = NextDelayMs(entry.wait_ms, kTryAgain);
+  entry.until_ms = clock_.SteadyMs() + entry.wait_ms;
+  entry.reason = StrCat(what, " failed: ", error);
+  Report(gang, entry.reason, facts, report);
+  return entry.reason;
+}
+
+void Quarantine::Report(const NamespacedName& key, const std::string& reason,
+                        const PassFacts& facts, PassReport& report) {
+  const std::string text = StrCat(
+      "Gang ", key.text(), " is in quarantine, it is neither planned nor released: ", reason);
+  report.problems.push_back(text);
+  if (!reported_.emplace(key, reason).second) return;
+  ObjectNotice notice{{}, key.namespace_name, true, "Quarantined", text};
+  if (const GangPtr gang = facts.FindGang(key)) {
+    notice.regarding = gang->owner;
+    notify_(notice);
+  }
+  const GatheredGang* gathered = facts.GatheredOf(key);
+  if (gathered == nullptr || gathered->members.empty()) return;
+  const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
+  notice.regarding = {"v1", "Pod", pod.name, pod.uid, false};
+  notify_(notice);
+}
+
+}  // namespace yardmaster::extender

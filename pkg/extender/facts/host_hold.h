@@ -1,0 +1,26 @@
+// Why a host is not free, besides the promises of placed gangs and the pods that run there.
+//
+// Thread safety: values.
+#pragma once
+
+#include <string>
+
+#include "pkg/base/namespaced_name.h"
+
+namespace yardmaster::extender {
+
+enum class HoldReason {
+  kQuarantine,  // a gang in quarantine has it, or others leave it for that gang: it counts as full
+  kIndeterminateWrite,  // a write that may still take effect promises it to a rank
+  kPreemption,          // others are stopped for a gang that gets it
+  kReservation,         // a gang that waits gets it when the rest of its place is free
+};
+
+struct Hold {
+  std::string host;
+  HoldReason reason;
+  NamespacedName holder;  // the gang
+  bool operator==(const Hold&) const = default;
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,183 @@
+#include "pkg/extender/facts/planning_snapshot.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "pkg/api/names.h"
+#include "pkg/extender/facts/eligible_hosts.h"
+#include "pkg/extender/ledger/gang_status.h"
+#include "pkg/placement/worker_need.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// Of a gang without a place.
+bool MayGetAPlace(const PassFacts& facts, const api::Gang& gang, const GatheredGang* gathered) {
+  return gathered != nullptr && IsComplete(*gathered, gang.job.workers) &&
+         gathered->held_by_others == 0 && !AnyBound(*gathered) && !NamesHosts(*gathered) &&
+         !IsFinished(gang.status) && facts.quarantined.count(KeyOf(gang.metadata)) == 0;
+}
+
+bool IsPlanned(const PassFacts& facts, const api::Gang& gang) {
+  const NamespacedName key = KeyOf(gang.metadata);
+  if (gang.status.committed()) {
+    return !IsFinished(gang.status) && facts.quarantined.count(key) == 0;
+  }
+  if (!MayGetAPlace(facts, gang, facts.GatheredOf(key))) return false;
+  if (facts.Is(key, GangMark::kLeftOut)) return false;
+  // One for which others were stopped keeps the place that they left.
+  const bool is_behind = facts.left_priority && gang.job.priority < *facts.left_priority;
+  return gang.status.preemption || !(is_behind || facts.backing_off.count(key) != 0);
+}
+
+void TakeWorker(plan::Snapshot& snapshot, const api::Gang& gang, fabric::HostId host) {
+  workload::Job job;
+  job.gpus_per_worker = gang.job.gpus_per_worker;
+  const fabric::FabricSpec spec =
+      snapshot.network != nullptr ? snapshot.network->spec() : fabric::FabricSpec{};
+  job.counts_gpus = gang.job.gpu_resource == spec.gpu_resource;
+  job.requests = gang.requests;
+  placement::WorkerNeed(snapshot.cluster, job).Take(snapshot.cluster, host);
+}
+
+void AddHold(const Hold& hold, PassFacts& facts) {
+  plan::Snapshot& snapshot = *facts.snapshot;
+  const fabric::HostId host = snapshot.places->FindHost(hold.host);
+  if (!host.valid()) return;
+  placement::HostState& state = snapshot.cluster.hosts[host.index()];
+  const plan::JobId job = IdOfJob(snapshot, hold.holder);
+  switch (hold.reason) {
+    case HoldReason::kQuarantine:
+      state.free_gpus = 0;
+      return;
+    case HoldReason::kIndeterminateWrite:
+      return TakeWorker(snapshot, *facts.indeterminate.at(hold.holder), host);
+    case HoldReason::kPreemption:
+    case HoldReason::kReservation:
+      if (job.valid()) {
+        state.reserved_for = job.value;
+      } else if (const GangPtr gang = facts.FindGang(hold.holder);
+                 gang != nullptr && MayGetAPlace(facts, *gang, facts.GatheredOf(hold.holder))) {
+        state.free_gpus = 0;  // for a gang that is planned in another pass
+      }
+  }
+}
+
+// What the gang's pods and status say besides its Gang's spec.
+void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
+  plan::JobState& job = snapshot.jobs[id.index()];
+  const api::GangStatus& status = facts.gangs.at(job.job.key)->status;
+  const GatheredGang* gathered = facts.GatheredOf(job.job.key);
+  // Of a gang that runs in full no rank is placed.
+  if (job.assignment && (gathered == nullptr || gathered->unbound == 0)) return;
+  job.eligible = EligibleNow(snapshot, job, gathered, status);
+  const api::Condition* requeued = api::FindCondition(status.conditions, api::kRequeuedCondition);
+  if (!job.assignment && requeued != nullptr) {
+    job.job.created_ms = std::max(job.job.created_ms, requeued->transition_ms);
+  }
+}
+
+}  // namespace
+
+state::ClusterState PlannedObjects(const PassFacts& facts) {
+  std::vector<GangPtr> gangs;
+  std::vector<std::shared_ptr<const api::TrainingJob>> jobs;
+  for (const auto& [key, gang] : facts.gangs) {
+    if (!IsPlanned(facts, *gang)) continue;
+    gangs.push_back(gang);
+    // For what only the TrainingJob says. One that is not this gang's would be a job of its own.
+    if (gang->owner.kind != api::kTrainingJobKind) continue;
+    const auto owner = facts.cluster.jobs.Find({key.namespace_name, gang->owner.name});
+    if (owner == nullptr || owner->metadata.uid != gang->owner.uid) continue;
+    if (key.name == api::GangName(api::kTrainingJobKind, gang->owner.name)) jobs.push_back(owner);
+  }
+  state::ClusterState objects = facts.cluster;
+  objects.gangs = state::ObjectTable<api::Gang>::Of(std::move(gangs));
+  // A TrainingJob is planned through its Gang.
+  objects.jobs = state::ObjectTable<api::TrainingJob>::Of(std::move(jobs));
+  return objects;
+}
+
+void SetSnapshot(plan::Snapshot snapshot, PassFacts& facts) {
+  snapshot.now_ms = facts.now.wall_ms;
+  facts.holds.clear();
+  facts.snapshot = std::move(snapshot);
+  for (const plan::JobId id : facts.snapshot->job_ids()) Refine(facts, id, *facts.snapshot);
+  AddHolds(HoldsOf(facts), facts);
+  facts.snapshot_is_current = true;
+}
+
+std::vector<Hold> PreemptionHolds(const api::Gang& gang) {
+  std::vector<Hold> holds;
+  if (!gang.status.preemption) return holds;
+  for (const std::string& host : gang.status.preemption->hosts) {
+    holds.push_back({host, HoldReason::kPreemption, KeyOf(gang.metadata)});
+  }
+  return holds;
+}
+
+std::vector<Hold> IndeterminateHolds(const PassFacts& facts, const api::Gang& attempted) {
+  std::vector<Hold> holds;
+  const NamespacedName key = KeyOf(attempted.metadata);
+  const GangPtr now = facts.FindGang(key);
+  for (const api::AssignmentEntry& slot : attempted.status.assignments) {
+    const auto rank = static_cast<std::size_t>(slot.rank);
+    const bool has_it = now != nullptr && rank < now->status.assignments.size() &&
+                        now->status.assignments[rank].host == slot.host;
+    if (!has_it) holds.push_back({slot.host, HoldReason::kIndeterminateWrite, key});
+  }
+  return holds;
+}
+
+std::vector<Hold> HoldsOf(const PassFacts& facts) {
+  std::vector<Hold> holds;
+  for (const auto& [key, reason] : facts.quarantined) {
+    const GangPtr gang = facts.FindGang(key);
+    if (gang == nullptr) continue;
+    for (const api::AssignmentEntry& slot : gang->status.assignments) {
+      holds.push_back({slot.host, HoldReason::kQuarantine, key});
+    }
+    for (Hold& hold : PreemptionHolds(*gang)) {
+      holds.push_back({std::move(hold.host), HoldReason::kQuarantine, key});
+    }
+  }
+  for (const auto& [key, gang] : facts.gangs) {
+    if (!gang->status.preemption) continue;
+    for (Hold& hold : PreemptionHolds(*gang)) holds.push_back(std::move(hold));
+  }
+  for (const auto& [key, attempted] : facts.indeterminate) {
+    for (Hold& hold : IndeterminateHolds(facts, *attempted)) holds.push_back(std::move(hold));
+  }
+  return holds;
+}
+
+void AddHolds(std::vector<Hold> holds, PassFacts& facts) {
+  for (const Hold& hold : holds) AddHold(hold, facts);
+  std::move(holds.begin(), holds.end(), std::back_inserter(facts.holds));
+}
+
+plan::JobState Resized(const plan::JobState& job) {
+  plan::JobState resized = job;
+  resized.job = job.resize->job;
+  resized.groups = job.resize->groups;
+  resized.resize = nullptr;
+  return resized;
+}
+
+std::vector<std::int64_t> PromisedGpus(const plan::Snapshot& snapshot) {
+  std::vector<std::int64_t> promised(snapshot.cluster.hosts.size(), 0);
+  for (const plan::JobState& job : snapshot.jobs) {
+    if (!job.assignment) continue;
+    int rank = 0;
+    for (fabric::HostId host : job.assignment->host_of_rank) {
+      const int gpus = job.job.HostGpusOf(rank++);
+      if (host.valid()) promised[host.index()] += gpus;
+    }
+  }
+  return promised;
+}
+
+}  // namespace yardmaster::extender

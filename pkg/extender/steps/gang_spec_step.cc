@@ -1,0 +1,214 @@
+#include "pkg/extender/steps/gang_spec_step.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// The minCount of a core PodGroup. Nothing: it is not there, or does not ask for a gang.
+std::optional<int> MinCountOf(const Outcome& read) {
+  const nlohmann::json::json_pointer at("/spec/schedulingPolicy/gang/minCount");
+  if (!read.done() || !read.object.contains(at) || !read.object[at].is_number_integer()) {
+    return std::nullopt;
+  }
+  const auto count = read.object[at].get<std::int64_t>();
+  if (count < 1 || count > INT32_MAX) return std::nullopt;
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
+std::vector<NamespacedName> GangSpecStep::GangsToCompare(const PassFacts& facts,
+                                                         const TrainingJobs& jobs,
+                                                         std::vector<Work>& works) {
+  std::map<NamespacedName, Compared> before;
+  before.swap(compared_);
+  std::vector<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t, NamespacedName>> order;
+  for (const auto& [key, gathered] : facts.gathered) {
+    const GangPtr gang = facts.FindGang(key);
+    if (gang != nullptr && gang->status.committed()) continue;
+    if (facts.quarantined.count(key) != 0 || gathered->members.empty()) continue;
+    const auto at = before.find(key);
+    if (gang != nullptr && at != before.end() && at->second.pods == gathered) {
+      compared_.insert(*at);
+      if (!at->second.agrees) {
+        works.push_back({key, [this, key = key](const PassFacts&) { return LeaveOut(key); }});
+      }
+      continue;
+    }
+    const bool was_due = at != before.end() && at->second.pods == nullptr;
+    const std::int64_t since_ms = was_due ? at->second.since_ms : facts.now.steady_ms;
+    const bool failed = was_due && at->second.failed;
+    compared_[key] = {nullptr, false, since_ms, failed};
+    const auto job = jobs.find(key);
+    const api::Pod& pod = *gathered->members.front().pod;
+    const std::int64_t own = job == jobs.end() ? 0 : job->second->job.priority;
+    const std::int64_t priority = own != 0 ? own : pod.priority;
+    order.emplace_back(failed, -priority, since_ms, pod.metadata.created_ms, key);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<NamespacedName> keys;
+  keys.reserve(order.size());
+  for (auto& entry : order) keys.push_back(std::move(std::get<4>(entry)));
+  return keys;
+}
+
+std::vector<Work> GangSpecStep::Plan(const PassFacts& facts) {
+  owners_.Begin(facts);
+  const auto is_gone = [&](const auto& entry) { return facts.gathered.count(entry.first) == 0; };
+  std::erase_if(group_sizes_, is_gone);
+  std::erase_if(never_whole_, is_gone);
+  TrainingJobs jobs;
+  for (const auto& job : facts.cluster.jobs) {
+    jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
+        job;
+  }
+  std::vector<Work> works;
+  for (NamespacedName& key : GangsToCompare(facts, jobs, works)) {
+    const auto job = jobs.find(key);
+    // A TrainingJob's pods without the TrainingJob are what the garbage collector has still to
+    // take.
+    const bool ours =
+        facts.gathered.at(key)->members.front().membership->owner.kind == api::kTrainingJobKind;
+    if (ours && (job == jobs.end() || job->second->metadata.deleted_ms)) {
+      compared_.erase(key);
+      continue;
+    }
+    Subject subject{key, ours ? job->second : nullptr};
+    works.push_back({key, [this, subject](const PassFacts& now) { return Decide(now, subject); }});
+  }
+  return works;
+}
+
+Decision GangSpecStep::LeaveOut(const NamespacedName& key, std::vector<Effect> effects) const {
+  effects.push_back(Change(GangMarked{key, GangMark::kLeftOut}));
+  return {std::move(effects)};
+}
+
+Decision GangSpecStep::Decide(const PassFacts& facts, const Subject& subject) {
+  const std::string& group = facts.gathered.at(subject.key)->members.front().pod->pod_group;
+  if (group.empty()) return Make(facts, subject, std::nullopt);
+  Decision decision{{AwaitTurn{subject.key, Question::kPodGroup},
+                     ReadObject{{{"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", true},
+                                 subject.key.namespace_name,
+                                 group,
+                                 ""}}}};
+  decision.then = [this, subject](const PassFacts& now, const Outcomes& outcomes) {
+    std::optional<int>& size = group_sizes_[subject.key];
+    if (outcomes.front().done()) size = MinCountOf(outcomes.back());
+    return Make(now, subject, size);
+  };
+  return decision;
+}
+
+Decision GangSpecStep::Make(const PassFacts& facts, const Subject& subject,
+                            std::optional<int> group_size) {
+  const GatheredGang pods = WithOpenRanks(*facts.gathered.at(subject.key));
+  const DeclaredSizes declared{group_size, std::nullopt};
+  auto made = MakeGang(pods, subject.job.get(), declared);
+  const bool whole = made.ok() && *made != std::nullopt;
+  if (subject.job != nullptr || whole || pods.held_by_others != 0) {
+    return Write(facts, subject, std::move(made));
+  }
+  return owners_.Ask(facts, subject.key, /*contradict=*/!made.ok(),
+                     [this, subject, declared](const PassFacts& now, const OwnerSays& says) {
+                       return MakeAsOwnerSays(now, subject, declared, says);
+                     });
+}
+
+Decision GangSpecStep::MakeAsOwnerSays(const PassFacts& facts, const Subject& subject,
+                                       DeclaredSizes declared, const OwnerSays& says) {
+  const NamespacedName& key = subject.key;
+  const GatheredGang& gathered = *facts.gathered.at(key);
+  // It is gathered with them then.
+  if (gatherer_.NoteEnded(gathered, says.ended)) return LeaveOut(key, {WakeIn{0}});
+  Decision decision;
+  if (!says.why_not.empty()) decision.effects = ReportNeverWhole(facts, key, says.why_not);
+  declared.of_owner = says.size;
+  // Of the stages that have begun, too, `data` follows.
+  declared.was_scaled = says.more_to_come || facts.gangs.count(key) != 0;
+  return AndThen(std::move(decision), [this, subject, declared](const PassFacts& now) {
+    const GatheredGang pods = WithOpenRanks(*now.gathered.at(subject.key));
+    // Without a size of its own as before.
+    const DeclaredSizes sizes =
+        declared.of_owner ? declared : DeclaredSizes{declared.of_group, std::nullopt};
+    return Write(now, subject, MakeGang(pods, nullptr, sizes));
+  });
+}
+
+std::vector<Effect> GangSpecStep::ReportNeverWhole(const PassFacts& facts,
+                                                   const NamespacedName& key,
+                                                   const std::string& why) {
+  const GatheredGang& pods = *facts.gathered.at(key);
+  const std::string text =
+      StrCat(Count(static_cast<std::int64_t>(pods.members.size()), "pod"), " of gang ", key.name,
+             pods.members.size() == 1 ? " waits" : " wait", " for the others: ", why);
+  std::vector<Effect> effects = {Problem{StrCat("Gang ", key.text(), ": ", text)}};
+  if (std::exchange(never_whole_[key], text) == text) return effects;
+  const GangMember& first = pods.members.front();
+  const api::ObjectMeta& pod = first.pod->metadata;
+  effects.push_back(
+      Event{first.membership->owner, key.namespace_name, true, "NeverComplete", text});
+  effects.push_back(Event{
+      {"v1", "Pod", pod.name, pod.uid, false}, key.namespace_name, true, "NeverComplete", text});
+  return effects;
+}
+
+Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
+                             absl::StatusOr<std::optional<api::Gang>> made) {
+  const NamespacedName& key = subject.key;
+  const std::shared_ptr<const GatheredGang> gathered = facts.gathered.at(key);
+  if (!made.ok()) return LeaveOut(key, {Problem{MessageOf(made.status())}});
+  const GangPtr known = facts.FindGang(key);
+  if (*made == std::nullopt) {
+    // The next pass checks again whether the owner now wants fewer pods.
+    compared_[key].pods = known == nullptr || subject.job == nullptr ? nullptr : gathered;
+    return LeaveOut(key);
+  }
+  api::Gang next = **made;
+  if (known != nullptr) {
+    // As the API server gives it back, with every default written out.
+    const auto wanted = api::DecodeGang(api::EncodeGang(next), api::Decoding::kLenient);
+    if (!wanted.ok()) return LeaveOut(key, {Problem{MessageOf(wanted.status())}});
+    next = *known;
+    next.job = wanted->job;
+    next.constraints = wanted->constraints;
+    next.requests = wanted->requests;
+    next.roles = wanted->roles;
+    next.rank_bases = wanted->rank_bases;
+    if (next == *known) {
+      compared_[key].pods = gathered;
+      compared_[key].agrees = true;
+      return {};
+    }
+  }
+  const std::int64_t priority = next.job.priority;
+  Decision decision{{WriteGangSpec{key, std::move(next), WithOpenRanks(*gathered)}}};
+  if (known == nullptr) decision.effects.push_back(Increment{&PassReport::gangs_created});
+  decision.then = [this, key, priority](const PassFacts& now, const Outcomes& outcomes) {
+    Compared& compared = compared_[key];
+    if (outcomes.front().done()) {
+      compared = {nullptr, true, now.now.steady_ms, false};
+      return Decision{};
+    }
+    // There was no time for it.
+    if (outcomes.front().result == Outcome::Result::kNotTried && !now.IsLeftAlone(key)) {
+      return compared.failed ? LeaveOut(key) : LeaveOut(key, {Change(PriorityLeft{priority})});
+    }
+    compared.failed = true;
+    compared.since_ms = now.now.steady_ms;
+    return LeaveOut(key);
+  };
+  return decision;
+}
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,74 @@
+// The step of a pass that makes a Gang for every complete set of pods, and lets a Gang without hosts follow its
+// pods when they change. A Gang without hosts holds nothing.
+//
+// Gangs are written in this order: by priority, then those that have waited for longest since they were due or
+// tried. Those whose write failed come last, so that writes which take all the time of a pass to fail leave no
+// other behind for ever. What the pass has no time for is for the next one, and no gang of lower priority is
+// placed before it.
+//
+// Thread safety: one thread. Lifetimes: the gatherer outlives it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/extender/effects/effect.h"
+#include "pkg/extender/gather/gatherer.h"
+#include "pkg/extender/steps/owner_replica_lookup.h"
+
+namespace yardmaster::extender {
+
+class GangSpecStep {
+ public:
+  // `gatherer` is told which replicas have ended, as their owners say.
+  explicit GangSpecStep(Gatherer& gatherer) : gatherer_(gatherer) {}
+
+  // Before the snapshot.
+  std::vector<Work> Plan(const PassFacts& facts);
+
+ private:
+  using JobPtr = std::shared_ptr<const api::TrainingJob>;
+  using TrainingJobs = std::map<NamespacedName, JobPtr>;  // by the name of the Gang
+  // What the Gangs without hosts were last compared with.
+  struct Compared {
+    std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
+    bool agrees = false;                       // the Gang says what its pods say
+    std::int64_t since_ms = 0;  // when that became due, or its write was tried last; steady
+    bool failed = false;        // its write
+  };
+  // A gang whose Gang is compared with its pods. `job`: the TrainingJob that owns it, or null.
+  struct Subject {
+    NamespacedName key;
+    JobPtr job;
+  };
+
+  std::vector<NamespacedName> GangsToCompare(const PassFacts& facts, const TrainingJobs& jobs,
+                                             std::vector<Work>& works);
+  // Reads the PodGroup that the pods name, then makes the Gang.
+  Decision Decide(const PassFacts& facts, const Subject& subject);
+  Decision Make(const PassFacts& facts, const Subject& subject, std::optional<int> group_size);
+  Decision MakeAsOwnerSays(const PassFacts& facts, const Subject& subject, DeclaredSizes declared,
+                           const OwnerSays& says);
+  Decision Write(const PassFacts& facts, const Subject& subject,
+                 absl::StatusOr<std::optional<api::Gang>> made);
+  // A Gang that is not known to say what its pods say is not planned.
+  Decision LeaveOut(const NamespacedName& key, std::vector<Effect> effects = {}) const;
+  // On the owner, where it can be mended, and on a pod, where people look. Once for every wording.
+  std::vector<Effect> ReportNeverWhole(const PassFacts& facts, const NamespacedName& key,
+                                       const std::string& why);
+
+  Gatherer& gatherer_;
+  OwnerReplicaLookup owners_;
+  std::map<NamespacedName, Compared> compared_;
+  // Of the core PodGroups that pods of gangs without hosts name.
+  std::map<NamespacedName, std::optional<int>> group_sizes_;
+  std::map<NamespacedName, std::string> never_whole_;  // what was reported of gangs
+};
+
+}  // namespace yardmaster::extender

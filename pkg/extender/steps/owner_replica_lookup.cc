@@ -1,0 +1,144 @@
+#include "pkg/extender/steps/owner_replica_lookup.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/extender/gather/owner_size.h"
+#include "pkg/extender/gather/owner_stages.h"
+#include "pkg/extender/gather/owner_state.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+constexpr std::int64_t kPatienceMs = 3'000;
+constexpr std::size_t kMaxSubgroups = 16;
+
+// Of those that the Gang has; the first few.
+std::vector<std::string> SubgroupsThatLackPods(const api::Gang& gang, const GatheredGang& pods) {
+  std::map<std::string_view, int> there;
+  for (const auto* list : {&pods.members, &pods.strays}) {
+    for (const GangMember& member : *list) ++there[member.membership->subgroup];
+  }
+  std::vector<std::string> lack;
+  for (std::size_t i = 0; i < gang.rank_bases.size() && lack.size() < kMaxSubgroups; ++i) {
+    const api::RankBase& base = gang.rank_bases[i];
+    const int end =
+        i + 1 < gang.rank_bases.size() ? gang.rank_bases[i + 1].first_rank : gang.job.workers;
+    if (there[base.subgroup] < end - base.first_rank) lack.push_back(base.subgroup);
+  }
+  return lack;
+}
+
+// Reads the Jobs of a JobSet whose pods are missing, and adds their ended replicas.
+Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
+                          const nlohmann::json& jobset, const GatheredGang& pods,
+                          std::function<Decision(const PassFacts&, std::vector<Replica>)> next) {
+  std::vector<std::string> subgroups;
+  Decision decision;
+  decision.threads = 1;  // none counts on another
+  const GangPtr gang = facts.FindGang(key);
+  for (const std::string& subgroup :
+       gang == nullptr ? std::vector<std::string>() : SubgroupsThatLackPods(*gang, pods)) {
+    const auto name = JobOfSubgroup(jobset, subgroup);
+    if (!name) continue;
+    subgroups.push_back(subgroup);
+    decision.effects.push_back(
+        ReadObject{{{"batch", "v1", "jobs", "Job", true}, key.namespace_name, *name, ""}});
+  }
+  decision.then = [subgroups, next = std::move(next)](const PassFacts& now,
+                                                      const Outcomes& outcomes) {
+    std::vector<Replica> ended;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (!outcomes[i].done()) continue;
+      for (const int index : EndedIndexes(outcomes[i].object)) {
+        ended.push_back({subgroups[i], index});
+      }
+    }
+    std::sort(ended.begin(), ended.end());
+    return next(now, std::move(ended));
+  };
+  return decision;
+}
+
+OwnerSays Reading(const api::OwnerReference& owner, const nlohmann::json& object,
+                  const GatheredGang& pods, std::vector<Replica> ended) {
+  OwnerSays says;
+  says.ended = std::move(ended);
+  const auto wanted = SizeOf(owner, object);
+  if (!wanted) return says;
+  const auto total = static_cast<std::size_t>(wanted->pods());
+  std::set<Replica> without_pod(says.ended.begin(), says.ended.end());
+  without_pod.insert(pods.ended.begin(), pods.ended.end());
+  for (const GangMember& member : pods.members) {
+    without_pod.erase({member.membership->subgroup, member.membership->index});
+  }
+  const std::size_t there = pods.members.size() + pods.strays.size() + without_pod.size();
+  if (total == there) says.size = static_cast<int>(total);
+  if (total <= there) return says;
+  Stages stages = StagesOf(owner, object, pods);
+  if (stages.whole) says.size = static_cast<int>(there);
+  says.more_to_come = stages.whole;
+  says.why_not = std::move(stages.why_not);
+  return says;
+}
+
+// Goes on with the replicas that have ended, as the owner and its Jobs say it.
+Decision WithEnded(const PassFacts& facts, const NamespacedName& key, const nlohmann::json& object,
+                   const GatheredGang& pods,
+                   std::function<Decision(const PassFacts&, std::vector<Replica>)> next) {
+  const GangMember& first = pods.members.front();
+  const api::OwnerReference& owner = first.membership->owner;
+  // Their ranks are not those of the Job.
+  if (api::Find(first.pod->metadata.labels, api::kRankLabel)) return next(facts, {});
+  if (owner.kind == "JobSet") return AddEndedOfJobSet(facts, key, object, pods, std::move(next));
+  std::vector<Replica> ended;
+  if (owner.kind == "Job" && owner.api_version == "batch/v1") {
+    for (const int index : EndedIndexes(object)) ended.push_back({"", index});
+  }
+  return next(facts, std::move(ended));
+}
+
+}  // namespace
+
+void OwnerReplicaLookup::Begin(const PassFacts& facts) {
+  std::erase_if(seen_, [&](const auto& entry) { return facts.gathered.count(entry.first) == 0; });
+}
+
+Decision OwnerReplicaLookup::Ask(const PassFacts& facts, const NamespacedName& key, bool contradict,
+                                 Next next) {
+  const std::shared_ptr<const GatheredGang> pods = facts.gathered.at(key);
+  Seen& seen = seen_[key];
+  if (seen.pods != pods) seen = {pods, facts.now.steady_ms, {}};
+  const std::int64_t left_ms = kPatienceMs - (facts.now.steady_ms - seen.since_ms);
+  if (!contradict && left_ms > 0) {
+    return AndThen({{WakeIn{left_ms}}},
+                   [next](const PassFacts& now) { return next(now, OwnerSays()); });
+  }
+  const api::OwnerReference owner = pods->members.front().membership->owner;
+  const auto resource = ResourceOfOwner(owner);
+  if (!resource) return next(facts, {});
+  Decision decision{{AwaitTurn{key, Question::kOwnerReplicas},
+                     ReadObject{{*resource, key.namespace_name, owner.name, ""}}}};
+  decision.then = [this, key, pods, owner, next](const PassFacts& now, const Outcomes& outcomes) {
+    if (!outcomes.front().done()) return next(now, seen_[key].says);
+    seen_[key].says = {};
+    if (!outcomes.back().done()) return next(now, {});
+    const nlohmann::json& object = outcomes.back().object;
+    return WithEnded(
+        now, key, object, *pods,
+        [this, key, pods, owner, next, object](const PassFacts& read, std::vector<Replica> ended) {
+          seen_[key].says = Reading(owner, object, *pods, std::move(ended));
+          return next(read, seen_[key].says);
+        });
+  };
+  return decision;
+}
+
+}  // namespace yardmaster::extender
