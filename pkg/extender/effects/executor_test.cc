@@ -1,0 +1,164 @@
+#include "pkg/extender/effects/executor.h"
+
+#include <set>
+#include <stdexcept>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/base/strings.h"
+#include "pkg/kube/testing/fake_client.h"
+
+namespace yardmaster::extender {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ExecutorTest : public ::testing::Test {
+ protected:
+  ExecutorTest() : client_(clock_) {
+    client_.SetHook([this](const kube::Call& call) -> absl::Status {
+      if (call.verb != kube::Verb::kPatch) return absl::OkStatus();
+      clock_.Advance(write_ms_);
+      tried_.push_back(call.target.name);
+      return refused_.count(call.target.name) == 0 ? absl::OkStatus()
+                                                   : absl::PermissionDeniedError("a policy");
+    });
+  }
+  // One write for a gang, of a Node of the gang's name.
+  Work WriteFor(const std::string& namespace_name, const std::string& name) {
+    client_.Seed(kube::Nodes(),
+                 {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", name}}}});
+    const NamespacedName gang{namespace_name, name};
+    return {gang, [=](const PassFacts&) {
+              return Decision{{PatchNode{
+                  gang, name,
+                  json::array({{{"op", "add"}, {"path", "/spec"}, {"value", json::object()}}})}}};
+            }};
+  }
+  PassReport Pass(const std::vector<Work>& works, Executor::Limits limits = {}) {
+    EXPECT_TRUE(executor_.Begin());
+    executor_.SetFacts({});
+    executor_.Run(
+        "testing it", [&](const PassFacts&) { return works; }, limits);
+    return executor_.End();
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_;
+  state::ClusterCache cache_;
+  std::int64_t token_ = 1;
+  std::vector<ObjectNotice> notices_;
+  Executor executor_{
+      client_, cache_, {[this] { return token_; }, [](std::int64_t) {}},
+      {},      clock_, [this](const ObjectNotice& notice) { notices_.push_back(notice); }};
+  std::int64_t write_ms_ = 0;
+  std::set<std::string> refused_;
+  std::vector<std::string> tried_;
+};
+
+TEST_F(ExecutorTest, NamespacesTakeTurnsAndTheNextPassBeginsWhereTimeRanOut) {
+  write_ms_ = 100;
+  std::vector<Work> works;
+  for (const char* name : {"a0", "a1", "a2", "a3"}) works.push_back(WriteFor("a", name));
+  works.push_back(WriteFor("b", "b0"));
+  const Executor::Limits limits{150, /*fair=*/true};
+  EXPECT_TRUE(Pass(works, limits).releases_left);
+  EXPECT_THAT(tried_, ElementsAre("a0", "b0"));
+  tried_.clear();
+  Pass(works, limits);
+  EXPECT_THAT(tried_, ElementsAre("a1", "b0"));
+}
+
+TEST_F(ExecutorTest, WritesThatFailHaveTheirOwnTimeInTheNextPass) {
+  write_ms_ = 100;
+  refused_ = {"a0"};
+  const std::vector<Work> works = {WriteFor("a", "a0"), WriteFor("a", "a1")};
+  Pass(works, {100});
+  EXPECT_THAT(tried_, ElementsAre("a0")) << "in the order of the step";
+  clock_.Advance(10'000);
+  tried_.clear();
+  Pass(works, {100});
+  EXPECT_THAT(tried_, ElementsAre("a1")) << "and the other is not tried without end";
+}
+
+TEST_F(ExecutorTest, WhatThrowsIsQuarantinedAndTheOthersGoOn) {
+  const Work bad{{"a", "bad"}, [](const PassFacts&) -> Decision { throw std::out_of_range("x"); }};
+  Work later = WriteFor("a", "later");
+  later.decide = [decide = later.decide](const PassFacts& facts) -> Decision {
+    Decision decision = decide(facts);
+    decision.then = [](const PassFacts&, const Outcomes&) -> Decision {
+      throw std::runtime_error("after the write");
+    };
+    return decision;
+  };
+  const PassReport report = Pass({bad, later, WriteFor("a", "good")});
+  EXPECT_EQ(report.quarantined, 2);
+  EXPECT_TRUE(report.more_to_do);
+  EXPECT_THAT(report.errors, ElementsAre(HasSubstr("Gang a/bad: x"), HasSubstr("after the write")));
+  EXPECT_THAT(tried_, ElementsAre("later", "good"));
+  tried_.clear();
+  Pass({WriteFor("a", "bad")});
+  EXPECT_TRUE(tried_.empty()) << "it is left alone for a minute";
+}
+
+TEST_F(ExecutorTest, AStepThatThrowsEndsNoOther) {
+  executor_.Begin();
+  executor_.SetFacts({});
+  executor_.Run("thinking", [](const PassFacts&) -> std::vector<Work> { throw std::bad_alloc(); });
+  executor_.Run("testing it",
+                [this](const PassFacts&) { return std::vector<Work>{WriteFor("a", "good")}; });
+  EXPECT_EQ(executor_.End().errors.size(), 1u);
+  EXPECT_THAT(tried_, ElementsAre("good"));
+}
+
+TEST_F(ExecutorTest, TheFirstEffectThatFailsEndsThoseThatCountOnIt) {
+  refused_ = {"a0"};
+  Work work = WriteFor("a", "a0");
+  Outcomes seen;
+  work.decide = [&seen, decide = work.decide](const PassFacts& facts) {
+    Decision decision = decide(facts);
+    decision.effects.push_back(Event{{}, "a", false, "Written", ""});
+    decision.then = [&seen](const PassFacts&, const Outcomes& outcomes) {
+      seen = outcomes;
+      return Decision{};
+    };
+    return decision;
+  };
+  Pass({work});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].result, Outcome::Result::kFailed);
+  EXPECT_EQ(seen[1].result, Outcome::Result::kNotTried);
+  EXPECT_TRUE(notices_.empty());
+}
+
+TEST_F(ExecutorTest, EffectsThatDoNotCountOnEachOtherEndAtTheThirdRefusal) {
+  Decision decision;
+  decision.threads = 1;
+  for (const char* name : {"a0", "a1", "a2", "a3", "a4"}) {
+    const Decision one = WriteFor("a", name).decide({});
+    auto effect = std::get<PatchNode>(one.effects.front());
+    effect.gang = {"a", "gang"};
+    decision.effects.push_back(effect);
+  }
+  refused_ = {"a0", "a2", "a3"};
+  const Work work{{"a", "gang"}, [decision](const PassFacts&) { return decision; }};
+  EXPECT_EQ(Pass({work}).taint_changes, 1);
+  EXPECT_THAT(tried_, ElementsAre("a0", "a1", "a2", "a3"));
+}
+
+TEST_F(ExecutorTest, NothingIsWrittenOnceTheHoldHasEnded) {
+  Work first = WriteFor("a", "a0");
+  first.decide = [this, decide = first.decide](const PassFacts& facts) {
+    token_ = 2;
+    return decide(facts);
+  };
+  const PassReport report = Pass({first, WriteFor("a", "a1")});
+  EXPECT_TRUE(tried_.empty());
+  EXPECT_TRUE(report.errors.empty());
+}
+
+}  // namespace
+}  // namespace yardmaster::extender

@@ -1,0 +1,126 @@
+#include "pkg/extender/facts/planning_snapshot.h"
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+
+#include "pkg/extender/testing/facts_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+class PlanningSnapshotTest : public FactsFixture {
+ protected:
+  // The Gang with hosts, by rank.
+  static GangPtr WithHosts(const GangPtr& gang, const std::vector<std::string>& hosts) {
+    auto placed = std::make_shared<api::Gang>(*gang);
+    placed->status.plan_generation = 1;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+      placed->status.assignments.push_back({static_cast<int>(rank), hosts[rank], "", "", {}});
+    }
+    return placed;
+  }
+  static const placement::HostState& Host(const PassFacts& facts, const std::string& name) {
+    return facts.snapshot->cluster.hosts[facts.snapshot->places->FindHost(name).index()];
+  }
+  static bool IsHeld(const PassFacts& facts, const std::string& host, HoldReason reason,
+                     const NamespacedName& holder) {
+    return std::count(facts.holds.begin(), facts.holds.end(), Hold{host, reason, holder}) == 1;
+  }
+};
+
+TEST_F(PlanningSnapshotTest, HostsOfAGangInQuarantineAreFullAndHeldByIt) {
+  AddJob("a", 2);
+  PassFacts facts = Facts();
+  facts.gangs[GangOf("a")] = WithHosts(facts.gangs[GangOf("a")], {"s0h0", "s0h1"});
+  facts.quarantined[GangOf("a")] = "it throws";
+  TakeSnapshot(facts);
+  EXPECT_FALSE(IdOfJob(*facts.snapshot, GangOf("a")).valid()) << "it is not planned";
+  for (const char* host : {"s0h0", "s0h1"}) {
+    EXPECT_EQ(Host(facts, host).free_gpus, 0);
+    EXPECT_TRUE(IsHeld(facts, host, HoldReason::kQuarantine, GangOf("a")));
+  }
+  EXPECT_EQ(Host(facts, "s0h2").free_gpus, 8);
+}
+
+TEST_F(PlanningSnapshotTest,
+       HostsThatALostWriteMayHavePromisedAreTakenAndThoseOfBeforeStayPromised) {
+  AddJob("a", 2);
+  PassFacts facts = Facts();
+  facts.gangs[GangOf("a")] = WithHosts(facts.gangs[GangOf("a")], {"s0h0", "s0h1"});
+  TakeSnapshot(facts);
+  Apply(GangMayBecome{WithHosts(facts.gangs[GangOf("a")], {})}, facts);
+  EXPECT_TRUE(facts.holds.empty()) << "no other host than before";
+  auto moved = std::make_shared<api::Gang>(*facts.gangs[GangOf("a")]);
+  moved->status.assignments[1].host = "s0h2";
+  Apply(GangMayBecome{moved}, facts);
+  EXPECT_TRUE(IsHeld(facts, "s0h2", HoldReason::kIndeterminateWrite, GangOf("a")));
+  for (const char* host : {"s0h0", "s0h1", "s0h2"}) EXPECT_EQ(Host(facts, host).free_gpus, 0);
+  const plan::Snapshot before = *facts.snapshot;
+  TakeSnapshot(facts);
+  EXPECT_EQ(facts.snapshot->cluster.hosts, before.cluster.hosts) << "a new one says the same";
+}
+
+TEST_F(PlanningSnapshotTest, HostsKeptForAGangThatMakesRoomAreReservedFromItsWriteOn) {
+  AddJob("low", 6);
+  AddJob("high", 2);
+  PassFacts facts = Facts();
+  facts.gangs[GangOf("low")] =
+      WithHosts(facts.gangs[GangOf("low")], {"s0h0", "s0h1", "s0h2", "s1h0", "s1h1", "s1h2"});
+  facts.gathered.erase(GangOf("low"));
+  TakeSnapshot(facts);
+  auto winner = std::make_shared<api::Gang>(*facts.gangs[GangOf("high")]);
+  winner->status.preemption.emplace();
+  winner->status.preemption->victims.push_back(
+      {"team", GangOf("low").name, facts.gangs[GangOf("low")]->metadata.uid});
+  winner->status.preemption->hosts = {"s0h0", "s0h1"};
+  Apply(GangRead{winner}, facts);
+  EXPECT_TRUE(facts.IsStopping(GangOf("low")));
+  const plan::JobId high = IdOfJob(*facts.snapshot, GangOf("high"));
+  ASSERT_TRUE(high.valid());
+  EXPECT_EQ(Host(facts, "s0h0").reserved_for, high.value);
+  EXPECT_TRUE(IsHeld(facts, "s0h1", HoldReason::kPreemption, GangOf("high")));
+
+  // One that backs off is still planned on them; one that is left out keeps them for another pass.
+  facts.backing_off.insert(GangOf("high"));
+  TakeSnapshot(facts);
+  EXPECT_GE(Host(facts, "s0h0").reserved_for, 0);
+  Apply(GangMarked{GangOf("high"), GangMark::kLeftOut}, facts);
+  TakeSnapshot(facts);
+  EXPECT_LT(Host(facts, "s0h0").reserved_for, 0);
+  EXPECT_EQ(Host(facts, "s0h0").free_gpus, 0);
+
+  // The decision is given up.
+  auto waits = std::make_shared<api::Gang>(*winner);
+  waits->status.preemption.reset();
+  Apply(GangRead{waits}, facts);
+  EXPECT_FALSE(facts.IsStopping(GangOf("low")));
+}
+
+TEST_F(PlanningSnapshotTest, GangsThatWaitAreLeftOutBehindOneThatIsYetToBeMade) {
+  AddJob("low", 1);
+  AddJob("high", 1, "{}", {{"priority", 10}});
+  PassFacts facts = Facts();
+  Apply(PriorityLeft{5}, facts);
+  TakeSnapshot(facts);
+  EXPECT_FALSE(IdOfJob(*facts.snapshot, GangOf("low")).valid());
+  EXPECT_TRUE(IdOfJob(*facts.snapshot, GangOf("high")).valid());
+}
+
+TEST_F(PlanningSnapshotTest, ASnapshotIsOutOfDateOnceAGangGivesItsHostsBack) {
+  AddJob("a", 1);
+  PassFacts facts = Facts();
+  facts.gangs[GangOf("a")] = WithHosts(facts.gangs[GangOf("a")], {"s0h0"});
+  TakeSnapshot(facts);
+  auto told = std::make_shared<api::Gang>(*facts.gangs[GangOf("a")]);
+  told->status.conditions.push_back({"Degraded", api::ConditionStatus::kTrue, "X", "", 0, 0});
+  Apply(GangRead{told}, facts);
+  EXPECT_TRUE(facts.snapshot_is_current) << "a condition holds no host";
+  auto free = std::make_shared<api::Gang>(*told);
+  free->status.assignments.clear();
+  Apply(GangRead{free}, facts);
+  EXPECT_FALSE(facts.snapshot_is_current);
+}
+
+}  // namespace
+}  // namespace yardmaster::extender
