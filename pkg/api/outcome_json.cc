@@ -11,10 +11,18 @@ using nlohmann::json;
 using placement::ReasonCode;
 
 // In the order of the enumerations.
-constexpr std::string_view kCodeNames[] = {
-    "NotEnoughHosts",        "HostsOccupied", "HostsOut",      "HostsKeptAsBackup",
-    "InsufficientResources", "HostsExcluded", "GroupTooLarge", "Reserved",
-    "WaitsForTurn",          "SearchCut",     "Invalid"};
+constexpr std::string_view kCodeNames[] = {"NotEnoughHosts",
+                                           "HostsOccupied",
+                                           "HostsOut",
+                                           "HostsKeptAsBackup",
+                                           "InsufficientResources",
+                                           "HostsExcluded",
+                                           "GpuModelsDiffer",
+                                           "GroupTooLarge",
+                                           "Reserved",
+                                           "WaitsForTurn",
+                                           "SearchCut",
+                                           "Invalid"};
 constexpr std::string_view kLevelNames[] = {"host", "segment", "fabricPod", "fabric"};
 
 }  // namespace
