@@ -7,6 +7,7 @@
 #include "pkg/api/node.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/rank_resolver.h"
+#include "pkg/api/training_job.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/testing/heap_meter.h"
 
@@ -152,6 +153,30 @@ TEST(KeptMetadataTest, TheWorstPodIsBounded) {
                     {{"tolerations", tolerations},
                      {"containers", {{{"name", "c"}, {"resources", {{"limits", requests}}}}}}}));
   EXPECT_LE(kept.bytes, kMostBytes);
+}
+
+TEST(KeptMetadataTest, TheWorstTrainingJobIsBounded) {
+  json labels, requests, tolerations = json::array();
+  for (int i = 0; i < 400; ++i) labels[StrCat(std::string(240, 'l'), i)] = std::string(63, 'v');
+  for (int i = 0; i < 60; ++i) requests[StrCat(std::string(300, 'r'), i)] = "1";
+  for (int i = 0; i < 250; ++i) {
+    tolerations.push_back({{"key", StrCat("key", i)}, {"value", std::string(50, 'v')}});
+  }
+  const json spec = {{"tolerations", tolerations},
+                     {"containers",
+                      {{{"name", "c"},
+                        {"args", {std::string(100'000, 'x')}},
+                        {"resources", {{"limits", requests}}}}}}};
+  const json object = {
+      {"metadata",
+       {{"name", "j"}, {"labels", labels}, {"annotations", {{"note", std::string(200'000, 'x')}}}}},
+      {"spec", {{"workers", 2}, {"template", {{"spec", spec}}}}}};
+  const HeapMeter heap;
+  auto job = DecodeTrainingJob(object, UnknownFields::kIgnore);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_LE(heap.held(), 512 << 10);
+  job->DropTemplates();
+  EXPECT_LE(heap.held(), 256 << 10);
 }
 
 TEST(KeptMetadataTest, OfNodesForeignAnnotationsAreNotKept) {
