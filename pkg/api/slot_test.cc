@@ -2,6 +2,8 @@
 
 #include "gtest/gtest.h"
 
+#include "pkg/base/status.h"
+
 namespace yardmaster::api {
 namespace {
 
