@@ -80,6 +80,7 @@ class Operator {
   op::PlanHandler PlanObserver();
   op::NetworkController::Options WithSources(op::NetworkController::Options options) {
     options.live_links = &reports_.links();
+    options.agents_have_streams = !options_.reports.address.empty();
     options.hosts = &hosts_;
     return options;
   }

@@ -69,6 +69,20 @@ absl::StatusOr<ImportedFabric> FromSimAi(const FabricImportFlags& flags, std::is
   return ImportedFabric{std::move(described.fabric), std::move(described.notes)};
 }
 
+// The chart's agents run where the default label is.
+void ReportChartValues(const fabric::FabricSpec& spec, std::ostream& err) {
+  if (spec.segment_label == fabric::FabricSpec().segment_label) return;
+  err << "note: the agents of the chart run on hosts with this label once these are among its values:\n"
+      << "agent:\n"
+      << "  affinity:\n"
+      << "    nodeAffinity:\n"
+      << "      requiredDuringSchedulingIgnoredDuringExecution:\n"
+      << "        nodeSelectorTerms:\n"
+      << "        - matchExpressions:\n"
+      << "          - {key: " << nlohmann::json(spec.segment_label).dump()
+      << ", operator: Exists}\n";
+}
+
 absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricImportFlags& flags, std::istream& in,
                                                    std::ostream& err) {
   const bool simai = flags.from == "simai";
@@ -78,6 +92,7 @@ absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricImportFlags& flag
     imported.fabric.metadata.name = imported.fabric.spec.name = flags.name;
   }
   for (const std::string& note : imported.notes) err << "note: " << note << "\n";
+  ReportChartValues(imported.fabric.spec, err);
   if (simai && flags.nodes) return RenderFabric(imported.fabric);
   return std::vector<nlohmann::json>{api::EncodeFabric(imported.fabric)};
 }

@@ -305,6 +305,7 @@ TEST(ImportTopographTest, WhatIsWrongIsNamed) {
 TEST(ImportTopographTest, TheCommandReadsNodesAndAsksForAPreset) {
   std::string nodes;
   for (const api::Node& node : TwoSpines()) nodes += api::EncodeNode(node).dump() + "\n---\n";
+  std::string hints;
   const auto run = [&](std::vector<std::string> more, std::string& said) {
     std::vector<std::string> args = {"--from", "topograph", "-", "-o", "json"};
     args.insert(args.end(), more.begin(), more.end());
@@ -313,11 +314,14 @@ TEST(ImportTopographTest, TheCommandReadsNodesAndAsksForAPreset) {
     std::ostringstream err;
     const int code = RunFabricImportCommand(args, in, out, err);
     said = code == 0 ? out.str() : err.str();
+    hints = err.str();
     return code;
   };
   std::string said;
   EXPECT_EQ(run({"--preset", "hpn-7.0"}, said), 0) << said;
   EXPECT_THAT(said, HasSubstr("\"fabricPods\": 2"));
+  EXPECT_THAT(hints, HasSubstr(StrCat("agent:\n  affinity:\n    nodeAffinity:\n")));
+  EXPECT_THAT(hints, HasSubstr(StrCat("- {key: \"", kLeaf, "\", operator: Exists}\n")));
   EXPECT_EQ(run({}, said), 1);
   EXPECT_THAT(said, HasSubstr("--preset"));
 }

@@ -191,6 +191,19 @@ void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, 
   }
 }
 
+void AddAgentsCondition(bool any_reports, const std::string& segment_label, std::int64_t generation,
+                        std::int64_t now_ms, api::FabricStatus& status) {
+  Condition condition =
+      any_reports
+          ? Of(kAgentsReportCondition, ConditionStatus::kTrue, "Reporting", "agents have streams")
+          : Of(kAgentsReportCondition, ConditionStatus::kFalse, "NoneReports",
+               StrCat("no agent has a stream, so no plan reaches a host and no lost link is seen: "
+                      "agent.affinity of the chart has to name the label ",
+                      segment_label, ", or see why its pods do not run"));
+  condition.observed_generation = generation;
+  api::SetCondition(status.conditions, std::move(condition), now_ms);
+}
+
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms) {
   api::FabricStatus status = fabric.status;

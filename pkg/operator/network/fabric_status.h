@@ -40,6 +40,13 @@ struct NetworkHealth {
 void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
                           api::FabricStatus& status);
 
+inline constexpr char kAgentsReportCondition[] = "AgentsReport";
+
+// Says whether any agent has a stream. None: most likely the DaemonSet's node affinity names another label than
+// the Fabric, so that it runs on no host.
+void AddAgentsCondition(bool any_reports, const std::string& segment_label, std::int64_t generation,
+                        std::int64_t now_ms, api::FabricStatus& status);
+
 inline constexpr char kSegmentsUpCondition[] = "SegmentsUp";
 
 // Sets lostSegments and condition SegmentsUp from the segments that are not up. A segment that

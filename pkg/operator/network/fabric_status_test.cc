@@ -52,6 +52,17 @@ TEST(FabricStatusTest, ASecondFabricIsNotUsedAndCountsNothing) {
   EXPECT_EQ(api::FindCondition(status.conditions, "Ready")->reason, "Unused");
 }
 
+TEST(FabricStatusTest, WhereNoAgentReportsItSaysWhichLabelTheChartHasToName) {
+  api::FabricStatus status;
+  AddAgentsCondition(false, "example.com/leaf", 4, 1000, status);
+  const api::Condition* condition = api::FindCondition(status.conditions, kAgentsReportCondition);
+  EXPECT_EQ(condition->reason, "NoneReports");
+  EXPECT_NE(condition->message.find("example.com/leaf"), std::string::npos);
+  EXPECT_EQ(condition->observed_generation, 4);
+  AddAgentsCondition(true, "example.com/leaf", 4, 2000, status);
+  EXPECT_TRUE(api::IsTrue(status.conditions, kAgentsReportCondition));
+}
+
 TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
   NetworkHealth health;
   api::FabricStatus status;

@@ -18,6 +18,9 @@ namespace yardmaster::op {
 
 namespace {
 
+// Agents have streams again so long after another operator has begun to lead.
+constexpr std::int64_t kAgentsComeMs = 60'000;
+
 std::optional<int> LevelOf(const api::Pod& pod) {
   const auto text = api::Find(pod.metadata.annotations, api::kPriorityAnnotation);
   return text ? ParseNumber<int>(*text) : std::nullopt;
@@ -69,6 +72,7 @@ void NetworkController::Forget() {
   starvation_.Forget();
   places_ = nullptr;
   forwarding_.clear();
+  awaits_agents_since_ms_ = -1;
 }
 
 const api::Fabric* NetworkController::FabricOf(const state::ClusterState& cluster) {
@@ -223,6 +227,20 @@ void NetworkController::AssessSegments(const api::Fabric& fabric, api::FabricSta
   report.lost_segments = static_cast<int>(status.lost_segments.size());
 }
 
+void NetworkController::AssessAgents(const api::Fabric& fabric, api::FabricStatus& status,
+                                     RoundReport& report) {
+  const bool any = !options_.live_links->Take().empty();
+  const std::int64_t steady_ms = clock_.SteadyMs();
+  if (awaits_agents_since_ms_ < 0) awaits_agents_since_ms_ = steady_ms;
+  const std::int64_t left_ms = awaits_agents_since_ms_ + kAgentsComeMs - steady_ms;
+  if (any || left_ms <= 0) {
+    AddAgentsCondition(any, fabric.spec.segment_label, fabric.metadata.generation, clock_.WallMs(),
+                       status);
+  } else {
+    report.Again(left_ms);
+  }
+}
+
 void NetworkController::WriteFabrics(const Objects& objects, const NetworkHealth& health,
                                      RoundReport& report) {
   const api::Fabric* in_use = FabricOf(objects.cluster);
@@ -230,6 +248,8 @@ void NetworkController::WriteFabrics(const Objects& objects, const NetworkHealth
     const bool used = fabric.get() == in_use;
     api::FabricStatus status = StatusOf(*fabric, objects.snapshot, used, clock_.WallMs());
     if (used && options_.hosts != nullptr) AssessSegments(*fabric, status, report);
+    const bool streams = options_.agents_have_streams && options_.live_links != nullptr;
+    if (used && streams && status.hosts > 0) AssessAgents(*fabric, status, report);
     if (used && objects.snapshot.network != nullptr) {
       AddNetworkConditions(health, fabric->metadata.generation, clock_.WallMs(), status);
       status.network_generation = network_generation_;

@@ -68,6 +68,8 @@ class NetworkController {
     std::int64_t crux_budget = crux::AnytimeSearchOptions().event_budget;
     // Port states from the agents' streams; null: annotations alone count.
     const LiveLinks* live_links = nullptr;
+    // Agents are expected to have streams.
+    bool agents_have_streams = false;
     // Says which segments are lost as a whole; null: none ever is.
     HostHealth* hosts = nullptr;
   };
@@ -110,6 +112,7 @@ class NetworkController {
 
   // Effects.
   void AssessSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
+  void AssessAgents(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
   void WriteFabrics(const Objects& objects, const NetworkHealth& health, RoundReport& report);
   void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
@@ -132,6 +135,7 @@ class NetworkController {
   std::string forwarding_;  // api::ForwardingText of the Fabric's spec; empty: not known
   std::int64_t network_generation_ = 0;
   std::uint64_t epoch_ = 0;
+  std::int64_t awaits_agents_since_ms_ = -1;  // steady; -1: not yet
 
   bool knows_previous_ = false;
   netplan::PreviousNetwork previous_;
