@@ -8,6 +8,7 @@
 // It never fails a call that the real library would not fail: when a call with planned values is
 // refused, it is made again as the program wanted it. It takes no lock, allocates nothing, writes to
 // no stream of the program, and keeps errno.
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -94,10 +95,33 @@ struct Steering {
   std::uint32_t plan = 0;
 };
 
+// The classes of the plans that this process has seen, a bit each: NCCL has them from its configuration file, and keeps
+// the one that it read when the level changes.
+std::atomic<std::uint64_t> planned_classes[4];
+
+void RememberClass(int traffic_class) {
+  if (traffic_class < 0) return;
+  planned_classes[traffic_class / 64].fetch_or(std::uint64_t{1} << traffic_class % 64,
+                                               std::memory_order_relaxed);
+}
+
+bool WasPlanned(int traffic_class) {
+  return (planned_classes[traffic_class / 64].load(std::memory_order_relaxed) >>
+              traffic_class % 64 &
+          1) != 0;
+}
+
+// Class 0 is that of programs that choose none. Any other that is not the plan's, now or before, was chosen on purpose: by
+// NCCL_IB_FIFO_TC, a communicator's trafficClass, UCX_IB_TRAFFIC_CLASS.
 void ChooseClass(const PlanFile& plan, const ibv_qp_attr& attr, Steering& out) {
   const int asked = attr.ah_attr.grh.traffic_class;
   out.event.traffic_class = asked;
+  RememberClass(plan.traffic_class);
   if (plan.traffic_class < 0 || plan.traffic_class == asked) return;
+  if (asked != 0 && !WasPlanned(asked)) {
+    out.event.why = "the program chose its traffic class";
+    return;
+  }
   if (own_class >= 0) {
     out.event.why = "NCCL_IB_TC of the container wins";
     return;
@@ -293,12 +317,11 @@ int ClassOf(const char* text) {
   if (!off) {
     plans.SetPath(std::getenv("YARDMASTER_PLAN"));
     report.Open(std::getenv("YARDMASTER_SHIM_STATUS"), "verbs");
+    const PlanCache::Use use(plans);
+    const PlanFile* plan = use.plan();
+    if (plan != nullptr && plan->state == PlanFileState::kReady) RememberClass(plan->traffic_class);
     if (const char* own = std::getenv("NCCL_IB_TC")) {
-      const PlanCache::Use use(plans);
-      const PlanFile* plan = use.plan();
-      const bool ours = plan != nullptr && plan->state == PlanFileState::kReady &&
-                        plan->traffic_class == ClassOf(own);
-      if (!ours) own_class = ClassOf(own);
+      if (ClassOf(own) == 0 || !WasPlanned(ClassOf(own))) own_class = ClassOf(own);
     }
     ReportEvent event;
     event.event = "loaded";

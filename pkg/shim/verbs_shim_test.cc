@@ -117,6 +117,28 @@ TEST_F(VerbsShimTest, WhatIsNotPlannedPassesThrough) {
   }
 }
 
+TEST_F(VerbsShimTest, AClassThatTheProgramChoseStaysAndItsPathIsPlannedAllTheSame) {
+  EXPECT_TRUE(Run([this] {
+    const Verbs verbs = Open();
+    const auto connect = [&](int asked) {
+      StandinQp* qp = MakeQp(verbs);
+      ibv_qp_attr attr = RtrTo(9);
+      attr.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(asked);
+      EXPECT_EQ(verbs.modify_qp(&qp->qp, &attr, kRtrMask), 0);
+      EXPECT_NE(qp->last.ah_attr.grh.flow_label, 0U) << asked;
+      return ClassOf(qp);
+    };
+    EXPECT_EQ(connect(0), 104) << "none chosen: the plan's";
+    EXPECT_EQ(connect(104), 104);
+    for (const int chosen : {192, 106, 1, 255}) EXPECT_EQ(connect(chosen), chosen);
+    WritePlan(R"({"version":1,"trafficClass":64,"rails":[{"peers":[{"address":"10.0.0.9",
+        "sourcePorts":[50001]}]}]})");
+    EXPECT_EQ(connect(104), 64) << "the plan's own of before, which NCCL has kept";
+    EXPECT_EQ(connect(192), 192);
+  }));
+  EXPECT_NE(Status().find("the program chose its traffic class"), std::string::npos);
+}
+
 TEST_F(VerbsShimTest, OlderRoceHasNoUdpPort) {
   environment_["STANDIN_GID_TYPE"] = "1";
   EXPECT_TRUE(Run([] {
