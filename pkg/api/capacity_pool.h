@@ -106,7 +106,7 @@ struct CapacityScaling {
   void ReportContradictions(FieldReader& in) const;
 };
 
-// It bounds what is rented anew, by the present prices, and takes no host from a job that runs.
+// It bounds what is rented again, by the present prices, and takes no host from a job that runs.
 struct CapacityBudget {
   std::optional<capacity::Money> max_cost_per_hour = {};
   std::optional<capacity::Money> max_cost_per_hour_per_namespace = {};

@@ -7,7 +7,7 @@ namespace yardmaster::api {
 
 namespace {
 
-constexpr std::size_t kMostSelected = 1024;
+constexpr std::size_t kMaxSelected = 1024;
 constexpr KeptMetadata kNothingKept = {[](std::string_view) { return std::size_t{0}; },
                                        [](std::string_view) { return false; }};
 
@@ -30,8 +30,8 @@ absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(JsonView object) {
     for (const LabelRequirement& r : budget.selector->match_expressions) {
       values += 1 + r.values.size();
     }
-    if (values > kMostSelected) {
-      errors.Add(selector.path(), StrCat("has more than ", kMostSelected, " values"),
+    if (values > kMaxSelected) {
+      errors.Add(selector.path(), StrCat("has more than ", kMaxSelected, " values"),
                  "select pods by a label that they share");
     }
   }

@@ -22,7 +22,7 @@ void SetData(JobSpec& job, int data) {
   job.parallelism.data = data;
 }
 
-int SettledWorkersOf(const JobSpec& job, const ElasticStatus& status) {
+int WorkersBeforeGrowth(const JobSpec& job, const ElasticStatus& status) {
   if (status.previous == 0 || status.previous >= status.data) return job.workers;
   return std::min(job.workers, WorkersOf(job, status.previous).value_or(job.workers));
 }

@@ -3,7 +3,7 @@
 // `workers` of such a job is the wanted size and may change at any time (kubectl scale). The present
 // size is status.elastic.data; decoded, TrainingJob::job has that size, so that pods, Gang and
 // network plan follow from one number. The job goes from one size to another through targetData: its
-// pods end, its hosts are given back, then `data` becomes the target and it is placed anew.
+// pods end, its hosts are given back, then `data` becomes the target and it is placed again.
 //
 // A job whose workers form their group again by themselves (recovery.onHostLoss Replace) grows in place
 // instead: `data` becomes the new size at once, previousData is the size that runs, and pods of the new
@@ -58,7 +58,7 @@ std::optional<int> WorkersOf(const JobSpec& job, int data);
 void SetData(JobSpec& job, int data);
 // The first ranks of `job`, which has the size status.data: those that were there before a growth in place.
 // All of them where it does not grow.
-int SettledWorkersOf(const JobSpec& job, const ElasticStatus& status);
+int WorkersBeforeGrowth(const JobSpec& job, const ElasticStatus& status);
 // The end of the ranks that are removed after a growth found no room; as many as `job` has: none are.
 int SurplusEndOf(const JobSpec& job, const ElasticStatus& status);
 // Workers at the smallest and at the largest size between minData and maxData that come out whole.

@@ -29,7 +29,7 @@ inline constexpr int kMaxReplicas = 1000;
 
 // What follows when a pod of a role fails or is lost.
 enum class OnRoleFailure {
-  kReplace,  // that pod alone is made anew
+  kReplace,  // that pod alone is recreated
   kRestart,  // all pods of the job restart, as after the failure of a worker
   kFail
 };

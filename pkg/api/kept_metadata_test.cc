@@ -35,7 +35,7 @@ KeptPod KeepPod(const json& object) {
   return kept;
 }
 
-constexpr std::int64_t kMostBytes = 128 << 10;  // pod.h
+constexpr std::int64_t kMaxBytes = 128 << 10;  // pod.h
 
 TEST(KeptMetadataTest, AnnotationsThatNobodyReadsAreNotKept) {
   json annotations = {
@@ -152,7 +152,7 @@ TEST(KeptMetadataTest, TheWorstPodIsBounded) {
       KeepPod(PodOf({{"labels", labels}, {"annotations", annotations}},
                     {{"tolerations", tolerations},
                      {"containers", {{{"name", "c"}, {"resources", {{"limits", requests}}}}}}}));
-  EXPECT_LE(kept.bytes, kMostBytes);
+  EXPECT_LE(kept.bytes, kMaxBytes);
 }
 
 TEST(KeptMetadataTest, TheWorstTrainingJobIsBounded) {

@@ -197,8 +197,8 @@ CapacityType CapacityTypeOf(const Node& node) {
 namespace {
 
 // How many values, and bytes of text, a pod may say of its nodes in all.
-constexpr std::size_t kMostConstraintValues = 512;
-constexpr std::size_t kMostConstraintBytes = 16 * 1024;
+constexpr std::size_t kMaxConstraintValues = 512;
+constexpr std::size_t kMaxConstraintBytes = 16 * 1024;
 
 struct Extent {
   std::size_t values = 0;
@@ -227,7 +227,7 @@ bool IsTooLarge(const NodeConstraints& constraints) {
     extent.Add(t.key.size());
     extent.Add(t.value.size());
   }
-  return extent.values > kMostConstraintValues || extent.bytes > kMostConstraintBytes;
+  return extent.values > kMaxConstraintValues || extent.bytes > kMaxConstraintBytes;
 }
 
 }  // namespace
@@ -244,8 +244,8 @@ NodeConstraints ReadPodConstraints(FieldReader& pod_spec) {
   if (!IsTooLarge(out)) return out;
   pod_spec.errors().Add(
       pod_spec.PathOf("nodeSelector") + ", affinity and tolerations",
-      StrCat("name more than ", kMostConstraintValues, " values, or have more than ",
-             kMostConstraintBytes, " bytes of text"),
+      StrCat("name more than ", kMaxConstraintValues, " values, or have more than ",
+             kMaxConstraintBytes, " bytes of text"),
       "select nodes by a label that they share");
   NodeConstraints nothing;
   nothing.has_affinity = true;

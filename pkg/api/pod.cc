@@ -13,18 +13,18 @@ namespace yardmaster::api {
 
 namespace {
 
-constexpr std::size_t kMostGates = 64;
-constexpr std::size_t kMostExits = 64;
-constexpr std::size_t kMostProblems = 8;
+constexpr std::size_t kMaxGates = 64;
+constexpr std::size_t kMaxExits = 64;
+constexpr std::size_t kMaxProblems = 8;
 constexpr std::size_t kMessageBytes = 4096;
 
 void ReadGates(FieldReader& spec, Pod& pod) {
   for (FieldReader& gate : spec.Objects("schedulingGates")) {
-    if (pod.scheduling_gates.size() < kMostGates) {
+    if (pod.scheduling_gates.size() < kMaxGates) {
       pod.scheduling_gates.push_back(gate.RequiredString("name"));
       continue;
     }
-    spec.errors().Add(spec.PathOf("schedulingGates"), StrCat("has more than ", kMostGates),
+    spec.errors().Add(spec.PathOf("schedulingGates"), StrCat("has more than ", kMaxGates),
                       "use fewer; only the first are looked at");
     return;
   }
@@ -60,14 +60,14 @@ void ReadEnd(FieldReader& spec, FieldReader& status, Pod& pod) {
     }
     FieldReader state = container.Object("state");
     FieldReader terminated = state.Object("terminated");
-    if (!terminated.present() || pod.exits.size() >= kMostExits) continue;
+    if (!terminated.present() || pod.exits.size() >= kMaxExits) continue;
     pod.exits.push_back({container.String("name"),
                          terminated.Int("exitCode", 0, INT32_MIN, INT32_MAX),
                          terminated.TimeMs("finishedAt")});
     if (pod.end_message.empty()) ReadMessage(terminated, pod);
   }
   for (FieldReader& condition : status.Objects("conditions")) {
-    if (condition.String("status") == "True" && pod.final_conditions.size() < kMostExits) {
+    if (condition.String("status") == "True" && pod.final_conditions.size() < kMaxExits) {
       pod.final_conditions.push_back(condition.String("type"));
     }
   }
@@ -162,7 +162,7 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   if (errors.empty()) return pod;
   if (decoding == Decoding::kStrict || pod.metadata.name.empty()) return errors.status();
   pod.problems = errors.lines();
-  if (pod.problems.size() > kMostProblems) pod.problems.resize(kMostProblems);
+  if (pod.problems.size() > kMaxProblems) pod.problems.resize(kMaxProblems);
   return pod;
 }
 

@@ -24,14 +24,13 @@ constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 // More than a host has addresses.
 constexpr std::int64_t kWholePort = 1 << 20;
 
-
 constexpr std::string_view kKnownGpus[] = {"nvidia.com/gpu",   "amd.com/gpu",
                                            "gpu.intel.com/xe", "gpu.intel.com/i915",
                                            "habana.ai/gaudi",  "huawei.com/Ascend910"};
 constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
 
 // Each name may cost a column of numbers over all hosts.
-constexpr std::size_t kMostNames = 64;
+constexpr std::size_t kMaxNames = 64;
 
 bool IsOfEveryHost(std::string_view name) {
   return name == "cpu" || name == "memory" || name == "ephemeral-storage" ||
@@ -41,7 +40,7 @@ bool IsOfEveryHost(std::string_view name) {
 
 // Leaves out what is too much: the last by name, and never what nearly every pod asks for.
 void Bound(ResourceList& list, bool& too_many) {
-  while (list.size() > kMostNames) {
+  while (list.size() > kMaxNames) {
     too_many = true;
     auto last = list.end();
     do --last;
@@ -232,7 +231,7 @@ ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status, const O
   if (too_many) {
     pod_spec.errors().Add(
         pod_spec.PathOf("containers"),
-        StrCat("ask for more than ", kMostNames, " resources, host ports and hosts of their own"),
+        StrCat("ask for more than ", kMaxNames, " resources, host ports and hosts of their own"),
         "ask for fewer; the last by name are not counted");
   }
   return out;

@@ -12,10 +12,10 @@ namespace yardmaster::api {
 namespace {
 
 constexpr double kDaySeconds = 86'400;
-constexpr double kMostFlop = 1e24;   // a day of 10^19 FLOP/s
-constexpr double kMostBytes = 1e15;  // a day at 800 Gb/s is below a tenth of it
-constexpr std::size_t kMostNics = 64;
-constexpr std::int64_t kMostSamples = 1'000'000'000;
+constexpr double kMaxFlop = 1e24;       // a day of 10^19 FLOP/s
+constexpr double kMaxSentBytes = 1e15;  // a day at 800 Gb/s is below a tenth of it
+constexpr std::size_t kMaxNics = 64;
+constexpr std::int64_t kMaxSamples = 1'000'000'000;
 
 // What is wrong with a value that has to lie in (0, most] (or [0, most]), or OK.
 absl::Status CheckRange(std::string_view field, std::optional<double> value, double most,
@@ -40,23 +40,23 @@ absl::Status CheckProfileReport(const ProfileReport& report) {
   if (report.samples < 1) {
     return FieldError("samples", StrCat("is ", report.samples), "count at least one iteration");
   }
-  if (report.samples > kMostSamples) {
+  if (report.samples > kMaxSamples) {
     return FieldError("samples", StrCat(report.samples, " cannot be true"),
-                      StrCat("count the iterations since the last report, at most ", kMostSamples));
+                      StrCat("count the iterations since the last report, at most ", kMaxSamples));
   }
   YM_RETURN_IF_ERROR(CheckRange("iterationSeconds", report.iteration_seconds, kDaySeconds));
   YM_RETURN_IF_ERROR(CheckRange("computeSeconds", report.compute_seconds, kDaySeconds));
   YM_RETURN_IF_ERROR(
       CheckRange("communicationSeconds", report.communication_seconds, kDaySeconds, true));
   YM_RETURN_IF_ERROR(CheckRange("communicationStart", report.communication_start, 1, true));
-  YM_RETURN_IF_ERROR(CheckRange("flop", report.flop, kMostFlop));
-  if (report.sent_bytes.size() > kMostNics) {
+  YM_RETURN_IF_ERROR(CheckRange("flop", report.flop, kMaxFlop));
+  if (report.sent_bytes.size() > kMaxNics) {
     return FieldError("sentBytes", StrCat("has ", report.sent_bytes.size(), " NICs"),
-                      StrCat("list at most ", kMostNics));
+                      StrCat("list at most ", kMaxNics));
   }
   for (std::size_t i = 0; i < report.sent_bytes.size(); ++i) {
     YM_RETURN_IF_ERROR(
-        CheckRange(StrCat("sentBytes[", i, "]"), report.sent_bytes[i], kMostBytes, true));
+        CheckRange(StrCat("sentBytes[", i, "]"), report.sent_bytes[i], kMaxSentBytes, true));
   }
   return absl::OkStatus();
 }
@@ -80,7 +80,7 @@ absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text) {
   FieldErrors errors;
   FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
   ProfileReport report;
-  report.samples = in.Int64("samples", 0, 0, kMostSamples);
+  report.samples = in.Int64("samples", 0, 0, kMaxSamples);
   report.iteration_seconds = Read(in, "iterationSeconds");
   report.compute_seconds = Read(in, "computeSeconds");
   report.communication_seconds = Read(in, "communicationSeconds");

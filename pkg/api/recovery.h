@@ -15,14 +15,14 @@ namespace yardmaster::api {
 // What happens when a worker's host is lost.
 enum class OnHostLoss {
   kReplace,  // the rank moves to another host, the other pods stay
-  kRestart,  // all workers restart, in place or made anew on the same hosts where they still are
+  kRestart,  // all workers restart, in place or recreated on the same hosts where they still are
   kFail
 };
 
 // What follows when a worker fails in a way that a rule describes.
 enum class FailureAction {
   kIgnore,   // as onWorkerFailure (Restart for Fail), and does not count against the restart budget
-  kReplace,  // the failed rank alone is made anew
+  kReplace,  // the failed rank alone is recreated
   kRestart,  // all workers restart, as with OnHostLoss::kRestart
   kFail,     // the job fails
   // As onWorkerFailure (Restart for Fail), and the job avoids the host of the worker that failed first
@@ -58,8 +58,8 @@ struct RecoveryPolicy {
   int restart_window_seconds = 21'600;  // the budget is full again this long after its first use
   int backoff_seconds = 10;             // before the second restart in a row; doubles with each
   int max_backoff_seconds = 300;
-  // How long a container may take to restart inside its pod before the pod is made anew; 0: pods are
-  // always made anew.
+  // How long a container may take to restart inside its pod before the pod is recreated; 0: pods are
+  // always recreated.
   int in_place_seconds = 120;
   std::vector<FailureRule> rules;  // the first that matches decides
   bool operator==(const RecoveryPolicy&) const = default;

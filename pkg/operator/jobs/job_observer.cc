@@ -146,7 +146,7 @@ void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& obse
 
 void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& observed) const {
   const api::ElasticStatus& elastic = job.status.elastic;
-  observed.earlier_ranks = api::SettledWorkersOf(job.job, elastic);
+  observed.earlier_ranks = api::WorkersBeforeGrowth(job.job, elastic);
   const int end = api::SurplusEndOf(job.job, elastic);
   for (int rank = job.job.workers; rank < end; ++rank) {
     const auto pod =
