@@ -9,8 +9,10 @@ class OtherOwnersTest : public StoryTest {
  protected:
   static void TearDownJobs() {
     EXPECT_TRUE(cluster_->plane()
-                    .Kubectl({"delete", "jobs,pods,configmaps", "-n", "team", "--all",
-                              "--timeout=60s", "--field-selector=metadata.name!=kube-root-ca.crt"})
+                    .Kubectl({"delete", "jobs,pods", "-n", "team", "--all", "--timeout=60s"})
+                    .ok());
+    EXPECT_TRUE(cluster_->plane()
+                    .Kubectl({"delete", "configmap", "owner", "-n", "team", "--ignore-not-found"})
                     .ok());
   }
   void TearDown() override {
@@ -40,8 +42,8 @@ class OtherOwnersTest : public StoryTest {
     return job;
   }
   static void Apply(const json& object) {
-    const auto applied = cluster_->plane().Apply(object.dump());
-    ASSERT_TRUE(applied.ok()) << applied.status();
+    const absl::Status applied = cluster_->plane().Apply(object.dump());
+    ASSERT_TRUE(applied.ok()) << applied;
   }
   static void PatchJob(const std::string& name, const std::string& patch) {
     const auto done = cluster_->plane().Kubectl(
