@@ -1,5 +1,6 @@
 #include "pkg/extender/steps/taint_step.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pkg/extender/ledger/gang_status.h"
@@ -48,7 +49,9 @@ std::vector<char> TaintStep::OpenHosts(const PassFacts& facts, const HostTaints:
 
 Decision TaintStep::Decide(const PassFacts& facts) {
   Decision decision;
-  decision.threads = options_.threads;
+  decision.threads = std::max<std::size_t>(1, options_.threads);
+  decision.refusals =
+      static_cast<int>(kChangesPerPass);  // a Node that is refused says nothing of others
   HostTaints::Gangs unread;
   for (const auto& [key, reason] : facts.quarantined) {
     const auto gang = facts.gangs.find(key);
