@@ -246,7 +246,7 @@ void Run(int nodes, int pods) {
   ClusterPlanner planner(
       client, cluster.cache(), clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}},
       [&](auto v) { view = std::move(v); }, [](const ObjectNotice&) {}, {});
-  planner.Pass();
+  planner.RunOnce();
   struct Change {
     const char* name;
     std::function<void(int)> happens;
@@ -274,7 +274,7 @@ void Run(int nodes, int pods) {
       snapshot = builder.Build(state);
       build.push_back(Since(began));
       began = SteadyClock::now();
-      const PassReport report = planner.Pass();
+      const PassReport report = planner.RunOnce();
       all.push_back(Since(began));
       writes += report.committed + report.released_pods + report.taint_changes +
                 report.gangs_created +

@@ -169,7 +169,7 @@ bool Extender::WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token 
 // One pass, and when the next one is due.
 RunResult Extender::RunOnce(RoundSchedule& schedule) {
   const std::int64_t began_ms = runtime_.clock().SteadyMs();
-  const extender::PassReport report = planner_.Pass();
+  const extender::PassReport report = planner_.RunOnce();
   const std::int64_t ended_ms = runtime_.clock().SteadyMs();
   schedule.End(ended_ms, report.waited_ms);
   failed_passes_ = report.errors.empty() ? 0 : failed_passes_ + 1;

@@ -46,7 +46,7 @@ ClusterPlanner::ClusterPlanner(kube::Client& client, state::ClusterCache& cache,
       release_({options_.release_threads, options_.network_wait_ms}),
       taints_(options_.taints) {}
 
-PassReport ClusterPlanner::Pass() {
+PassReport ClusterPlanner::RunOnce() {
   try {
     RunPass();
   } catch (const std::exception& error) {

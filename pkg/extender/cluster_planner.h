@@ -30,7 +30,7 @@
 // they wait have `write_slice_ms` each, or as long as the queue took to plan if that is longer. A write that
 // conflicts drops its gang until the next pass, which sees the newer version.
 //
-// Thread safety: one thread calls Pass. Lifetimes: everything passed in outlives the planner.
+// Thread safety: one thread calls RunOnce. Lifetimes: everything passed in outlives the planner.
 #pragma once
 
 #include <functional>
@@ -85,7 +85,7 @@ class ClusterPlanner {
                  Publish publish, Notify notify, Options options);
 
   // A follower publishes the View and writes nothing.
-  PassReport Pass();
+  PassReport RunOnce();
 
  private:
   void RunPass();

@@ -162,7 +162,7 @@ TEST_F(ClusterPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
   ClusterPlanner next(
       client_, behind, clock_, {[] { return std::int64_t{9}; }, [](std::int64_t) {}}, [](auto) {},
       [](const ObjectNotice&) {}, OneThread());
-  const PassReport report = next.Pass();
+  const PassReport report = next.RunOnce();
   EXPECT_EQ(report.committed, 0);
   CheckPromises();
 }

@@ -94,7 +94,7 @@ bool ExtenderProcess::Filter(const nlohmann::json& pod, const std::string& node)
   return names.is_array() && !names.empty();
 }
 
-int ExtenderProcess::Work() { return static_cast<int>(planner_.Pass().errors.size()); }
+int ExtenderProcess::Work() { return static_cast<int>(planner_.RunOnce().errors.size()); }
 
 OperatorProcess::OperatorProcess(kube::FakeClient& server, Network& network, const FakeClock& clock,
                                  int life)

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr char kInOneSegment[] = R"({"data": {"within": "Segment", "mode": "Required"}})";
+constexpr char kSegmentRequired[] = R"({"data": {"within": "Segment", "mode": "Required"}})";
 
 class PlacementStepTest : public FactsFixture {
  protected:
@@ -131,7 +131,7 @@ TEST_F(PlacementStepTest, AJobOfHigherPriorityStopsOthersByOneWriteThatKeepsThei
   AddJob("low", 6, "{}", {{"preemptible", true}});
   PassFacts facts = Facts();
   PlaceQueue(facts);
-  AddJob("high", 3, kInOneSegment, {{"priority", 10}});
+  AddJob("high", 3, kSegmentRequired, {{"priority", 10}});
   PassFacts both = Facts();
   effects_.clear();
   PlaceQueue(both);
@@ -141,11 +141,11 @@ TEST_F(PlacementStepTest, AJobOfHigherPriorityStopsOthersByOneWriteThatKeepsThei
 }
 
 TEST_F(PlacementStepTest, NoGangIsStoppedWhileAPromiseBeforeThatIsLeftForTheNextPass) {
-  AddJob("low", 3, kInOneSegment, {{"preemptible", true}});
+  AddJob("low", 3, kSegmentRequired, {{"preemptible", true}});
   PassFacts facts = Facts();
   PlaceQueue(facts);
   AddJob("first", 2, "{}", {{"priority", 20}});
-  AddJob("second", 3, kInOneSegment, {{"priority", 10}});
+  AddJob("second", 3, kSegmentRequired, {{"priority", 10}});
   PassFacts all = Facts();
   effects_.clear();
   becomes_ = [](const Effect& effect) {

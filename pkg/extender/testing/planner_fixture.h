@@ -52,7 +52,7 @@ class PlannerFixture : public ClusterFixture {
       Read(state::Kind::kTrainingJob, kube::TrainingJobs());
       Read(state::Kind::kGang, kube::Gangs());
       Read(state::Kind::kFabric, kube::Fabrics());
-      return planner_.Pass();
+      return planner_.RunOnce();
     }
 
    private:
