@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "pkg/base/strings.h"
-#include "pkg/extender/facts/host_holds.h"
+#include "pkg/extender/facts/planning_snapshot.h"
 #include "pkg/extender/ledger/gang_status.h"
 
 namespace yardmaster::extender {
