@@ -152,6 +152,15 @@ bool WasNeverSent(const absl::Status& status) {
   return status.GetPayload(kNeverSentPayload).has_value();
 }
 
+absl::Status MarkTooLarge(absl::Status status) {
+  status.SetPayload(kTooLargePayload, absl::Cord("1"));
+  return status;
+}
+
+bool WasTooLarge(const absl::Status& status) {
+  return status.GetPayload(kTooLargePayload).has_value();
+}
+
 absl::Status MarkReplayed(absl::Status status) {
   status.SetPayload(kReplayedPayload, absl::Cord("1"));
   return status;
