@@ -25,7 +25,7 @@ class FabricChoice {
  private:
   struct Known {
     FabricView view;
-    api::ObjectMeta order;  // what fabric_order.h looks at
+    api::ObjectMeta order;  // what api/fabric_order.h looks at
   };
 
   std::map<std::string, Known> fabrics_;
