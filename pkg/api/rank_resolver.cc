@@ -267,7 +267,7 @@ bool WantsGang(const Pod& pod) {
   return pod.gpus() != 0 || IsNumberedWithWorkers(pod);
 }
 
-bool SaySameGang(const Pod& a, const Pod& b) {
+bool SameMembershipInputs(const Pod& a, const Pod& b) {
   return a.gated() == b.gated() && (a.gpus() == 0) == (b.gpus() == 0) &&
          a.metadata.labels == b.metadata.labels &&
          a.metadata.annotations == b.metadata.annotations && a.metadata.owners == b.metadata.owners;

@@ -57,7 +57,7 @@ struct Membership {
 bool WantsGang(const Pod& pod);
 // True: WantsGang and ResolveMembership answer the same for both states of a pod, and their labels,
 // annotations and owners are equal. False: the answers may be equal all the same.
-bool SaySameGang(const Pod& a, const Pod& b);
+bool SameMembershipInputs(const Pod& a, const Pod& b);
 
 // Whether the table reads labels, or annotations, of that key.
 bool IsMembershipKey(std::string_view key);

@@ -253,11 +253,11 @@ TEST(RankResolverTest, StatesOfAPodSayTheSameGangUntilSomethingChangesThatTheAns
   other.phase = "Running";
   other.node_name = "n";
   other.metadata.resource_version = "2";
-  EXPECT_TRUE(SaySameGang(pod, other));
+  EXPECT_TRUE(SameMembershipInputs(pod, other));
   const auto differs = [&](const auto& change) {
     Pod changed = pod;
     change(changed);
-    return !SaySameGang(pod, changed);
+    return !SameMembershipInputs(pod, changed);
   };
   EXPECT_TRUE(differs([](Pod& p) { p.metadata.labels["yardmaster.dev/rank"] = "2"; }));
   EXPECT_TRUE(differs([](Pod& p) { p.metadata.annotations["yardmaster.dev/released"] = "now"; }));

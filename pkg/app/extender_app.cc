@@ -177,7 +177,7 @@ RunResult Extender::RunOnce(RoundSchedule& schedule) {
     schedule.RequestAt(ended_ms + RetryMs(options_, failed_passes_));
   }
   schedule.RequestAt(ended_ms + std::min(options_.max_pass_ms, report.wake_in_ms));
-  if (report.releases_left) {
+  if (report.run_again_now) {
     schedule.RequestAt(ended_ms);
     schedule.SkipPause();
   }

@@ -50,7 +50,7 @@ PassReport ClusterPlanner::RunOnce() {
   try {
     RunPass();
   } catch (const std::exception& error) {
-    // Nothing is lost: what was derived from the cache is derived anew.
+    // Nothing is lost: what was derived from the cache is derived again.
     gatherer_ = Gatherer(Orphans::kRefuse);
     executor_.Abandon(error.what());
   }
@@ -179,7 +179,7 @@ void ClusterPlanner::ReportProblems() {
   }
 }
 
-// The queue as users see it, for any cause of waiting: a place, the other pods, a quarantine.
+// The queue as users see it, for any cause of waiting: a place, the other pods, isolation.
 void ClusterPlanner::NoteOldestGatedPod() {
   const std::int64_t now_ms = executor_.facts().now.wall_ms;
   std::int64_t oldest_ms = now_ms;

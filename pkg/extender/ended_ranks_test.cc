@@ -9,7 +9,7 @@ namespace {
 class EndedRanksTest : public BatchJobFixture {
  protected:
   // Passes until nothing is asked any more.
-  void Settle(Process& process) {
+  void RunUntilStable(Process& process) {
     for (int i = 0; i < 4; ++i) {
       process.Pass();
       clock_.Advance(3'000);
@@ -61,18 +61,18 @@ TEST_F(EndedRanksTest, AlsoWhenTheFinishedPodIsGone) {
   const std::string pod = RunAndResume(process, "Succeeded");
   DeletePod(PodOfIndex("a", 0));
   SetJobStatus("a", "completedIndexes", "0");
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_TRUE(IsReleased(pod));
 }
 
 TEST_F(EndedRanksTest, AlsoWithAnIndexThatFailedForGood) {
   Process process(*this, true);
   const std::string pod = RunAndResume(process, "Failed");
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_FALSE(IsReleased(pod)) << "its Job makes the other one again";
   SetJobStatus("a", "failedIndexes", "0");
   clock_.Advance(10'000);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_TRUE(IsReleased(pod));
 }
 
@@ -81,7 +81,7 @@ TEST_F(EndedRanksTest, AnotherProcessFindsOutAsWell) {
   const std::string pod = RunAndResume(process, "Failed");
   SetJobStatus("a", "failedIndexes", "0");
   Process next(*this, true);
-  Settle(next);
+  RunUntilStable(next);
   EXPECT_TRUE(IsReleased(pod));
 }
 
@@ -138,10 +138,10 @@ TEST_F(EndedRanksTest, ASetThatLacksARankThatHasNotEndedWaits) {
   SuspendJob("a", false);
   SetJobStatus("a", "completedIndexes", "0");
   const std::string pod = AddJobPod("a", 2, "tp=8,dp=3");
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_FALSE(IsReleased(pod));
   AddJobPod("a", 1, "tp=8,dp=3");
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_TRUE(IsReleased(pod));
 }
 
@@ -212,7 +212,7 @@ TEST_F(EndedRanksOfKindsTest, AJobSetOfWhichAWholeJobHasEnded) {
       "status": {"completedIndexes": "0-1"}})"));
   const std::string a = AddJobSetPod(1, 0);
   const std::string b = AddJobSetPod(1, 1);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_EQ(HostsOf("jobset-s").size(), 4u);
   EXPECT_TRUE(IsReleased(a));
   EXPECT_TRUE(IsReleased(b));

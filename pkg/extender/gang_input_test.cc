@@ -86,7 +86,7 @@ TEST_F(GangInputTest, AGangWhoseHandlingThrowsIsQuarantinedAndTheRestGoesOn) {
   });
   Process process(*this, true);
   const PassReport report = process.Pass();
-  EXPECT_EQ(report.quarantined, 1);
+  EXPECT_EQ(report.isolated, 1);
   EXPECT_EQ(HostsOf("job-good").size(), 1u);
   EXPECT_NE(NoticesAbout("Quarantined").find("map::at"), std::string::npos);
   client_.SetHook({});
@@ -125,7 +125,7 @@ TEST_F(GangInputTest, AGangWithFieldsThatCannotBeReadKeepsItsHostsAndIsReported)
   process.Pass();
   ChangeGang("job-a", [](json& gang) { gang["status"]["assignments"][0]["rank"] = 3; });
   const PassReport report = process.Pass();
-  EXPECT_EQ(report.quarantined, 1);
+  EXPECT_EQ(report.isolated, 1);
   EXPECT_NE(NoticesAbout("Quarantined").find("status.assignments"), std::string::npos);
   AddBatchJob("b", 2);
   process.Pass();
@@ -204,7 +204,7 @@ TEST_F(GangInputTest, APodWhoseReleaseThrowsStopsNeitherTheProcessNorOtherReleas
   EXPECT_EQ(process.Pass().released_pods, 3);
 }
 
-TEST_F(GangInputTest, AFailureLongAfterAQuarantineStartsAnew) {
+TEST_F(GangInputTest, AFailureLongAfterAQuarantineStartsAgain) {
   AddBatchJob("a", 1);
   const auto fail_on = [this](kube::Verb verb) {
     client_.SetHook([verb](const kube::Call& call) {

@@ -96,7 +96,7 @@ TEST_F(PhantomGangsTest, AnOwnerThatCannotBeReadKeepsNoHostsEither) {
   EXPECT_TRUE(HostsOf("job-a").empty());
 }
 
-TEST_F(PhantomGangsTest, AChangeOfTheLeaderNeitherBeginsTheTimeAnewNorEndsIt) {
+TEST_F(PhantomGangsTest, AChangeOfTheLeaderNeitherBeginsTheTimeAgainNorEndsIt) {
   AddBatchJob("a", 2);
   PassOfANewProcess();
   clock_.Advance(600'000);

@@ -184,7 +184,7 @@ TEST_F(QueueWritesTest, ManyNewJobsDoNotHoldUpAPass) {
   Process process(*this, true);
   const PassReport first = process.Pass();
   EXPECT_EQ(first.gangs_created, 3) << "a quarter of a second";
-  EXPECT_TRUE(first.releases_left) << "the next pass follows at once";
+  EXPECT_TRUE(first.run_again_now) << "the next pass follows at once";
   EXPECT_EQ(HostsOf("job-b7").size(), 1u) << "a higher priority goes first";
   EXPECT_EQ(first.released_pods, 3);
   // What comes later does not go before those that wait, but for a higher priority.
@@ -196,7 +196,7 @@ TEST_F(QueueWritesTest, ManyNewJobsDoNotHoldUpAPass) {
   EXPECT_EQ(HostsOf("job-b4").size(), 1u) << "the sixth host, in the order of the queue";
   for (int i = 0; i < 2; ++i) created += process.Pass().gangs_created;
   EXPECT_EQ(created, 14);
-  EXPECT_FALSE(process.Pass().releases_left);
+  EXPECT_FALSE(process.Pass().run_again_now);
 }
 
 TEST_F(QueueWritesTest, AGangWhosePodsHaveChangedIsNotPlannedBeforeItSaysSo) {
@@ -255,7 +255,7 @@ TEST_F(QueueWritesTest, ManyPlacementsDoNotHoldUpAPassAndGoInTheOrderOfTheQueue)
   const PassReport first = process.Pass();
   EXPECT_EQ(first.committed, 3) << "a quarter of a second";
   EXPECT_EQ(first.waiting, 3);
-  EXPECT_TRUE(first.releases_left) << "the next pass follows at once";
+  EXPECT_TRUE(first.run_again_now) << "the next pass follows at once";
   EXPECT_EQ(HostsOf("job-a").size(), 2u) << "a gang is placed whole";
   EXPECT_EQ(HostsOf("job-b1").size(), 1u);
   EXPECT_TRUE(HostsOf("job-b2").empty());
@@ -315,7 +315,7 @@ TEST_F(QueueWritesTest, ReasonsOfManyWaitingGangsDelayNoPlacement) {
   EXPECT_EQ(HostsOf("job-b").size(), 1u);
   EXPECT_EQ(first.waiting, 10);
   EXPECT_EQ(CountTold(), 3) << "a quarter of a second";
-  EXPECT_TRUE(first.releases_left);
+  EXPECT_TRUE(first.run_again_now);
   for (int i = 0; i < 3; ++i) process.Pass();
   EXPECT_EQ(CountTold(), 10);
 }

@@ -69,7 +69,7 @@ class StagedOwnersTest : public BatchJobFixture {
     client_.Seed(kube::Pods(), pod);
     return name;
   }
-  void Settle(Process& process) {
+  void RunUntilStable(Process& process) {
     for (int i = 0; i < 4; ++i) {
       process.Pass();
       RunReleasedPods();
@@ -91,12 +91,12 @@ TEST_F(StagedOwnersTest, AJobSetWhoseJobsDependOnEachOtherStartsAndGrows) {
   Process process(*this, true);
   process.Pass();
   EXPECT_FALSE(IsReleased(first)) << "the others may come at any moment";
-  Settle(process);
+  RunUntilStable(process);
   ASSERT_TRUE(IsReleased(first));
   const auto host = HostsOf("jobset-d");
   ASSERT_EQ(host.size(), 1u) << "no host is held for pods that are not there";
   for (int index = 0; index < 3; ++index) AddJobSetPod(1, index);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_EQ(HostsOf("jobset-d").size(), 4u);
   EXPECT_EQ(HostsOf("jobset-d")[0], host[0]);
   for (const json& pod : client_.All(kube::Pods())) EXPECT_FALSE(Gated(pod));
@@ -107,13 +107,13 @@ TEST_F(StagedOwnersTest, ItsNextStageIsPlacedAllOrNone) {
   AddJobSet();
   AddJobSetPod(0, 0);
   Process process(*this, true);
-  Settle(process);
+  RunUntilStable(process);
   const std::string worker = AddJobSetPod(1, 0);
   AddJobSetPod(1, 1);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_FALSE(IsReleased(worker));
   AddJobSetPod(1, 2);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_TRUE(IsReleased(worker));
 }
 
@@ -121,7 +121,7 @@ TEST_F(StagedOwnersTest, AJobSetThatStartsInOrderIsFollowed) {
   AddJobSet({{"spec", {{"startupPolicy", {{"startupPolicyOrder", "InOrder"}}}}}});
   const std::string first = AddJobSetPod(0, 0);
   Process process(*this, true);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_TRUE(IsReleased(first));
 }
 
@@ -130,8 +130,8 @@ TEST_F(StagedOwnersTest, WhatCannotBeFollowedIsSaidOnTheOwner) {
       {{"metadata", {{"annotations", {{"alpha.jobset.sigs.k8s.io/exclusive-topology", "rack"}}}}}});
   const std::string first = AddJobSetPod(0, 0);
   Process process(*this, true);
-  Settle(process);
-  Settle(process);
+  RunUntilStable(process);
+  RunUntilStable(process);
   EXPECT_FALSE(IsReleased(first));
   EXPECT_EQ(CountNotices("NeverComplete"), 2) << "on the owner and the pod, once";
   EXPECT_NE(NoticesAbout("NeverComplete").find("remove the annotation"), std::string::npos);
@@ -141,11 +141,11 @@ TEST_F(StagedOwnersTest, ALeaderThatMustBeReadyFirstStartsAlone) {
   AddGroup(3, {{"spec", {{"startupPolicy", "LeaderReady"}}}});
   const std::string leader = AddGroupPod(0, 3);
   Process process(*this, true);
-  Settle(process);
+  RunUntilStable(process);
   ASSERT_TRUE(IsReleased(leader));
   AddGroupPod(1, 3);
   AddGroupPod(2, 3);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_EQ(HostsOf("leaderworkerset-l-0").size(), 3u);
   EXPECT_TRUE(IsReleased("l-0-2"));
 }
@@ -154,12 +154,12 @@ TEST_F(StagedOwnersTest, AGroupThatGetsLargerGetsAHostForItsNewRank) {
   AddGroup(3);
   for (int index = 0; index < 3; ++index) AddGroupPod(index, 3);
   Process process(*this, true);
-  Settle(process);
+  RunUntilStable(process);
   const auto hosts = HostsOf("leaderworkerset-l-0");
   ASSERT_EQ(hosts.size(), 3u);
   AddGroup(4);
   AddGroupPod(3, 4);
-  Settle(process);
+  RunUntilStable(process);
   const auto after = HostsOf("leaderworkerset-l-0");
   ASSERT_EQ(after.size(), 4u);
   EXPECT_TRUE(std::equal(hosts.begin(), hosts.end(), after.begin()));
@@ -170,11 +170,11 @@ TEST_F(StagedOwnersTest, AGroupThatGetsSmallerHoldsNoHostForNobody) {
   AddGroup(4);
   for (int index = 0; index < 4; ++index) AddGroupPod(index, 4);
   Process process(*this, true);
-  Settle(process);
+  RunUntilStable(process);
   ASSERT_EQ(HostsOf("leaderworkerset-l-0").size(), 4u);
   AddGroup(3);
   DeletePod("l-0-3");
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_EQ(HostsOf("leaderworkerset-l-0").size(), 3u);
 }
 
@@ -182,11 +182,11 @@ TEST_F(StagedOwnersTest, AGroupOfAnotherSizeThatWasMadeAgainIsPlacedWhole) {
   AddGroup(3);
   for (int index = 0; index < 3; ++index) AddGroupPod(index, 3);
   Process process(*this, true);
-  Settle(process);
+  RunUntilStable(process);
   for (int index = 0; index < 3; ++index) DeletePod(StrCat("l-0-", index));
   AddGroup(4);
   for (int index = 0; index < 4; ++index) AddGroupPod(index, 4);
-  Settle(process);
+  RunUntilStable(process);
   EXPECT_EQ(HostsOf("leaderworkerset-l-0").size(), 4u);
   for (int index = 0; index < 4; ++index) EXPECT_TRUE(IsReleased(StrCat("l-0-", index)));
 }

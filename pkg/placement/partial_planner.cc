@@ -206,9 +206,9 @@ GangPlan GrowGang(const Cluster& cluster, const GangRequest& request,
        "; "});
 }
 
-GangPlan PlanDeparture(const Cluster& cluster, const GangRequest& request,
-                       const std::vector<HostId>& host_of_rank, const std::vector<int>& leaving,
-                       const PlannerOptions& options, const KeepsLimits& keeps_limits) {
+GangPlan PlanEvacuation(const Cluster& cluster, const GangRequest& request,
+                        const std::vector<HostId>& host_of_rank, const std::vector<int>& leaving,
+                        const PlannerOptions& options, const KeepsLimits& keeps_limits) {
   return PlanRanks(cluster, request, host_of_rank, leaving, options, keeps_limits,
                    {"there is room elsewhere, and none that keeps every limit beside the ranks "
                     "that stay: ",

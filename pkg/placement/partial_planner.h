@@ -37,9 +37,9 @@ GangPlan GrowGang(const Cluster& cluster, const GangRequest& request,
 // `host_of_rank` is the present assignment, `leaving` ranks of it, ascending; the hosts that they leave must
 // be unavailable or not eligible. The cluster must count all ranks of the gang as occupying their hosts.
 // REQUIRES: at least one rank leaves.
-GangPlan PlanDeparture(const Cluster& cluster, const GangRequest& request,
-                       const std::vector<fabric::HostId>& host_of_rank,
-                       const std::vector<int>& leaving, const PlannerOptions& options,
-                       const KeepsLimits& keeps_limits);
+GangPlan PlanEvacuation(const Cluster& cluster, const GangRequest& request,
+                        const std::vector<fabric::HostId>& host_of_rank,
+                        const std::vector<int>& leaving, const PlannerOptions& options,
+                        const KeepsLimits& keeps_limits);
 
 }  // namespace yardmaster::placement

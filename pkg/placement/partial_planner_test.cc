@@ -164,12 +164,12 @@ Leaving MakeLeaving(const Cluster& cluster, const workload::Job& job, SegmentId 
 }
 
 GangPlan Leave(const Leaving& l) {
-  return PlanDeparture(l.placed.cluster, l.placed.request(), l.hosts, l.ranks, {},
-                       [&](const std::vector<HostId>& hosts) {
-                         const std::string faults = Faults(l.empty, hosts);
-                         return faults.empty() ? absl::OkStatus()
-                                               : absl::FailedPreconditionError(faults);
-                       });
+  return PlanEvacuation(l.placed.cluster, l.placed.request(), l.hosts, l.ranks, {},
+                        [&](const std::vector<HostId>& hosts) {
+                          const std::string faults = Faults(l.empty, hosts);
+                          return faults.empty() ? absl::OkStatus()
+                                                : absl::FailedPreconditionError(faults);
+                        });
 }
 
 bool OthersStay(const Leaving& l, const GangPlan& plan) {
@@ -180,7 +180,7 @@ bool OthersStay(const Leaving& l, const GangPlan& plan) {
   return true;
 }
 
-TEST(PartialPlannerLeavingTest, ADataGroupGoesToOneSegmentRatherThanToTheNearestHosts) {
+TEST(PartialPlannerEvacuationTest, ADataGroupGoesToOneSegmentRatherThanToTheNearestHosts) {
   // Stages of three hosts in the segments 0 and 1; 1 has a host left, 2 has one, 3 has room for all.
   const Leaving l = MakeLeaving(MakeCluster({{3, 4, 1, 3}}), MakeJob(8, 1, 1, 3, 2), SegmentId(0),
                                 {HostId(0), HostId(1), HostId(2), HostId(3), HostId(4), HostId(5)});
@@ -196,7 +196,7 @@ TEST(PartialPlannerLeavingTest, ADataGroupGoesToOneSegmentRatherThanToTheNearest
   }
 }
 
-TEST(PartialPlannerLeavingTest, AllRanksLeaveOrNone) {
+TEST(PartialPlannerEvacuationTest, AllRanksLeaveOrNone) {
   const Leaving l = MakeLeaving(MakeCluster({{3, 3, 1, 1}}), MakeJob(8, 1, 1, 3, 2), SegmentId(0));
   const GangPlan plan = Leave(l);
   EXPECT_EQ(plan.outcome, Outcome::kNotNow);
@@ -204,7 +204,7 @@ TEST(PartialPlannerLeavingTest, AllRanksLeaveOrNone) {
   EXPECT_FALSE(plan.reasons.empty());
 }
 
-TEST(PartialPlannerLeavingTest, TheChangeOfALimitThatWouldHelpIsNamed) {
+TEST(PartialPlannerEvacuationTest, TheChangeOfALimitThatWouldHelpIsNamed) {
   workload::Job job = MakeJob(8, 1, 1, 3, 2);
   job.placement.data = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
   const GangPlan plan = Leave(MakeLeaving(MakeCluster({{3, 3, 2, 1}}), job, SegmentId(0)));
@@ -213,7 +213,7 @@ TEST(PartialPlannerLeavingTest, TheChangeOfALimitThatWouldHelpIsNamed) {
   EXPECT_EQ(plan.relaxations[0].change, "dataParallel: within FabricPod");
 }
 
-TEST(PartialPlannerLeavingTest, ALimitThatTheStayingRanksSetIsNamed) {
+TEST(PartialPlannerEvacuationTest, ALimitThatTheStayingRanksSetIsNamed) {
   // A tensor group of two hosts, one in each segment; the other fabric pod has the only room.
   workload::Job job = MakeJob(16, 1, 1, 1, 1);
   job.placement.tensor = {workload::TopologyLevel::kFabricPod, workload::Enforcement::kRequired};
@@ -242,7 +242,7 @@ bool CanLeave(const Leaving& l) {
   return search(0);
 }
 
-TEST(PartialPlannerLeavingTest, FindsAPlaceOnRandomSmallFabricsExactlyWhereThereIsOne) {
+TEST(PartialPlannerEvacuationTest, FindsAPlaceOnRandomSmallFabricsExactlyWhereThereIsOne) {
   std::mt19937 random(11);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const workload::TopologyLevel levels[] = {workload::TopologyLevel::kSegment,

@@ -48,7 +48,7 @@ const Plan* PlanMemo::Find(const Snapshot& snapshot) const {
   return same ? &plan_ : nullptr;
 }
 
-void PlanMemo::Keep(const Snapshot& snapshot, Plan plan) {
+void PlanMemo::Store(const Snapshot& snapshot, Plan plan) {
   snapshot_ = snapshot;
   plan_ = std::move(plan);
   kept_ = true;

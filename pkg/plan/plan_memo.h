@@ -11,12 +11,12 @@ namespace yardmaster::plan {
 
 class PlanMemo {
  public:
-  // The kept plan if MakePlan would make it of `snapshot`, too; else null. Valid until the next Keep.
+  // The kept plan if MakePlan would make it of `snapshot`, too; else null. Valid until the next Store.
   // REQUIRES: all plans are made with the same options, and with PlanOptions::preemptions 0: what only
   // preemption reads (budgets, grace periods) is not compared.
   const Plan* Find(const Snapshot& snapshot) const;
-  void Keep(const Snapshot& snapshot, Plan plan);
-  // REQUIRES: Keep was called.
+  void Store(const Snapshot& snapshot, Plan plan);
+  // REQUIRES: Store was called.
   const Plan* Last() const { return &plan_; }
 
  private:

@@ -25,7 +25,7 @@ TEST(PlanMemoTest, AnEqualSnapshotHasThePlanOfTheOneBefore) {
   const Snapshot s = Full();
   PlanMemo memo;
   EXPECT_EQ(memo.Find(s), nullptr);
-  memo.Keep(s, MakePlan(s));
+  memo.Store(s, MakePlan(s));
   Snapshot later = s;
   later.now_ms += 1'000;
   later.warnings = {"Node n9: has no place"};
@@ -38,7 +38,7 @@ TEST(PlanMemoTest, AnEqualSnapshotHasThePlanOfTheOneBefore) {
 TEST(PlanMemoTest, WhateverPlanningLooksAtMakesAnotherPlanNecessary) {
   const Snapshot s = Full();
   PlanMemo memo;
-  memo.Keep(s, MakePlan(s));
+  memo.Store(s, MakePlan(s));
   const std::vector<std::function<void(Snapshot&)>> changes = {
       [](Snapshot& c) { c.cluster.hosts[3].free_gpus = 0; },
       [](Snapshot& c) { c.cluster.hosts[3].reserved_for = 0; },

@@ -92,7 +92,7 @@ void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& 
 
 bool Occupation::Replace(Members::iterator member, const std::shared_ptr<const api::Pod>& after) {
   const api::Pod& before = *member->first;
-  if (!AskSame(before, *after) || !api::SaySameGang(before, *after)) return false;
+  if (!AskSame(before, *after) || !api::SameMembershipInputs(before, *after)) return false;
   member->second.pod->second.pod = after;
   auto moved = members_.extract(member);
   moved.key() = after.get();

@@ -112,11 +112,11 @@ struct AwaitTurn {
   NamespacedName gang;
   Question question;
 };
-// The answer is Outcome::object.
+// The answer is EffectOutcome::object.
 struct ReadObject {
   kube::Target target;
 };
-// All pods of a namespace, as the API server has them: Outcome::pods.
+// All pods of a namespace, as the API server has them: EffectOutcome::pods.
 struct ReadPods {
   std::string namespace_name;
 };
@@ -125,7 +125,7 @@ struct ReadBudgets {};
 
 // --- What the rest of the pass is to know (Change). Nothing is written; it cannot fail.
 
-struct QuarantineGang {
+struct IsolateGang {
   NamespacedName gang;
   std::string what;  // failed
   std::string error;
@@ -134,7 +134,7 @@ struct QuarantineGang {
 // --- What people and the next passes are told. These cannot fail.
 
 using Event = ObjectNotice;
-struct Problem {
+struct ReportProblem {
   std::string text;
 };
 struct Increment {
@@ -150,8 +150,8 @@ struct RunSoon {};
 using Effect = std::variant<WriteGangSpec, CommitGangStatus, DeleteGang, CommitPlan,  //
                             ReleasePod, OpenGate, FailPod, EvictPod, PatchNode,       //
                             AwaitTurn, ReadObject, ReadPods, ReadBudgets,             //
-                            QuarantineGang, Change,                                   //
-                            Event, Problem, Increment, GangDecision, WakeIn, RunSoon>;
+                            IsolateGang, Change,                                      //
+                            Event, ReportProblem, Increment, GangDecision, WakeIn, RunSoon>;
 
 // Refused evictions of a gang's pods back off under this name, apart from the gang: its other pods are
 // released, and it is planned, meanwhile. No gang has such a name.
@@ -160,7 +160,7 @@ inline NamespacedName EvictionsOf(const NamespacedName& gang) {
 }
 
 // What became of an effect.
-struct Outcome {
+struct EffectOutcome {
   enum class Result {
     kDone,
     kFailed,  // or it is not known; `status` says how
@@ -173,8 +173,10 @@ struct Outcome {
   bool done() const { return result == Result::kDone; }
 };
 // In the order of the effects.
-using Outcomes = std::vector<Outcome>;
-inline bool AllDone(const Outcomes& outcomes) { return outcomes.empty() || outcomes.back().done(); }
+using EffectOutcomes = std::vector<EffectOutcome>;
+inline bool AllDone(const EffectOutcomes& outcomes) {
+  return outcomes.empty() || outcomes.back().done();
+}
 
 // What is to be done for a gang, and what comes after it.
 struct Decision {
@@ -184,19 +186,19 @@ struct Decision {
   std::size_t threads = 0;
   int refusals = 3;
   // Goes on from there, whatever has become of them; null: that is all. It gets the facts as they are then.
-  std::function<Decision(const PassFacts&, const Outcomes&)> then = {};
+  std::function<Decision(const PassFacts&, const EffectOutcomes&)> then = {};
 };
 
 // `next` after `first` and all that follows it, whatever has become of them.
 inline Decision AndThen(Decision first, std::function<Decision(const PassFacts&)> next) {
   first.then = [then = std::move(first.then), next](const PassFacts& facts,
-                                                    const Outcomes& outcomes) {
+                                                    const EffectOutcomes& outcomes) {
     return then ? AndThen(then(facts, outcomes), next) : next(facts);
   };
   return first;
 }
 
-// A step's work for one gang. An exception puts that gang in quarantine and ends nothing else.
+// A step's work for one gang. An exception isolates that gang and ends nothing else.
 struct Work {
   NamespacedName gang;  // empty: of no gang in particular
   std::function<Decision(const PassFacts&)> decide;

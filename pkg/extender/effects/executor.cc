@@ -89,7 +89,7 @@ std::int64_t FirstGeneration(const GatheredGang* gathered) {
   return first;
 }
 
-Outcome Done() { return {Outcome::Result::kDone}; }
+EffectOutcome Done() { return {EffectOutcome::Result::kDone}; }
 
 }  // namespace
 
@@ -99,7 +99,7 @@ Executor::Executor(kube::Client& client, state::ClusterCache& cache, Fence fence
       clock_(clock),
       notify_(std::move(notify)),
       backoff_(clock),
-      quarantine_(clock, notify_),
+      isolation_(clock, notify_),
       ledger_(client, cache, backoff_, std::move(fence), options),
       pods_(client, cache, [this] { return ledger_.may_write(); }) {}
 
@@ -116,7 +116,7 @@ void Executor::SetFacts(PassFacts facts) {
   for (const auto& [key, write] : ledger_.indeterminate()) {
     facts.indeterminate[key] = write.attempted;
   }
-  quarantine_.Begin(facts, report_);
+  isolation_.Begin(facts, report_);
   facts.victims = VictimsOf(facts);
   facts_ = std::move(facts);
   UpdateTime();
@@ -125,7 +125,7 @@ void Executor::SetFacts(PassFacts facts) {
 PassReport Executor::End() {
   for (auto& [question, limiter] : limiters_) limiter.End();
   backoff_.End(report_);
-  report_.quarantined = static_cast<int>(facts_.quarantined.size());
+  report_.isolated = static_cast<int>(facts_.isolated.size());
   facts_ = {};
   return std::move(report_);
 }
@@ -153,7 +153,7 @@ void Executor::TakeSnapshot() {
       try {
         state::BuildSnapshot(alone);
       } catch (const std::exception& cause) {
-        Contain(KeyOf(gang->metadata), "reading it into the snapshot", cause.what());
+        Isolate(KeyOf(gang->metadata), "reading it into the snapshot", cause.what());
       }
     }
   }
@@ -168,7 +168,7 @@ std::int64_t Executor::Run(const std::string& name, const Step& step, Limits lim
     UpdateTime();
     works = step(facts_);
   } catch (const std::exception& error) {
-    Contain({}, name, error.what());
+    Isolate({}, name, error.what());
   }
   if (limits.fair) MakeFair(memory.first, works);
   TimeBudget budget(clock_, limits.budget_ms), retries(clock_, limits.budget_ms);
@@ -191,13 +191,13 @@ void Executor::Handle(const std::string& name, const Work& work) {
   try {
     Decision decision = Decide([&] { return work.decide(facts_); });
     for (;;) {
-      const Outcomes outcomes = Perform(decision);
+      const EffectOutcomes outcomes = Perform(decision);
       if (!decision.then) return;
       const auto then = std::move(decision.then);
       decision = Decide([&] { return then(facts_, outcomes); });
     }
   } catch (const std::exception& error) {
-    Contain(work.gang, name, error.what());
+    Isolate(work.gang, name, error.what());
   }
 }
 
@@ -208,16 +208,16 @@ Decision Executor::Decide(const std::function<Decision()>& decide) {
   return decision;
 }
 
-void Executor::Contain(const NamespacedName& gang, const std::string& what, const char* error) {
+void Executor::Isolate(const NamespacedName& gang, const std::string& what, const char* error) {
   report_.errors.push_back(
       StrCat(what, gang.name.empty() ? "" : StrCat(" of Gang ", gang.text()), ": ", error));
   report_.more_to_do = true;
   if (gang.name.empty()) return;
-  Learn(GangQuarantined{gang, quarantine_.Add(gang, what, error, facts_, report_)});
+  Learn(GangIsolated{gang, isolation_.Add(gang, what, error, facts_, report_)});
 }
 
-Outcomes Executor::Perform(const Decision& decision) {
-  Outcomes outcomes(decision.effects.size());
+EffectOutcomes Executor::Perform(const Decision& decision) {
+  EffectOutcomes outcomes(decision.effects.size());
   std::vector<std::size_t> apart;
   for (std::size_t i = 0; i < decision.effects.size(); ++i) {
     if (decision.threads > 0 && IsPodWrite(decision.effects[i])) {
@@ -232,7 +232,7 @@ Outcomes Executor::Perform(const Decision& decision) {
 }
 
 void Executor::PerformApart(const Decision& decision, const std::vector<std::size_t>& effects,
-                            Outcomes& outcomes) {
+                            EffectOutcomes& outcomes) {
   std::map<NamespacedName, int> refused;
   const std::int64_t began_ms = clock_.SteadyMs();
   const TimeBudget::Spending spending(*budget_);
@@ -260,14 +260,14 @@ bool Executor::MayTry(const NamespacedName& gang) {
   if (!ledger_.may_write() || facts_.IsLeftAlone(gang)) return false;
   if (facts_.indeterminate.count(gang) != 0) return false;
   if (budget_->IsOver()) {
-    timed_out_ = report_.releases_left = true;
+    timed_out_ = report_.run_again_now = true;
     return false;
   }
   return tried_ = true;
 }
 
 // The report of a write of a pod or a Node.
-Outcome Executor::Finish(const Effect& effect, const absl::Status& status) {
+EffectOutcome Executor::Finish(const Effect& effect, const absl::Status& status) {
   if (status.ok()) {
     std::visit(Overloaded{[&](const ReleasePod&) { ++report_.released_pods; },
                           [&](const EvictPod& e) { ++(report_.*e.counter); },
@@ -285,21 +285,21 @@ Outcome Executor::Finish(const Effect& effect, const absl::Status& status) {
     report_.errors.push_back(MessageOf(status));
     if (!is_node) backoff_.NoteFailure(GangOf(effect), status);
   }
-  return {Outcome::Result::kFailed, status};
+  return {EffectOutcome::Result::kFailed, status};
 }
 
-Outcome Executor::Written(const NamespacedName& gang, const Ledger::Written& written) {
+EffectOutcome Executor::Written(const NamespacedName& gang, const Ledger::Written& written) {
   if (written.gang != nullptr) Learn(GangRead{written.gang});
   const auto write = ledger_.indeterminate().find(gang);
   if (write != ledger_.indeterminate().end()) Learn(GangMayBecome{write->second.attempted});
   failed_ |= !written.is_done;
-  return {written.is_done ? Outcome::Result::kDone : Outcome::Result::kFailed};
+  return {written.is_done ? EffectOutcome::Result::kDone : EffectOutcome::Result::kFailed};
 }
 
-Outcome Executor::DoWrite(const WriteGangSpec& effect) {
+EffectOutcome Executor::DoWrite(const WriteGangSpec& effect) {
   const bool is_new = facts_.FindGang(effect.gang) == nullptr;
   const Ledger::Written written = ledger_.WriteSpec(effect.spec, is_new, report_);
-  const Outcome outcome = Written(effect.gang, written);
+  const EffectOutcome outcome = Written(effect.gang, written);
   if (!outcome.done()) return outcome;
   auto pods = std::make_shared<GatheredGang>(effect.pods);
   AssignRanks(written.gang->rank_bases, written.gang->job.workers, *pods);
@@ -307,11 +307,11 @@ Outcome Executor::DoWrite(const WriteGangSpec& effect) {
   return outcome;
 }
 
-Outcome Executor::DoWrite(const CommitGangStatus& effect) {
+EffectOutcome Executor::DoWrite(const CommitGangStatus& effect) {
   return Written(effect.gang, ledger_.WriteStatus(*effect.base, effect.status, report_));
 }
 
-Outcome Executor::DoWrite(const DeleteGang& effect) {
+EffectOutcome Executor::DoWrite(const DeleteGang& effect) {
   kube::DeleteOptions same;
   same.uid = effect.base->metadata.uid;
   same.resource_version = effect.base->metadata.resource_version;
@@ -323,10 +323,10 @@ Outcome Executor::DoWrite(const DeleteGang& effect) {
   }
   failed_ = true;
   if (!kube::IsGone(deleted)) report_.errors.push_back(MessageOf(deleted));
-  return {Outcome::Result::kFailed, deleted};
+  return {EffectOutcome::Result::kFailed, deleted};
 }
 
-Outcome Executor::DoWrite(const CommitPlan& effect) {
+EffectOutcome Executor::DoWrite(const CommitPlan& effect) {
   const plan::Snapshot* snapshot = &*facts_.snapshot;
   std::optional<plan::Snapshot> with_size;
   if (effect.resized) {
@@ -340,7 +340,7 @@ Outcome Executor::DoWrite(const CommitPlan& effect) {
     report_.errors.push_back(StrCat("Gang ", effect.gang.text(), ": a plan did not pass the ",
                                     "verifier and was dropped: ", MessageOf(sound)));
     failed_ = true;
-    return {Outcome::Result::kFailed, sound};
+    return {EffectOutcome::Result::kFailed, sound};
   }
   const GangPtr gang = facts_.GangOf(effect.job);
   api::GangStatus status = Committed(*gang, effect.plan, snapshot->jobs[effect.job.index()],
@@ -348,30 +348,30 @@ Outcome Executor::DoWrite(const CommitPlan& effect) {
   if (gang->status.plan_generation == 0) {
     status.plan_generation = FirstGeneration(facts_.GatheredOf(effect.gang));
   }
-  const Outcome outcome = Written(effect.gang, ledger_.WriteStatus(*gang, status, report_));
+  const EffectOutcome outcome = Written(effect.gang, ledger_.WriteStatus(*gang, status, report_));
   if (!outcome.done()) return outcome;
   Learn(Placed{effect.job, effect.plan.host_of_rank, effect.resized});
   ++report_.committed;
   return outcome;
 }
 
-Outcome Executor::Do(const AwaitTurn& effect) {
+EffectOutcome Executor::Do(const AwaitTurn& effect) {
   const auto pods = facts_.gathered.find(effect.gang);
   const auto [limiter, is_new] = limiters_.try_emplace(effect.question, clock_);
   if (is_new) limiter->second.Begin();
   const bool due = limiter->second.IsDue(
       effect.gang, pods == facts_.gathered.end() ? nullptr : pods->second, report_);
-  return due ? Done() : Outcome();
+  return due ? Done() : EffectOutcome();
 }
 
-Outcome Executor::Do(const ReadObject& effect) {
+EffectOutcome Executor::Do(const ReadObject& effect) {
   auto object = client_.Get(effect.target);
-  if (!object.ok()) return {Outcome::Result::kFailed, object.status()};
-  return {Outcome::Result::kDone, {}, *std::move(object)};
+  if (!object.ok()) return {EffectOutcome::Result::kFailed, object.status()};
+  return {EffectOutcome::Result::kDone, {}, *std::move(object)};
 }
 
-Outcome Executor::Do(const ReadPods& effect) {
-  Outcome outcome = Done();
+EffectOutcome Executor::Do(const ReadPods& effect) {
+  EffectOutcome outcome = Done();
   const absl::Status listed = kube::ReadAll(
       client_, {kube::Pods(), effect.namespace_name, "", ""}, [&] { outcome.pods.clear(); },
       [&](JsonView object) {
@@ -380,10 +380,10 @@ Outcome Executor::Do(const ReadPods& effect) {
       });
   if (listed.ok()) return outcome;
   report_.errors.push_back(MessageOf(listed));
-  return {Outcome::Result::kFailed, listed};
+  return {EffectOutcome::Result::kFailed, listed};
 }
 
-Outcome Executor::Do(const ReadBudgets&) {
+EffectOutcome Executor::Do(const ReadBudgets&) {
   if (facts_.budgets) return Done();
   BudgetsRead read;
   const absl::Status listed = kube::ReadAll(
@@ -394,15 +394,15 @@ Outcome Executor::Do(const ReadBudgets&) {
       });
   if (!listed.ok()) {
     report_.errors.push_back(MessageOf(listed));
-    return {Outcome::Result::kFailed, listed};
+    return {EffectOutcome::Result::kFailed, listed};
   }
   Learn(std::move(read));
   return Done();
 }
 
-Outcome Executor::Do(const Effect& effect) {
+EffectOutcome Executor::Do(const Effect& effect) {
   const auto write = [&](const auto& e) {
-    if (!MayTry(e.gang)) return Outcome();
+    if (!MayTry(e.gang)) return EffectOutcome();
     const TimeBudget::Spending spending(*budget_);
     if constexpr (kIsPodWrite<std::decay_t<decltype(e)>>) {
       return Finish(effect, pods_.Write(e));
@@ -411,16 +411,16 @@ Outcome Executor::Do(const Effect& effect) {
     }
   };
   const auto local =
-      Overloaded{[&](const QuarantineGang& e) { Contain(e.gang, e.what, e.error.c_str()); },
+      Overloaded{[&](const IsolateGang& e) { Isolate(e.gang, e.what, e.error.c_str()); },
                  [&](const Change& e) { Learn(e); },
                  [&](const Event& e) { notify_(e); },
-                 [&](const Problem& e) { report_.problems.push_back(e.text); },
+                 [&](const ReportProblem& e) { report_.problems.push_back(e.text); },
                  [&](const Increment& e) { report_.*e.counter += e.by; },
                  [&](const GangDecision& e) { report_.decisions.push_back(e); },
                  [&](const WakeIn& e) { report_.WakeIn(e.ms); },
                  [&](const RunSoon&) { report_.more_to_do = true; }};
   return std::visit(
-      [&](const auto& e) -> Outcome {
+      [&](const auto& e) -> EffectOutcome {
         using E = std::decay_t<decltype(e)>;
         if constexpr (std::is_invocable_v<decltype(local), const E&>) {
           local(e);

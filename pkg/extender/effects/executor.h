@@ -11,7 +11,7 @@
 //                write may still take effect
 //   fencing      nothing is written once the hold of the lease under which the pass began has ended (ledger.h)
 //   verifier     no plan becomes a promise that it does not agree to
-//   containment  what throws puts its gang in quarantine (quarantine.h), and the others go on
+//   isolation    what throws isolates its gang (gang_isolation.h), and the others go on
 //   outcome      the facts follow what was written before the next decision is made
 //
 // Thread safety: one thread calls; effects that do not count on each other are made on several. Lifetimes:
@@ -28,9 +28,9 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
 #include "pkg/extender/effects/effect.h"
+#include "pkg/extender/effects/effect_writer.h"
+#include "pkg/extender/effects/gang_isolation.h"
 #include "pkg/extender/effects/owner_query_limiter.h"
-#include "pkg/extender/effects/pod_writer.h"
-#include "pkg/extender/effects/quarantine.h"
 #include "pkg/extender/effects/time_budget.h"
 #include "pkg/extender/ledger/gang_backoff.h"
 #include "pkg/extender/ledger/ledger.h"
@@ -51,7 +51,7 @@ class Executor {
 
   // Begins a pass. True: this process leads, and the pass may write.
   bool Begin();
-  // What the pass knows. `backing_off`, `quarantined` and `indeterminate` are filled here.
+  // What the pass knows. `backing_off`, `isolated` and `indeterminate` are filled here.
   void SetFacts(PassFacts facts);
   // `name` says what the step does to a gang, and tells steps apart in what is remembered of the last pass.
   // Returns how long deciding took, without the writes.
@@ -64,7 +64,7 @@ class Executor {
   const PassFacts& facts() const { return facts_; }
   PassReport& report() { return report_; }
   void Learn(Change change) { Apply(std::move(change), facts_); }
-  // Makes the snapshot of the facts. Gangs that make it throw are put in quarantine.
+  // Makes the snapshot of the facts. Gangs that make it throw are isolated.
   void TakeSnapshot();
   // After an exception that no gang answers for: nothing derived is kept.
   void Abandon(const std::string& error);
@@ -78,31 +78,31 @@ class Executor {
 
   void Handle(const std::string& name, const Work& work);
   Decision Decide(const std::function<Decision()>& decide);
-  Outcomes Perform(const Decision& decision);
+  EffectOutcomes Perform(const Decision& decision);
   void PerformApart(const Decision& decision, const std::vector<std::size_t>& effects,
-                    Outcomes& outcomes);
-  Outcome Do(const Effect& effect);
-  Outcome DoWrite(const WriteGangSpec& effect);
-  Outcome DoWrite(const CommitGangStatus& effect);
-  Outcome DoWrite(const DeleteGang& effect);
-  Outcome DoWrite(const CommitPlan& effect);
-  Outcome Do(const ReadObject& effect);
-  Outcome Do(const ReadPods& effect);
-  Outcome Do(const ReadBudgets& effect);
-  Outcome Do(const AwaitTurn& effect);
-  Outcome Written(const NamespacedName& gang, const Ledger::Written& written);
-  Outcome Finish(const Effect& effect, const absl::Status& status);
+                    EffectOutcomes& outcomes);
+  EffectOutcome Do(const Effect& effect);
+  EffectOutcome DoWrite(const WriteGangSpec& effect);
+  EffectOutcome DoWrite(const CommitGangStatus& effect);
+  EffectOutcome DoWrite(const DeleteGang& effect);
+  EffectOutcome DoWrite(const CommitPlan& effect);
+  EffectOutcome Do(const ReadObject& effect);
+  EffectOutcome Do(const ReadPods& effect);
+  EffectOutcome Do(const ReadBudgets& effect);
+  EffectOutcome Do(const AwaitTurn& effect);
+  EffectOutcome Written(const NamespacedName& gang, const Ledger::Written& written);
+  EffectOutcome Finish(const Effect& effect, const absl::Status& status);
   bool MayTry(const NamespacedName& gang);
-  void Contain(const NamespacedName& gang, const std::string& what, const char* error);
+  void Isolate(const NamespacedName& gang, const std::string& what, const char* error);
   void UpdateTime() { facts_.now = {clock_.WallMs(), clock_.SteadyMs()}; }
 
   kube::Client& client_;
   const Clock& clock_;
   const Notify notify_;
   GangBackoff backoff_;
-  Quarantine quarantine_;
+  GangIsolation isolation_;
   Ledger ledger_;
-  const PodWriter pods_;
+  const EffectWriter pods_;
   state::SnapshotBuilder builder_;
   std::map<Question, OwnerQueryLimiter> limiters_;
   std::map<std::string, Memory> memories_;  // by name of the step

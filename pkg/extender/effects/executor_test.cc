@@ -65,7 +65,7 @@ TEST_F(ExecutorTest, NamespacesTakeTurnsAndTheNextPassBeginsWhereTimeRanOut) {
   for (const char* name : {"a0", "a1", "a2", "a3"}) works.push_back(WriteFor("a", name));
   works.push_back(WriteFor("b", "b0"));
   const Executor::Limits limits{150, /*fair=*/true};
-  EXPECT_TRUE(Pass(works, limits).releases_left);
+  EXPECT_TRUE(Pass(works, limits).run_again_now);
   EXPECT_THAT(tried_, ElementsAre("a0", "b0"));
   tried_.clear();
   Pass(works, limits);
@@ -89,13 +89,13 @@ TEST_F(ExecutorTest, WhatThrowsIsQuarantinedAndTheOthersGoOn) {
   Work later = WriteFor("a", "later");
   later.decide = [decide = later.decide](const PassFacts& facts) -> Decision {
     Decision decision = decide(facts);
-    decision.then = [](const PassFacts&, const Outcomes&) -> Decision {
+    decision.then = [](const PassFacts&, const EffectOutcomes&) -> Decision {
       throw std::runtime_error("after the write");
     };
     return decision;
   };
   const PassReport report = Pass({bad, later, WriteFor("a", "good")});
-  EXPECT_EQ(report.quarantined, 2);
+  EXPECT_EQ(report.isolated, 2);
   EXPECT_TRUE(report.more_to_do);
   EXPECT_THAT(report.errors, ElementsAre(HasSubstr("Gang a/bad: x"), HasSubstr("after the write")));
   EXPECT_THAT(tried_, ElementsAre("later", "good"));
@@ -117,11 +117,11 @@ TEST_F(ExecutorTest, AStepThatThrowsEndsNoOther) {
 TEST_F(ExecutorTest, TheFirstEffectThatFailsEndsThoseThatCountOnIt) {
   refused_ = {"a0"};
   Work work = WriteFor("a", "a0");
-  Outcomes seen;
+  EffectOutcomes seen;
   work.decide = [&seen, decide = work.decide](const PassFacts& facts) {
     Decision decision = decide(facts);
     decision.effects.push_back(Event{{}, "a", false, "Written", ""});
-    decision.then = [&seen](const PassFacts&, const Outcomes& outcomes) {
+    decision.then = [&seen](const PassFacts&, const EffectOutcomes& outcomes) {
       seen = outcomes;
       return Decision{};
     };
@@ -129,8 +129,8 @@ TEST_F(ExecutorTest, TheFirstEffectThatFailsEndsThoseThatCountOnIt) {
   };
   Pass({work});
   ASSERT_EQ(seen.size(), 2u);
-  EXPECT_EQ(seen[0].result, Outcome::Result::kFailed);
-  EXPECT_EQ(seen[1].result, Outcome::Result::kNotTried);
+  EXPECT_EQ(seen[0].result, EffectOutcome::Result::kFailed);
+  EXPECT_EQ(seen[1].result, EffectOutcome::Result::kNotTried);
   EXPECT_TRUE(notices_.empty());
 }
 

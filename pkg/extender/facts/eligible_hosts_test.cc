@@ -6,7 +6,7 @@
 namespace yardmaster::extender {
 namespace {
 
-class AvoidedHostsTest : public PlannerFixture {
+class EligibleHostsTest : public PlannerFixture {
  protected:
   void Avoid(const std::string& pod_name, const std::string& hosts) {
     json pod = *client_.Find(kube::Pods(), "team", pod_name);
@@ -16,7 +16,7 @@ class AvoidedHostsTest : public PlannerFixture {
   std::string HostOf(const std::string& job, std::size_t rank) { return Slots(job)[rank]["host"]; }
 };
 
-TEST_F(AvoidedHostsTest, ARankWhosePodAvoidsItsHostMovesAndTheOthersStay) {
+TEST_F(EligibleHostsTest, ARankWhosePodAvoidsItsHostMovesAndTheOthersStay) {
   AddJob("a", 2);
   Process process(*this, true);
   process.Pass();
@@ -31,7 +31,7 @@ TEST_F(AvoidedHostsTest, ARankWhosePodAvoidsItsHostMovesAndTheOthersStay) {
   EXPECT_EQ(PinnedTo(*client_.Find(kube::Pods(), "team", "a-0")), HostOf("a", 0));
 }
 
-TEST_F(AvoidedHostsTest, APodThatRunsOnAnAvoidedHostStays) {
+TEST_F(EligibleHostsTest, APodThatRunsOnAnAvoidedHostStays) {
   AddJob("a", 2);
   Process process(*this, true);
   process.Pass();
@@ -42,7 +42,7 @@ TEST_F(AvoidedHostsTest, APodThatRunsOnAnAvoidedHostStays) {
   EXPECT_EQ(Slots("a"), before);
 }
 
-TEST_F(AvoidedHostsTest, ANewGangIsNotPlacedOnAnAvoidedHost) {
+TEST_F(EligibleHostsTest, ANewGangIsNotPlacedOnAnAvoidedHost) {
   AddJob("a", 2);
   Avoid("a-0", "s0h0,s0h1,s1h0,gone");
   PassOfANewProcess();
@@ -54,7 +54,7 @@ TEST_F(AvoidedHostsTest, ANewGangIsNotPlacedOnAnAvoidedHost) {
   }
 }
 
-TEST_F(AvoidedHostsTest, AQuarantinedHostGetsNoRankWhateverAPodTolerates) {
+TEST_F(EligibleHostsTest, AQuarantinedHostGetsNoRankWhateverAPodTolerates) {
   json node = *client_.Find(kube::Nodes(), "", "s0h0");
   node["spec"]["taints"] = json::array({{{"key", api::kQuarantinedKey}, {"effect", "NoSchedule"}}});
   client_.Seed(kube::Nodes(), node);

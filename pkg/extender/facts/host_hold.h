@@ -10,7 +10,7 @@
 namespace yardmaster::extender {
 
 enum class HoldReason {
-  kQuarantine,  // a gang in quarantine has it, or others leave it for that gang: it counts as full
+  kIsolated,  // an isolated gang has it, or others leave it for that gang: it counts as full
   kIndeterminateWrite,  // a write that may still take effect promises it to a rank
   kPreemption,          // others are stopped for a gang that gets it
   kReservation,         // a gang that waits gets it when the rest of its place is free

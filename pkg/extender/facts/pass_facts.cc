@@ -58,14 +58,14 @@ void Take(PassFacts& facts, GangMarked change) {
   facts.marks[change.mark].insert(std::move(change.gang));
 }
 
-void Take(PassFacts& facts, GangQuarantined change) {
+void Take(PassFacts& facts, GangIsolated change) {
   if (facts.snapshot) {
     const plan::JobId id = IdOfJob(*facts.snapshot, change.gang);
     if (id.valid() && !facts.Job(id).assignment) {
       facts.snapshot->jobs[id.index()].problems = {"it is in quarantine"};
     }
   }
-  facts.quarantined[change.gang] = std::move(change.reason);
+  facts.isolated[change.gang] = std::move(change.reason);
   facts.victims = VictimsOf(facts);
 }
 
@@ -103,7 +103,7 @@ GangPtr HoldingVictim(const Gangs& gangs, const api::VictimReference& victim) {
 std::map<NamespacedName, NamespacedName> VictimsOf(const PassFacts& facts) {
   std::map<NamespacedName, NamespacedName> victims;
   for (const auto& [key, gang] : facts.gangs) {
-    if (!gang->status.preemption || facts.quarantined.count(key) != 0) continue;
+    if (!gang->status.preemption || facts.isolated.count(key) != 0) continue;
     for (const api::VictimReference& victim : gang->status.preemption->victims) {
       if (HoldingVictim(facts.gangs, victim) == nullptr) continue;
       victims.emplace(NamespacedName{victim.namespace_name, victim.name}, key);

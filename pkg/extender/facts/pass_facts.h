@@ -4,7 +4,7 @@
 // Steps get the facts as const and never change them. The executor owns them, and Apply is the only way on: it
 // takes one thing that the pass has learned, from its own writes or from a step, at the cost of what changes.
 //
-// Invariants: `victims` follows from gangs and quarantined; `snapshot` and `holds` follow from the rest at the
+// Invariants: `victims` follows from gangs and isolated; `snapshot` and `holds` follow from the rest at the
 // time of SetSnapshot (planning_snapshot.h), and from the changes since. Thread safety: values.
 #pragma once
 
@@ -49,7 +49,7 @@ struct PassFacts {
   GatheredGangs gathered;
   Gangs gangs;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
-  std::map<NamespacedName, std::string> quarantined;
+  std::map<NamespacedName, std::string> isolated;
   // Gangs that wait after failed writes: nothing is written for them.
   std::set<NamespacedName> backing_off;
   // Gangs with a write that may still take effect, as they would be then. Nothing else is written for them.
@@ -75,7 +75,7 @@ struct PassFacts {
     return victims.count(gang) != 0 || Is(gang, GangMark::kStopping);
   }
   bool IsLeftAlone(const NamespacedName& gang) const {
-    return quarantined.count(gang) != 0 || backing_off.count(gang) != 0;
+    return isolated.count(gang) != 0 || backing_off.count(gang) != 0;
   }
   // Null: there is none.
   GangPtr FindGang(const NamespacedName& key) const {
@@ -117,7 +117,7 @@ struct GangMarked {
   NamespacedName gang;
   GangMark mark;
 };
-struct GangQuarantined {
+struct GangIsolated {
   NamespacedName gang;
   std::string reason;
 };
@@ -138,13 +138,13 @@ struct BudgetsRead {
   std::vector<api::DisruptionBudget> budgets;
 };
 using Change = std::variant<GangRead, GangDeleted, GangMayBecome, Placed, GangMarked,
-                            GangQuarantined, GangWaits, HostsReserved, PriorityLeft, BudgetsRead>;
+                            GangIsolated, GangWaits, HostsReserved, PriorityLeft, BudgetsRead>;
 
 void Apply(Change change, PassFacts& facts);
 
 // --- What follows from the facts.
 
-// The victim of a decision while it still holds its hosts; null: it gave them back, is gone or was made anew.
+// The victim of a decision while it still holds its hosts; null: it gave them back, is gone or was recreated.
 GangPtr HoldingVictim(const Gangs& gangs, const api::VictimReference& victim);
 std::map<NamespacedName, NamespacedName> VictimsOf(const PassFacts& facts);
 // Of the job with that key; not valid: there is none.

@@ -18,13 +18,13 @@ namespace {
 bool MayGetAPlace(const PassFacts& facts, const api::Gang& gang, const GatheredGang* gathered) {
   return gathered != nullptr && IsComplete(*gathered, gang.job.workers) &&
          gathered->held_by_others == 0 && !AnyBound(*gathered) && !NamesHosts(*gathered) &&
-         !IsFinished(gang.status) && facts.quarantined.count(KeyOf(gang.metadata)) == 0;
+         !IsFinished(gang.status) && facts.isolated.count(KeyOf(gang.metadata)) == 0;
 }
 
 bool IsPlanned(const PassFacts& facts, const api::Gang& gang) {
   const NamespacedName key = KeyOf(gang.metadata);
   if (gang.status.committed()) {
-    return !IsFinished(gang.status) && facts.quarantined.count(key) == 0;
+    return !IsFinished(gang.status) && facts.isolated.count(key) == 0;
   }
   if (!MayGetAPlace(facts, gang, facts.GatheredOf(key))) return false;
   if (facts.Is(key, GangMark::kLeftOut)) return false;
@@ -50,7 +50,7 @@ void AddHold(const Hold& hold, PassFacts& facts) {
   placement::HostState& state = snapshot.cluster.hosts[host.index()];
   const plan::JobId job = IdOfJob(snapshot, hold.holder);
   switch (hold.reason) {
-    case HoldReason::kQuarantine:
+    case HoldReason::kIsolated:
       state.free_gpus = 0;
       return;
     case HoldReason::kIndeterminateWrite:
@@ -134,14 +134,14 @@ std::vector<Hold> IndeterminateHolds(const PassFacts& facts, const api::Gang& at
 
 std::vector<Hold> HoldsOf(const PassFacts& facts) {
   std::vector<Hold> holds;
-  for (const auto& [key, reason] : facts.quarantined) {
+  for (const auto& [key, reason] : facts.isolated) {
     const GangPtr gang = facts.FindGang(key);
     if (gang == nullptr) continue;
     for (const api::AssignmentEntry& slot : gang->status.assignments) {
-      holds.push_back({slot.host, HoldReason::kQuarantine, key});
+      holds.push_back({slot.host, HoldReason::kIsolated, key});
     }
     for (Hold& hold : PreemptionHolds(*gang)) {
-      holds.push_back({std::move(hold.host), HoldReason::kQuarantine, key});
+      holds.push_back({std::move(hold.host), HoldReason::kIsolated, key});
     }
   }
   for (const auto& [key, gang] : facts.gangs) {

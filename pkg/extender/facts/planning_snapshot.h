@@ -2,7 +2,7 @@
 // planned, and for every host that something holds a Hold with its reason and holder.
 //
 // Which gangs are planned: those with a place, and of the others those all of whose pods are there and say what
-// the Gang says, that nothing keeps (quarantine, back-off, another controller, gangs of higher priority that are
+// the Gang says, that nothing keeps (isolation, back-off, another controller, gangs of higher priority that are
 // yet to be made), and none of whose pods runs or names a host. What eligible hosts a gang has now:
 // eligible_hosts.h.
 //
@@ -23,7 +23,7 @@ state::ClusterState PlannedObjects(const PassFacts& facts);
 // The facts get the snapshot that was made of these objects, and its holds.
 void SetSnapshot(plan::Snapshot snapshot, PassFacts& facts);
 
-// By host name. Of all gangs in quarantine, indeterminate writes and decisions to stop gangs.
+// By host name. Of all isolated gangs, indeterminate writes and decisions to stop gangs.
 std::vector<Hold> HoldsOf(const PassFacts& facts);
 std::vector<Hold> PreemptionHolds(const api::Gang& gang);
 // One for each rank that would have another host than it has.

@@ -33,12 +33,12 @@ TEST_F(PlanningSnapshotTest, HostsOfAGangInQuarantineAreFullAndHeldByIt) {
   AddJob("a", 2);
   PassFacts facts = Facts();
   facts.gangs[GangOf("a")] = WithHosts(facts.gangs[GangOf("a")], {"s0h0", "s0h1"});
-  facts.quarantined[GangOf("a")] = "it throws";
+  facts.isolated[GangOf("a")] = "it throws";
   TakeSnapshot(facts);
   EXPECT_FALSE(IdOfJob(*facts.snapshot, GangOf("a")).valid()) << "it is not planned";
   for (const char* host : {"s0h0", "s0h1"}) {
     EXPECT_EQ(Host(facts, host).free_gpus, 0);
-    EXPECT_TRUE(IsHeld(facts, host, HoldReason::kQuarantine, GangOf("a")));
+    EXPECT_TRUE(IsHeld(facts, host, HoldReason::kIsolated, GangOf("a")));
   }
   EXPECT_EQ(Host(facts, "s0h2").free_gpus, 8);
 }

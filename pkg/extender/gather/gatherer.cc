@@ -70,7 +70,7 @@ std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
 bool Gatherer::Replace(Places::iterator at, const PodPtr& after) {
   const api::Pod& before = *at->first;
   if (after->finished() || !before.problems.empty() || !after->problems.empty()) return false;
-  if (!api::SaySameGang(before, *after)) return false;
+  if (!api::SameMembershipInputs(before, *after)) return false;
   at->second.gang->second.gang = nullptr;
   at->second.member->second.pod = after;
   auto place = places_.extract(at);

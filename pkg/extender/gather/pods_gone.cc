@@ -6,8 +6,8 @@ namespace yardmaster::extender {
 
 namespace {
 
-constexpr std::int64_t kLeastMs = 15'000;
-constexpr std::int64_t kMostMs = 60'000;
+constexpr std::int64_t kMinMs = 15'000;
+constexpr std::int64_t kMaxMs = 60'000;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::optional<std::int64_t> PodsGoneSinceMs(const api::GangStatus& status, std::
 }
 
 std::int64_t KeepsHostsForMs(const api::GangStatus& status, std::int64_t gone_ms) {
-  return std::clamp(gone_ms - status.committed_ms, kLeastMs, kMostMs);
+  return std::clamp(gone_ms - status.committed_ms, kMinMs, kMaxMs);
 }
 
 }  // namespace yardmaster::extender

@@ -6,7 +6,7 @@
 // keep the hosts of many gangs by turns. The limit is the time for which the gang had its hosts
 // before, from 15 s to 60 s: a controller that restarts a job has time for it, and a job that was
 // placed only to hold hosts loses them soon. After it the hosts are given back, and the gang is
-// planned anew when its pods come.
+// planned again when its pods come.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -2,7 +2,7 @@
 // answer, and then every failure doubles the wait of that gang alone, from 250 ms up to 10 s where there was
 // no answer and from 500 ms up to 2 min where the write was refused. While it waits, nothing is written for
 // it and it is not planned, so that it keeps no host from the gangs behind it, except a place that others
-// were stopped for. A gang that was tried without a failure starts anew.
+// were stopped for. A gang that was tried without a failure starts again.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once

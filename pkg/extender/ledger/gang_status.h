@@ -25,7 +25,7 @@ bool HoldsHosts(const api::GangStatus& status);
 // Status of a gang that has finished: its hosts are free, the assignments stay to be read.
 api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const std::string& why,
                          std::int64_t now_ms);
-// Status of a gang that gives its hosts back and is planned anew when all its pods are there again;
+// Status of a gang that gives its hosts back and is planned again when all its pods are there again;
 // `reason` is that of its conditions. Also ends a Finished condition.
 api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
                           std::int64_t now_ms);

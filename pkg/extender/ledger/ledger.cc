@@ -40,7 +40,7 @@ std::int64_t TokenOf(const json& gang) {
 }
 
 // Such a Gang holds nothing, and no write of ours makes it hold anything.
-bool SaysFinished(const json& gang) {
+bool HasFinishedCondition(const json& gang) {
   const json* conditions = kube::FindAt(gang, {"status", "conditions"});
   if (conditions == nullptr || !conditions->is_array()) return false;
   return std::any_of(conditions->begin(), conditions->end(), [](const json& condition) {
@@ -98,7 +98,7 @@ bool Ledger::FenceAll(const std::vector<kube::ObjectPtr>& gangs, std::int64_t to
                       PassReport& report) {
   std::vector<kube::ObjectPtr> open;
   for (const kube::ObjectPtr& gang : gangs) {
-    if (!SaysFinished(*gang) && TokenOf(*gang) < token) open.push_back(gang);
+    if (!HasFinishedCondition(*gang) && TokenOf(*gang) < token) open.push_back(gang);
   }
   Mutex mutex;
   bool all = true;

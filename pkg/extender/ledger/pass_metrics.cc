@@ -68,7 +68,7 @@ void ReportPass(const PassReport& report, double seconds, metrics::Registry& reg
         .Observe(decision.seconds);
   }
   registry.GetGauge("yardmaster_extender_quarantined_gangs", "gangs left alone as they are broken")
-      .Set(report.quarantined);
+      .Set(report.isolated);
   registry.GetGauge("yardmaster_extender_degraded_gangs", "placed gangs with lost hosts")
       .Set(report.degraded);
   registry.GetGauge("yardmaster_extender_tainted_hosts", "hosts with all GPUs promised to gangs")

@@ -38,7 +38,7 @@ struct PassReport {
   int adopted = 0;        // ledgers rebuilt from running pods
   int given_back = 0;     // gangs whose hosts are free again
   int gate_timeouts = 0;  // gangs that waited for longer than their limit
-  int quarantined = 0;    // gangs that are left alone because they cannot be handled
+  int isolated = 0;       // gangs that are left alone because they cannot be handled
   int committed = 0;
   int replaced_ranks = 0;
   int released_pods = 0;
@@ -56,7 +56,7 @@ struct PassReport {
   int waiting = 0;        // gangs without a place
   std::vector<GangDecision> decisions;  // written in this pass
   double oldest_gated_seconds = 0;      // age of the pod that has been behind the gate for longest
-  bool releases_left = false;           // the next pass should come without a pause
+  bool run_again_now = false;           // the next pass should come without a pause
   std::int64_t waited_ms = 0;           // for the API server, with releases
   bool more_to_do = false;              // left for the next pass, which should come soon
   // When the next pass is wanted although nothing changes; the largest value: never.

@@ -40,7 +40,7 @@ std::vector<Work> AdoptionStep::Plan(const PassFacts& facts) {
   const auto nodes = std::make_shared<const HostnameIndex>(facts.cluster.nodes);
   for (const auto& [key, gang] : facts.gangs) {
     const GatheredGang* gathered = facts.GatheredOf(key);
-    if (gathered == nullptr || facts.quarantined.count(key) != 0) continue;
+    if (gathered == nullptr || facts.isolated.count(key) != 0) continue;
     if (IsFinished(gang->status)) continue;
     if (gathered->unbound > 0 && gathered->held_by_others == 0 && NamesHosts(*gathered)) {
       chosen.push_back({key, [this, key = key, nodes](const PassFacts& now) {
@@ -48,22 +48,22 @@ std::vector<Work> AdoptionStep::Plan(const PassFacts& facts) {
                         }});
     } else if (!gang->status.committed() && AnyBound(*gathered)) {
       running.push_back(
-          {key, [this, key = key](const PassFacts& now) { return TakeRunning(now, key); }});
+          {key, [this, key = key](const PassFacts& now) { return AdoptRunning(now, key); }});
     }
   }
   std::move(chosen.begin(), chosen.end(), std::back_inserter(running));
   return running;
 }
 
-Decision AdoptionStep::TakeRunning(const PassFacts& facts, const NamespacedName& key) {
+Decision AdoptionStep::AdoptRunning(const PassFacts& facts, const NamespacedName& key) {
   const GangPtr gang = facts.gangs.at(key);
   const auto hosts = HostsOfRunningPods(*facts.GatheredOf(key), gang->job.workers);
   if (hosts.ok()) return Consider(key, *hosts, Source::kRunningPods);
   if (gang->status.plan_generation > 0) return {};  // see stale_release_step.h
-  return {
-      {Problem{StrCat("Gang ", key.text(), ": pods of it run although it has no plan, ",
-                      "and they do not say where each rank belongs: ", MessageOf(hosts.status()),
-                      "; delete the pods to have the gang placed")}}};
+  return {{ReportProblem{
+      StrCat("Gang ", key.text(), ": pods of it run although it has no plan, ",
+             "and they do not say where each rank belongs: ", MessageOf(hosts.status()),
+             "; delete the pods to have the gang placed")}}};
 }
 
 Decision AdoptionStep::Observe(const PassFacts& facts, const NamespacedName& key,
@@ -81,7 +81,7 @@ Decision AdoptionStep::Consider(const NamespacedName& key, std::vector<std::stri
                                 Source source) {
   Decision turn{{AwaitTurn{key, Question::kAdoption}}};
   turn.then = [this, key, hosts = std::move(hosts), source](const PassFacts& facts,
-                                                            const Outcomes& outcomes) {
+                                                            const EffectOutcomes& outcomes) {
     Decision decision;
     if (AllDone(outcomes)) {
       auto adopted = Adopt(facts, key, hosts, source);
@@ -94,7 +94,7 @@ Decision AdoptionStep::Consider(const NamespacedName& key, std::vector<std::stri
       }
     }
     const std::string& problem = problems_[key];
-    if (!problem.empty()) decision.effects.insert(decision.effects.begin(), Problem{problem});
+    if (!problem.empty()) decision.effects.insert(decision.effects.begin(), ReportProblem{problem});
     return decision;
   };
   return turn;
@@ -127,7 +127,7 @@ plan::Snapshot AdoptionStep::SnapshotWith(const PassFacts& facts, const api::Gan
   input.jobs.clear();
   input.gangs.clear();
   for (const auto& [key, known] : facts.gangs) {
-    const bool other = key != KeyOf(placed.metadata) && facts.quarantined.count(key) == 0;
+    const bool other = key != KeyOf(placed.metadata) && facts.isolated.count(key) == 0;
     if (other && HoldsHosts(known->status)) input.gangs.Put(known);
   }
   input.gangs.Put(std::make_shared<const api::Gang>(placed));

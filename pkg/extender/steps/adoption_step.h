@@ -29,7 +29,7 @@ class AdoptionStep {
   // The source of a gang's hosts.
   enum class Source { kRunningPods, kOtherController };
 
-  Decision TakeRunning(const PassFacts& facts, const NamespacedName& key);
+  Decision AdoptRunning(const PassFacts& facts, const NamespacedName& key);
   Decision Observe(const PassFacts& facts, const NamespacedName& key, const HostnameIndex& nodes);
   // Adopts the plan if it is the gang's turn.
   Decision Consider(const NamespacedName& key, std::vector<std::string> hosts, Source source);

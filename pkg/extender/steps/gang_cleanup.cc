@@ -28,13 +28,13 @@ Decision DeleteIfOwnerIsGone(const NamespacedName& key, const GangPtr& gang) {
   if (!resource) return {{AwaitTurn{key, Question::kOwnerGone}, DeleteGang{key, gang}}};
   Decision decision{{AwaitTurn{key, Question::kOwnerGone},
                      ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}}}};
-  decision.then = [key, gang](const PassFacts&, const Outcomes& outcomes) -> Decision {
+  decision.then = [key, gang](const PassFacts&, const EffectOutcomes& outcomes) -> Decision {
     if (!outcomes.front().done()) return {};
-    const Outcome& owner = outcomes.back();
+    const EffectOutcome& owner = outcomes.back();
     if (!owner.done() && !absl::IsNotFound(owner.status)) {
-      return {
-          {Problem{StrCat("Gang ", key.text(), ": it is empty, and whether its owner is gone is ",
-                          "not known: ", MessageOf(owner.status))}}};
+      return {{ReportProblem{StrCat("Gang ", key.text(),
+                                    ": it is empty, and whether its owner is gone is ",
+                                    "not known: ", MessageOf(owner.status))}}};
     }
     const bool gone = !owner.done() || OwnerStateOf(*gang, owner.object).phase == OwnerPhase::kGone;
     return gone ? Decision{{DeleteGang{key, gang}}} : Decision{};

@@ -3,7 +3,7 @@
 // kind that makes no gangs. Such a Gang is deleted after a minute without hosts and without pods, in the
 // first case only once its owner is gone. Pods that come later get a Gang of their own.
 //
-// The minute is counted anew by a new leader: an empty Gang holds nothing.
+// The minute is counted again by a new leader: an empty Gang holds nothing.
 //
 // Thread safety: one thread.
 #pragma once

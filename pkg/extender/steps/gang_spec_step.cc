@@ -15,7 +15,7 @@ namespace yardmaster::extender {
 namespace {
 
 // The minCount of a core PodGroup. Nothing: it is not there, or does not ask for a gang.
-std::optional<int> MinCountOf(const Outcome& read) {
+std::optional<int> MinCountOf(const EffectOutcome& read) {
   const nlohmann::json::json_pointer at("/spec/schedulingPolicy/gang/minCount");
   if (!read.done() || !read.object.contains(at) || !read.object[at].is_number_integer()) {
     return std::nullopt;
@@ -36,7 +36,7 @@ std::vector<NamespacedName> GangSpecStep::GangsToCompare(const PassFacts& facts,
   for (const auto& [key, gathered] : facts.gathered) {
     const GangPtr gang = facts.FindGang(key);
     if (gang != nullptr && gang->status.committed()) continue;
-    if (facts.quarantined.count(key) != 0 || gathered->members.empty()) continue;
+    if (facts.isolated.count(key) != 0 || gathered->members.empty()) continue;
     const auto at = before.find(key);
     if (gang != nullptr && at != before.end() && at->second.pods == gathered) {
       compared_.insert(*at);
@@ -102,7 +102,7 @@ Decision GangSpecStep::Decide(const PassFacts& facts, const Subject& subject) {
                                  subject.key.namespace_name,
                                  group,
                                  ""}}}};
-  decision.then = [this, subject](const PassFacts& now, const Outcomes& outcomes) {
+  decision.then = [this, subject](const PassFacts& now, const EffectOutcomes& outcomes) {
     std::optional<int>& size = group_sizes_[subject.key];
     if (outcomes.front().done()) size = MinCountOf(outcomes.back());
     return Make(now, subject, size);
@@ -152,7 +152,7 @@ std::vector<Effect> GangSpecStep::ReportNeverWhole(const PassFacts& facts,
   const std::string text =
       StrCat(Count(static_cast<std::int64_t>(pods.members.size()), "pod"), " of gang ", key.name,
              pods.members.size() == 1 ? " waits" : " wait", " for the others: ", why);
-  std::vector<Effect> effects = {Problem{StrCat("Gang ", key.text(), ": ", text)}};
+  std::vector<Effect> effects = {ReportProblem{StrCat("Gang ", key.text(), ": ", text)}};
   if (std::exchange(never_whole_[key], text) == text) return effects;
   const GangMember& first = pods.members.front();
   const api::ObjectMeta& pod = first.pod->metadata;
@@ -167,7 +167,7 @@ Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
                              absl::StatusOr<std::optional<api::Gang>> made) {
   const NamespacedName& key = subject.key;
   const std::shared_ptr<const GatheredGang> gathered = facts.gathered.at(key);
-  if (!made.ok()) return LeaveOut(key, {Problem{MessageOf(made.status())}});
+  if (!made.ok()) return LeaveOut(key, {ReportProblem{MessageOf(made.status())}});
   const GangPtr known = facts.FindGang(key);
   if (*made == std::nullopt) {
     // The next pass checks again whether the owner now wants fewer pods.
@@ -178,7 +178,7 @@ Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
   if (known != nullptr) {
     // As the API server gives it back, with every default written out.
     const auto wanted = api::DecodeGang(api::EncodeGang(next), api::Decoding::kLenient);
-    if (!wanted.ok()) return LeaveOut(key, {Problem{MessageOf(wanted.status())}});
+    if (!wanted.ok()) return LeaveOut(key, {ReportProblem{MessageOf(wanted.status())}});
     next = *known;
     next.job = wanted->job;
     next.constraints = wanted->constraints;
@@ -194,14 +194,14 @@ Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
   const std::int64_t priority = next.job.priority;
   Decision decision{{WriteGangSpec{key, std::move(next), WithOpenRanks(*gathered)}}};
   if (known == nullptr) decision.effects.push_back(Increment{&PassReport::gangs_created});
-  decision.then = [this, key, priority](const PassFacts& now, const Outcomes& outcomes) {
+  decision.then = [this, key, priority](const PassFacts& now, const EffectOutcomes& outcomes) {
     Compared& compared = compared_[key];
     if (outcomes.front().done()) {
       compared = {nullptr, true, now.now.steady_ms, false};
       return Decision{};
     }
     // There was no time for it.
-    if (outcomes.front().result == Outcome::Result::kNotTried && !now.IsLeftAlone(key)) {
+    if (outcomes.front().result == EffectOutcome::Result::kNotTried && !now.IsLeftAlone(key)) {
       return compared.failed ? LeaveOut(key) : LeaveOut(key, {Change(PriorityLeft{priority})});
     }
     compared.failed = true;

@@ -82,7 +82,7 @@ Decision MarkRunning(const PassFacts& facts, const std::shared_ptr<const api::Ga
 Decision GiveHostsBack(const PassFacts& facts, const GangPtr& gang, const std::string& why) {
   const NamespacedName key = KeyOf(gang->metadata);
   api::GangStatus status = GivenBack(*gang, "NotReadyInTime", why, facts.now.wall_ms);
-  // Set anew, so that its transition says when the gang went to the back of the queue.
+  // Set again, so that its transition says when the gang went to the back of the queue.
   std::erase_if(status.conditions, [](const api::Condition& condition) {
     return condition.type == api::kRequeuedCondition;
   });
@@ -113,8 +113,8 @@ GateStep::Options GateStep::LimitsOf(const GatheredGang* gathered,
   if (gathered == nullptr || gathered->members.empty()) return limits;
   const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
   const auto report = [&](const char* key, std::string_view text, const char* fix) {
-    effects.push_back(Problem{StrCat("Pod ", KeyOf(pod).text(), ": metadata.annotations[\"", key,
-                                     "\"]: \"", text, "\" is not used; ", fix)});
+    effects.push_back(ReportProblem{StrCat("Pod ", KeyOf(pod).text(), ": metadata.annotations[\"",
+                                           key, "\"]: \"", text, "\" is not used; ", fix)});
   };
   const auto milliseconds = [&](const char* key, std::int64_t least,
                                 const char* fix) -> std::optional<std::int64_t> {
@@ -188,10 +188,10 @@ Decision GateStep::EndWait(const PassFacts& facts, const GatheredGang& gathered)
              StrCat(why, fail ? "; its pods were failed"
                               : "; its pods go to the scheduler as they are")}}};
   decision.then = [said = std::move(said), pods = static_cast<std::ptrdiff_t>(ends.size())](
-                      const PassFacts&, const Outcomes& outcomes) {
+                      const PassFacts&, const EffectOutcomes& outcomes) {
     const auto first = outcomes.end() - pods;
-    const bool all = std::none_of(first, outcomes.end(), [](const Outcome& outcome) {
-      return outcome.result == Outcome::Result::kNotTried;
+    const bool all = std::none_of(first, outcomes.end(), [](const EffectOutcome& outcome) {
+      return outcome.result == EffectOutcome::Result::kNotTried;
     });
     const bool any = std::any_of(first, outcomes.end(), [](const auto& o) { return o.done(); });
     return all && any ? said : Decision{};
@@ -202,7 +202,7 @@ Decision GateStep::EndWait(const PassFacts& facts, const GatheredGang& gathered)
 std::vector<Work> GateStep::CheckReady(const PassFacts& facts) const {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
-    if (!HoldsHosts(gang->status) || facts.quarantined.count(key) != 0) continue;
+    if (!HoldsHosts(gang->status) || facts.isolated.count(key) != 0) continue;
     if (facts.backing_off.count(key) != 0) continue;
     if (api::IsTrue(gang->status.conditions, api::kRunningCondition)) continue;
     works.push_back(

@@ -397,7 +397,7 @@ TEST_F(GateStepTest, ManyPodsWithoutGpusHoldUpNoGang) {
   Process process(*this, true);
   const PassReport first = process.Pass();
   EXPECT_EQ(CountGated("idle-"), 7) << "a quarter of a second";
-  EXPECT_TRUE(first.releases_left);
+  EXPECT_TRUE(first.run_again_now);
   EXPECT_EQ(HostsOf("job-a").size(), 2u);
   EXPECT_EQ(CountGated("a-"), 0);
   for (int i = 0; i < 3; ++i) process.Pass();
@@ -414,7 +414,7 @@ TEST_F(GateStepTest, ALargeGangWhoseLimitIsOverHoldsUpNoOther) {
   SlowPatches("");
   const PassReport first = process.Pass();
   EXPECT_EQ(CountGated("a-"), 4) << "a quarter of a second";
-  EXPECT_TRUE(first.releases_left);
+  EXPECT_TRUE(first.run_again_now);
   EXPECT_EQ(first.gate_timeouts, 0) << "counted once, when all are released";
   process.Pass();
   EXPECT_EQ(CountGated("b-"), 4) << "each in turn";

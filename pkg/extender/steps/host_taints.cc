@@ -83,10 +83,12 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
 
 }  // namespace
 
-HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wanted,
-                                        const std::vector<char>* open, const Gangs& unread) {
+HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snapshot, bool wanted,
+                                                      const std::vector<char>* open,
+                                                      const Gangs& unread) {
   const std::vector<placement::HostState>& hosts = snapshot.cluster.hosts;
-  Wishes out{snapshot.places, std::vector<Wish>(hosts.size(), {kNoHolder, false}), {}};
+  DesiredTaints out{
+      snapshot.places, std::vector<DesiredTaint>(hosts.size(), {kNoHolder, false}), {}};
   if (!wanted) return out;
   std::vector<std::int64_t> promised(hosts.size(), 0);  // GPUs, by HostId
   const auto promise = [&](fabric::HostId host, int to, std::int64_t gpus) {
@@ -113,12 +115,12 @@ HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wan
     }
   }
   for (std::size_t h = 0; h < hosts.size(); ++h) {
-    Wish& wish = out.of_host[h];
-    wish.backup = hosts[h].backup;
+    DesiredTaint& desired = out.of_host[h];
+    desired.backup = hosts[h].backup;
     // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or has no
     // place at present, may have them again.
     const bool all = promised[h] != 0 && promised[h] >= hosts[h].gpus;
-    if (!all || (open != nullptr && (*open)[h] == 0)) wish.holder = kNoHolder;
+    if (!all || (open != nullptr && (*open)[h] == 0)) desired.holder = kNoHolder;
   }
   return out;
 }
@@ -127,14 +129,14 @@ HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wan
 void HostTaints::Compare(const api::Node& node, fabric::HostId host, TaintChanges& out) const {
   Wanted taints;
   if (host.valid()) {
-    const Wish& wish = wishes_.of_host[host.index()];
-    if (wish.holder != kNoHolder) {
+    const DesiredTaint& desired = desired_.of_host[host.index()];
+    if (desired.holder != kNoHolder) {
       taints.promised =
-          wish.holder == kSeveral
+          desired.holder == kSeveral
               ? "several"
-              : std::string_view(wishes_.values[static_cast<std::size_t>(wish.holder)]);
+              : std::string_view(desired_.values[static_cast<std::size_t>(desired.holder)]);
     }
-    if (wish.backup && !node.backup()) taints.backup = api::kChosenBackupValue;
+    if (desired.backup && !node.backup()) taints.backup = api::kChosenBackupValue;
   }
   if (node.metadata.deleted_ms || IsRight(node, taints)) return;
   out.changes.push_back({node.metadata.name, PatchOf(node, taints)});
@@ -143,7 +145,7 @@ void HostTaints::Compare(const api::Node& node, fabric::HostId host, TaintChange
 void HostTaints::CompareAll(const state::ObjectTable<api::Node>& nodes, TaintChanges& out) {
   promised_ = 0;
   // Nodes and hosts both ascend by name.
-  const fabric::Places& places = *wishes_.places;
+  const fabric::Places& places = *desired_.places;
   auto host = places.by_name().begin();
   const auto end = places.by_name().end();
   for (const auto& node : nodes) {
@@ -156,10 +158,10 @@ void HostTaints::CompareAll(const state::ObjectTable<api::Node>& nodes, TaintCha
 
 // False, and nothing found, where all have to be compared: hosts or gangs are others, a Node has come or
 // gone, or so many have changed that one walk over all costs less.
-bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<api::Node>& nodes,
-                                TaintChanges& out) {
+bool HostTaints::CompareChanged(const DesiredTaints& before,
+                                const state::ObjectTable<api::Node>& nodes, TaintChanges& out) {
   const std::size_t few = std::max<std::size_t>(8, nodes.size() / 16);
-  if (before.places != wishes_.places || before.values != wishes_.values) return false;
+  if (before.places != desired_.places || before.values != desired_.values) return false;
   std::vector<std::shared_ptr<const api::Node>> suspects;
   bool same_nodes = true;
   state::ObjectTable<api::Node>::Differences(nodes_, nodes, [&](const auto& a, const auto& b) {
@@ -167,9 +169,9 @@ bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<a
     suspects.push_back(b);
   });
   if (!same_nodes || suspects.size() > few) return false;
-  const fabric::Places& places = *wishes_.places;
+  const fabric::Places& places = *desired_.places;
   for (fabric::HostId host : places.hosts()) {
-    const Wish &was = before.of_host[host.index()], &is = wishes_.of_host[host.index()];
+    const DesiredTaint &was = before.of_host[host.index()], &is = desired_.of_host[host.index()];
     if (was == is) continue;
     std::shared_ptr<const api::Node> node = nodes.Find({"", places.name(host)});
     if (node == nullptr) continue;
@@ -186,7 +188,8 @@ bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<a
 TaintChanges HostTaints::Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
                                  bool wanted, const std::vector<char>* open, const Gangs& unread) {
   TaintChanges out;
-  const Wishes before = std::exchange(wishes_, WishesOf(snapshot, wanted, open, unread));
+  const DesiredTaints before =
+      std::exchange(desired_, DesiredTaintsOf(snapshot, wanted, open, unread));
   // Whatever throws: the next call compares all.
   const bool was_right = std::exchange(all_right_, false);
   if (!was_right || !CompareChanged(before, cluster.nodes, out)) CompareAll(cluster.nodes, out);

@@ -52,30 +52,30 @@ class HostTaints {
 
  private:
   // What a host's taints should be.
-  struct Wish {
-    int holder;   // kNoHolder: no taint of a promised host; kSeveral; or an index of Wishes::values
+  struct DesiredTaint {
+    int holder;  // kNoHolder: no taint of a promised host; kSeveral; or an index of DesiredTaints::values
     bool backup;  // it is kept as backup; its Node may say so already
-    bool operator==(const Wish&) const = default;
+    bool operator==(const DesiredTaint&) const = default;
   };
-  struct Wishes {
+  struct DesiredTaints {
     std::shared_ptr<const fabric::Places> places;
-    std::vector<Wish> of_host;        // by HostId
+    std::vector<DesiredTaint> of_host;  // by HostId
     std::vector<std::string> values;  // of the taint, by job, then by gang that the snapshot lacks
   };
   static constexpr int kNoHolder = -1;
   static constexpr int kSeveral = -2;
 
-  static Wishes WishesOf(const plan::Snapshot& snapshot, bool wanted, const std::vector<char>* open,
-                         const Gangs& unread);
+  static DesiredTaints DesiredTaintsOf(const plan::Snapshot& snapshot, bool wanted,
+                                       const std::vector<char>* open, const Gangs& unread);
   void CompareAll(const state::ObjectTable<api::Node>& nodes, TaintChanges& out);
-  bool CompareChanged(const Wishes& before, const state::ObjectTable<api::Node>& nodes,
+  bool CompareChanged(const DesiredTaints& before, const state::ObjectTable<api::Node>& nodes,
                       TaintChanges& out);
   void Compare(const api::Node& node, fabric::HostId host, TaintChanges& out) const;
   bool IsTainted(fabric::HostId host) const {
-    return wishes_.of_host[host.index()].holder != kNoHolder;
+    return desired_.of_host[host.index()].holder != kNoHolder;
   }
 
-  Wishes wishes_;
+  DesiredTaints desired_;
   state::ObjectTable<api::Node> nodes_;  // as they were compared
   bool all_right_ = false;               // none of them had to be changed
   int promised_ = 0;  // Nodes whose hosts should carry the taint of promised ones

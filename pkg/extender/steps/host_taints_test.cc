@@ -104,7 +104,7 @@ TEST_F(HostTaintsTest, HostsOfAGangInQuarantineKeepTheirTaint) {
     json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-a");
     gang["status"]["assignments"][0]["rank"] = 3;
     client_.Seed(kube::Gangs(), gang);
-    ASSERT_EQ(process.Pass().quarantined, 1);
+    ASSERT_EQ(process.Pass().isolated, 1);
     EXPECT_EQ(Promised(), before);
     ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "trainingjob-a", ""}, {}).ok());
     for (const json& pod : client_.All(kube::Pods())) DeletePod(pod["metadata"]["name"]);

@@ -53,7 +53,7 @@ Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
         ReadObject{{{"batch", "v1", "jobs", "Job", true}, key.namespace_name, *name, ""}});
   }
   decision.then = [subgroups, next = std::move(next)](const PassFacts& now,
-                                                      const Outcomes& outcomes) {
+                                                      const EffectOutcomes& outcomes) {
     std::vector<Replica> ended;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (!outcomes[i].done()) continue;
@@ -126,7 +126,8 @@ Decision OwnerReplicaLookup::Ask(const PassFacts& facts, const NamespacedName& k
   if (!resource) return next(facts, {});
   Decision decision{{AwaitTurn{key, Question::kOwnerReplicas},
                      ReadObject{{*resource, key.namespace_name, owner.name, ""}}}};
-  decision.then = [this, key, pods, owner, next](const PassFacts& now, const Outcomes& outcomes) {
+  decision.then = [this, key, pods, owner, next](const PassFacts& now,
+                                                 const EffectOutcomes& outcomes) {
     if (!outcomes.front().done()) return next(now, seen_[key].says);
     seen_[key].says = {};
     if (!outcomes.back().done()) return next(now, {});

@@ -70,10 +70,10 @@ Decision NotePodsBack(const PassFacts& facts, const GangPtr& gang) {
 }
 
 // The answer of the owner, or that it could not be read.
-Decision FollowOwner(const PassFacts& facts, const GangPtr& gang, const Outcome& read) {
+Decision FollowOwner(const PassFacts& facts, const GangPtr& gang, const EffectOutcome& read) {
   const NamespacedName key = KeyOf(gang->metadata);
   if (!read.done() && !absl::IsNotFound(read.status)) {
-    Decision decision{{Problem{StrCat(
+    Decision decision{{ReportProblem{StrCat(
         "Gang ", key.text(), ": it has no pods, and whether its owner has ended is not known: ",
         MessageOf(read.status), "; its hosts stay promised for a while")}}};
     return AndThen(std::move(decision),
@@ -97,7 +97,7 @@ Decision AskOwner(const PassFacts& facts, const GangPtr& gang) {
   const auto resource = ResourceOfOwner(gang->owner);
   if (!resource) return NotePodsGone(facts, gang);
   Decision decision{{ReadObject{{*resource, gang->metadata.namespace_name, gang->owner.name, ""}}}};
-  decision.then = [gang](const PassFacts& now, const Outcomes& read) {
+  decision.then = [gang](const PassFacts& now, const EffectOutcomes& read) {
     return FollowOwner(now, gang, read.front());
   };
   return decision;
@@ -132,7 +132,7 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
     decision.effects.push_back(WakeIn{left_ms});
   }
   decision.effects.push_back(AwaitTurn{key, Question::kOwnerState});
-  decision.then = [gang](const PassFacts& now, const Outcomes& turn) {
+  decision.then = [gang](const PassFacts& now, const EffectOutcomes& turn) {
     return AllDone(turn) ? AskOwner(now, gang) : Decision{};
   };
   return decision;
@@ -143,7 +143,7 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
 std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
-    if (facts.quarantined.count(key) != 0 || !gang->status.committed()) continue;
+    if (facts.isolated.count(key) != 0 || !gang->status.committed()) continue;
     const GatheredGang* gathered = facts.GatheredOf(key);
     const bool again = gathered != nullptr && !gathered->members.empty();
     const bool back = again && AnyBound(*gathered) &&

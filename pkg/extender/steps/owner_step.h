@@ -3,7 +3,7 @@
 //
 //   every rank's pod succeeded      finished, nothing is asked
 //   the owner has finished or gone  finished
-//   the owner is suspended          the hosts are given back; planned anew when it is resumed
+//   the owner is suspended          the hosts are given back; planned again when it is resumed
 //   its pods were released          the hosts are given back; the pods run without a place
 //   the owner is active             its pods may come again: the hosts stay the gang's for a while
 //   no pod came within that time    the hosts are given back (pods_gone.h), whatever the owner says
@@ -14,7 +14,7 @@
 //
 // Nothing is given back while a pod of the gang is still on its way out. The owner is read from the
 // API server once when the pods have gone and then ever less often; a change of the gang's pods
-// starts this anew.
+// starts this again.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -42,19 +42,19 @@ bool SameReasons(const api::GangStatus& a, const api::GangStatus& b) {
 // longest ago, so that reasons which change in every pass do not keep a pass from writing those of others.
 std::vector<const plan::JobPlan*> WaitingJobs(
     const plan::Plan& plan, const plan::Snapshot& snapshot,
-    const std::map<NamespacedName, std::int64_t>& told_ms) {
+    const std::map<NamespacedName, std::int64_t>& reported_ms) {
   std::vector<std::pair<std::int64_t, const plan::JobPlan*>> waiting;
   for (const plan::JobPlan& job : plan.jobs) {
     const plan::JobState& state = snapshot.jobs[job.job.index()];
     if (job.is_new || state.assignment) continue;
-    const auto told = told_ms.find(state.job.key);
-    waiting.emplace_back(told == told_ms.end() ? -1 : told->second, &job);
+    const auto reported = reported_ms.find(state.job.key);
+    waiting.emplace_back(reported == reported_ms.end() ? -1 : reported->second, &job);
   }
   std::stable_sort(waiting.begin(), waiting.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<const plan::JobPlan*> jobs;
   jobs.reserve(waiting.size());
-  for (const auto& [told, job] : waiting) jobs.push_back(job);
+  for (const auto& [reported, job] : waiting) jobs.push_back(job);
   return jobs;
 }
 
@@ -113,8 +113,8 @@ bool PlacementStep::IsNews(const PassFacts& facts, const api::Gang& gang,
   constexpr std::int64_t kRefreshMs = 600'000;
   if (status == gang.status) return false;
   if (!SameReasons(status, gang.status)) return true;
-  const auto [told, is_new] = told_ms_.emplace(KeyOf(gang.metadata), facts.now.steady_ms);
-  return !is_new && facts.now.steady_ms - told->second >= kRefreshMs;
+  const auto [reported, is_new] = reported_ms_.emplace(KeyOf(gang.metadata), facts.now.steady_ms);
+  return !is_new && facts.now.steady_ms - reported->second >= kRefreshMs;
 }
 
 Decision PlacementStep::ReportNotPlaced(const PassFacts& facts, plan::JobId id,
@@ -137,15 +137,16 @@ Decision PlacementStep::ReportNotPlaced(const PassFacts& facts, plan::JobId id,
     event.regarding = {"v1", "Pod", pod.name, pod.uid, false};
     decision.effects.push_back(std::move(event));
   }
-  decision.then = [this, key](const PassFacts& now, const Outcomes& outcomes) {
-    if (AllDone(outcomes)) told_ms_[key] = now.now.steady_ms;
+  decision.then = [this, key](const PassFacts& now, const EffectOutcomes& outcomes) {
+    if (AllDone(outcomes)) reported_ms_[key] = now.now.steady_ms;
     return Decision{};
   };
   return decision;
 }
 
 std::vector<Work> PlacementStep::MoveRanks(const PassFacts& facts) {
-  std::erase_if(told_ms_, [&](const auto& told) { return facts.gangs.count(told.first) == 0; });
+  std::erase_if(reported_ms_,
+                [&](const auto& reported) { return facts.gangs.count(reported.first) == 0; });
   std::vector<Work> works;
   for (const plan::JobId id : facts.snapshot->job_ids()) {
     const NamespacedName& key = facts.Job(id).job.key;
@@ -159,12 +160,12 @@ std::vector<Work> PlacementStep::MoveRanks(const PassFacts& facts) {
 Decision PlacementStep::MoveRanksOf(const PassFacts& facts, plan::JobId id) {
   const plan::JobState& job = facts.Job(id);
   const GatheredGang& gathered = *facts.GatheredOf(job.job.key);
-  const std::optional<Departure> departure = DepartureOf(job, gathered, *facts.snapshot);
-  if (departure && departure->may_go) return LeaveSegments(facts, id, *departure);
+  const std::optional<SegmentEvacuation> evacuation = EvacuationOf(job, gathered, *facts.snapshot);
+  if (evacuation && evacuation->may_go) return EvacuateSegments(facts, id, *evacuation);
   std::vector<int> lost = RanksToMove(*facts.snapshot, job, gathered, facts.GangOf(id)->status);
-  if (departure) {
+  if (evacuation) {
     std::erase_if(lost, [&](int rank) {
-      return std::binary_search(departure->ranks.begin(), departure->ranks.end(), rank);
+      return std::binary_search(evacuation->ranks.begin(), evacuation->ranks.end(), rank);
     });
     if (lost.empty()) return {};
   }
@@ -198,30 +199,30 @@ Decision PlacementStep::ReplaceRanks(const PassFacts& facts, plan::JobId id,
   return decision;
 }
 
-Decision PlacementStep::LeaveSegments(const PassFacts& facts, plan::JobId id,
-                                      const Departure& departure) {
+Decision PlacementStep::EvacuateSegments(const PassFacts& facts, plan::JobId id,
+                                         const SegmentEvacuation& evacuation) {
   const plan::Snapshot& snapshot = *facts.snapshot;
   const plan::JobState& job = facts.Job(id);
   const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), id.value};
-  placement::GangPlan plan = placement::PlanDeparture(
-      snapshot.cluster, request, job.assignment->host_of_rank, departure.ranks, options_.placement,
+  placement::GangPlan plan = placement::PlanEvacuation(
+      snapshot.cluster, request, job.assignment->host_of_rank, evacuation.ranks, options_.placement,
       [&](const std::vector<fabric::HostId>& hosts) {
         return plan::VerifyPlacement(snapshot, id, hosts, /*may_use_backup=*/false);
       });
   if (plan.outcome != placement::Outcome::kPlaced) {
-    plan.reasons.insert(plan.reasons.begin(), LostSegmentReason(departure, snapshot));
+    plan.reasons.insert(plan.reasons.begin(), LostSegmentReason(evacuation, snapshot));
     return ReportNotPlaced(facts, id, plan);
   }
   std::set<fabric::SegmentId> taken;
-  for (const int rank : departure.ranks) {
+  for (const int rank : evacuation.ranks) {
     taken.insert(snapshot.places->segment_of(plan.host_of_rank[static_cast<std::size_t>(rank)]));
   }
-  const auto ranks = static_cast<std::int64_t>(departure.ranks.size());
+  const auto ranks = static_cast<std::int64_t>(evacuation.ranks.size());
   return {{CommitPlan{job.job.key, id, std::move(plan), /*may_use_backup=*/false},
            Increment{&PassReport::replaced_ranks, static_cast<int>(ranks)},
            Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false, "SegmentLeft",
                  StrCat(Count(ranks, "rank"), ranks == 1 ? " moves" : " move", " from segment ",
-                        NamesOf(departure.segments, *snapshot.places), ", which is lost, to ",
+                        NamesOf(evacuation.segments, *snapshot.places), ", which is lost, to ",
                         NamesOf({taken.begin(), taken.end()}, *snapshot.places))}}};
 }
 
@@ -237,7 +238,7 @@ Decision PlacementStep::PlanQueue(const PassFacts& facts) {
   }
   if (!decider_.MayStopOthers(facts, plan_)) return decision;
   decision.effects.push_back(ReadBudgets{});
-  decision.then = [this](const PassFacts& now, const Outcomes&) {
+  decision.then = [this](const PassFacts& now, const EffectOutcomes&) {
     if (now.budgets) plan_ = decider_.PlanWithVictims(now, options_);
     return Decision{};
   };
@@ -256,8 +257,7 @@ Decision PlacementStep::FindFaulty(const PassFacts& facts, const std::string& er
     try {
       plan::MakePlan(alone, options_);
     } catch (const std::exception& cause) {
-      decision.effects.push_back(
-          QuarantineGang{facts.Job(id).job.key, "planning it", cause.what()});
+      decision.effects.push_back(IsolateGang{facts.Job(id).job.key, "planning it", cause.what()});
     }
   }
   if (decision.effects.empty()) throw std::runtime_error(error);
@@ -266,7 +266,7 @@ Decision PlacementStep::FindFaulty(const PassFacts& facts, const std::string& er
 
 std::vector<Work> PlacementStep::ReportWaiting(const PassFacts& facts) {
   std::vector<Work> works;
-  for (const plan::JobPlan* job : WaitingJobs(plan_, *facts.snapshot, told_ms_)) {
+  for (const plan::JobPlan* job : WaitingJobs(plan_, *facts.snapshot, reported_ms_)) {
     works.push_back({facts.Job(job->job).job.key, [this, job](const PassFacts& now) {
                        Decision decision = ReportNotPlaced(now, job->job, job->gang);
                        decision.effects.insert(decision.effects.begin(),
@@ -294,8 +294,8 @@ std::vector<Work> PlacementStep::PlaceQueue(const PassFacts& facts) {
 
 Decision PlacementStep::Place(const PassFacts& facts, const plan::JobPlan& job) {
   Decision decision{{CommitPlan{facts.Job(job.job).job.key, job.job, job.gang, job.uses_backup}}};
-  decision.then = [this, &job](const PassFacts& now, const Outcomes& outcomes) -> Decision {
-    if (outcomes.front().result == Outcome::Result::kNotTried) {
+  decision.then = [this, &job](const PassFacts& now, const EffectOutcomes& outcomes) -> Decision {
+    if (outcomes.front().result == EffectOutcome::Result::kNotTried) {
       deciding_ = false;
       return {
           {Increment{&PassReport::waiting}, Change(HostsReserved{job.job, job.gang.host_of_rank})}};

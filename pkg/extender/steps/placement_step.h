@@ -2,7 +2,7 @@
 // queue, job by job. Each job that fits is committed in its turn (CommitPlan). For each that does not fit an
 // event says why, and others may be stopped for it (preemption_decider.h).
 //
-// What a pass has no time for keeps its order, because the queue is planned anew in the same order, and the
+// What a pass has no time for keeps its order, because the queue is planned again in the same order, and the
 // hosts of gangs that are left until then are kept for them. No decision that counts on such a promise is taken.
 //
 // Thread safety: one thread.
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "pkg/extender/effects/effect.h"
-#include "pkg/extender/facts/segment_departure.h"
+#include "pkg/extender/facts/segment_evacuation.h"
 #include "pkg/extender/steps/preemption_decider.h"
 #include "pkg/plan/planner.h"
 
@@ -28,7 +28,7 @@ class PlacementStep {
   // moves.
   static std::vector<Work> MarkDegraded(const PassFacts& facts);
   std::vector<Work> MoveRanks(const PassFacts& facts);
-  // Plans the queue for those that follow. A gang that makes it throw is put in quarantine.
+  // Plans the queue for those that follow. A gang that makes it throw is isolated.
   Decision PlanQueue(const PassFacts& facts);
   // Why gangs wait, first of those that were told longest ago.
   std::vector<Work> ReportWaiting(const PassFacts& facts);
@@ -42,7 +42,8 @@ class PlacementStep {
   Decision MoveRanksOf(const PassFacts& facts, plan::JobId job);
   Decision ReplaceRanks(const PassFacts& facts, plan::JobId job, const std::vector<int>& lost);
   // All of them or none.
-  Decision LeaveSegments(const PassFacts& facts, plan::JobId job, const Departure& departure);
+  Decision EvacuateSegments(const PassFacts& facts, plan::JobId job,
+                            const SegmentEvacuation& evacuation);
   Decision FindFaulty(const PassFacts& facts, const std::string& error);
   Decision Place(const PassFacts& facts, const plan::JobPlan& job);
   Decision StopOthers(const PassFacts& facts, const plan::JobPlan& job);
@@ -53,7 +54,7 @@ class PlacementStep {
   const plan::PlanOptions options_;
   PreemptionDecider decider_;
   std::map<NamespacedName, std::int64_t>
-      told_ms_;  // when a gang's reasons were written last, steady
+      reported_ms_;  // when a gang's reasons were written last, steady
 
   plan::Plan plan_;        // of the queue, in this pass
   bool deciding_ = false;  // no promise was left, and no decision failed

@@ -85,12 +85,12 @@ TEST_F(PlacementStepTest, WhyAJobWaitsIsNotToldWhileItCannotBeWritten) {
   AddJob("a", 7);
   PassFacts facts = Facts();
   becomes_ = [](const Effect& effect) {
-    return std::holds_alternative<CommitGangStatus>(effect) ? Outcome::Result::kFailed
-                                                            : Outcome::Result::kDone;
+    return std::holds_alternative<CommitGangStatus>(effect) ? EffectOutcome::Result::kFailed
+                                                            : EffectOutcome::Result::kDone;
   };
   PlaceQueue(facts);
   EXPECT_TRUE(Reasons().empty());
-  becomes_ = [](const Effect&) { return Outcome::Result::kDone; };
+  becomes_ = [](const Effect&) { return EffectOutcome::Result::kDone; };
   PassFacts next = Facts();
   PlaceQueue(next);
   EXPECT_THAT(Reasons(), ElementsAre("NotPlaced", "NotPlaced"));
@@ -102,8 +102,8 @@ TEST_F(PlacementStepTest, ThePlaceOfAJobThatIsLeftForTheNextPassIsKeptForIt) {
   PassFacts facts = Facts();
   becomes_ = [](const Effect& effect) {
     const auto* plan = std::get_if<CommitPlan>(&effect);
-    return plan != nullptr && plan->gang.name == "trainingjob-a" ? Outcome::Result::kNotTried
-                                                                 : Outcome::Result::kDone;
+    return plan != nullptr && plan->gang.name == "trainingjob-a" ? EffectOutcome::Result::kNotTried
+                                                                 : EffectOutcome::Result::kDone;
   };
   PlaceQueue(facts);
   EXPECT_THAT(PlacedInOrder(), ElementsAre("trainingjob-a", "trainingjob-b"));
@@ -118,8 +118,8 @@ TEST_F(PlacementStepTest, APlaceThatCouldNotBeWrittenIsFreeForOthers) {
   AddJob("a", 2);
   PassFacts facts = Facts();
   becomes_ = [](const Effect& effect) {
-    return std::holds_alternative<CommitPlan>(effect) ? Outcome::Result::kFailed
-                                                      : Outcome::Result::kDone;
+    return std::holds_alternative<CommitPlan>(effect) ? EffectOutcome::Result::kFailed
+                                                      : EffectOutcome::Result::kDone;
   };
   PlaceQueue(facts);
   EXPECT_TRUE(Reasons().empty());
@@ -149,8 +149,8 @@ TEST_F(PlacementStepTest, NoGangIsStoppedWhileAPromiseBeforeThatIsLeftForTheNext
   PassFacts all = Facts();
   effects_.clear();
   becomes_ = [](const Effect& effect) {
-    return std::holds_alternative<CommitPlan>(effect) ? Outcome::Result::kNotTried
-                                                      : Outcome::Result::kDone;
+    return std::holds_alternative<CommitPlan>(effect) ? EffectOutcome::Result::kNotTried
+                                                      : EffectOutcome::Result::kDone;
   };
   PlaceQueue(all);
   EXPECT_THAT(PlacedInOrder(), ElementsAre("trainingjob-first"));

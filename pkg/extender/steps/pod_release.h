@@ -2,7 +2,7 @@
 // and ungated, in one patch. Pods that came without the gate get slot and tolerations only.
 //
 // Left alone: pods of gangs that wait for their network plan (network_wait.h), that are being stopped,
-// are in quarantine or back off, or whose plan is not known for certain; pods of ranks whose host is
+// are isolated or back off, or whose plan is not known for certain; pods of ranks whose host is
 // unavailable or refused (they wait for their replacement); and pods behind a gate of others. A patch names
 // the pod by the uid that was planned, so that a pod made again under its name waits for a pass
 // that has seen it. Level triggered: what is released already is not touched.

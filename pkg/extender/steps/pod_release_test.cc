@@ -67,13 +67,13 @@ TEST_F(PodReleaseTest, AGangThatLosesAHostDoesNotWaitForTheRestOfALongRelease) {
   SlowReleases(300);
   const PassReport first = process.Pass();
   EXPECT_EQ(first.released_pods, 4) << "for a second";
-  EXPECT_TRUE(first.releases_left);
+  EXPECT_TRUE(first.run_again_now);
   const std::string lost = HostsOf("job-a")[5];
   AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
   const PassReport second = process.Pass();
   EXPECT_EQ(second.replaced_ranks, 1);
   EXPECT_EQ(second.released_pods, 2);
-  EXPECT_FALSE(second.releases_left);
+  EXPECT_FALSE(second.run_again_now);
   EXPECT_EQ(PinsOf("a"), HostsOf("job-a"));
 }
 

@@ -71,7 +71,7 @@ plan::Plan PreemptionDecider::PlanQueue(const PassFacts& facts, plan::PlanOption
   const plan::Plan* known = memo_.Find(*facts.snapshot);
   if (known != nullptr) return *known;
   effects.push_back(Increment{&PassReport::queue_plans});
-  memo_.Keep(*facts.snapshot, plan::MakePlan(*facts.snapshot, options));
+  memo_.Store(*facts.snapshot, plan::MakePlan(*facts.snapshot, options));
   return *memo_.Last();
 }
 
@@ -206,9 +206,9 @@ Decision PreemptionDecider::Record(const PassFacts& facts, plan::JobId job,
       plan::VerifyPlacement(WithoutStopped(facts, *facts.snapshot, decision.victims), job,
                             decision.gang.host_of_rank, /*may_use_backup=*/before.has_value());
   if (!sound.ok()) {
-    return {
-        {Problem{StrCat("Gang ", key.text(), ": a preemption did not pass the verifier and was ",
-                        "dropped: ", MessageOf(sound))}}};
+    return {{ReportProblem{StrCat("Gang ", key.text(),
+                                  ": a preemption did not pass the verifier and was ",
+                                  "dropped: ", MessageOf(sound))}}};
   }
   SetCondition(status, *gang, api::kPreemptingCondition, true, "StoppingGangs", decision.why,
                facts.now.wall_ms);

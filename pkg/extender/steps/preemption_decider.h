@@ -34,7 +34,7 @@ class PreemptionDecider {
 
   explicit PreemptionDecider(Options options) : options_(options) {}
 
-  // The plan of the queue in which no gang is stopped. `effects` says whether it was made anew, and wakes a
+  // The plan of the queue in which no gang is stopped. `effects` says whether it was made again, and wakes a
   // pass when a job ends that has run for as long as it said.
   plan::Plan PlanQueue(const PassFacts& facts, plan::PlanOptions options,
                        std::vector<Effect>& effects);

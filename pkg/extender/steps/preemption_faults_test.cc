@@ -119,7 +119,7 @@ TEST_F(KeptPlaceTest, ItStaysKeptWhileTheGangIsInQuarantine) {
   json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-high");
   gang["status"]["planGeneration"] = "one";
   client_.Seed(kube::Gangs(), gang);
-  ASSERT_EQ(process_.Pass().quarantined, 1);
+  ASSERT_EQ(process_.Pass().isolated, 1);
   EXPECT_FALSE(Placed("low")) << "the hosts that it left are kept";
 }
 

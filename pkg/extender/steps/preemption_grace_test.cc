@@ -83,7 +83,7 @@ TEST_F(PreemptionGraceTest, AJobThatRanForLongerThanItSaidMakesRoomForOneOfItsPr
   EXPECT_LE(report.wake_in_ms, 101'000);
   clock_.Advance(102'000);
   EXPECT_EQ(PassOfANewProcess().preemptions, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Bound("other"), 3);
 }
 

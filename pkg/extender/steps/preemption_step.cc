@@ -81,10 +81,10 @@ Decision Evict(const PassFacts& facts, const NamespacedName& winner,
   for (const PodPtr& pod : pods) {
     decision.effects.push_back(EvictPod{EvictionsOf(winner), pod});
   }
-  decision.then = [winner](const PassFacts& now, const Outcomes& outcomes) {
-    const auto refused = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
-      return IsBudgetsAnswer(outcome.status);
-    });
+  decision.then = [winner](const PassFacts& now, const EffectOutcomes& outcomes) {
+    const auto refused =
+        std::find_if(outcomes.begin(), outcomes.end(),
+                     [](const EffectOutcome& outcome) { return IsBudgetsAnswer(outcome.status); });
     return refused == outcomes.end()
                ? Decision{}
                : GiveUpPreemption(now, winner, "EvictionRefused", MessageOf(refused->status));
@@ -117,7 +117,7 @@ Decision StopVictimsOf(const PassFacts& facts, const NamespacedName& key,
   Decision decision;
   const std::vector<GangPtr> holding = HoldingVictims(facts, *winner);
   for (const GangPtr& victim : holding) {
-    if (facts.quarantined.count(KeyOf(victim->metadata)) != 0) {
+    if (facts.isolated.count(KeyOf(victim->metadata)) != 0) {
       return GiveUpPreemption(facts, key, "PlaceLost",
                               StrCat("Gang ", KeyOf(victim->metadata).text(),
                                      ", which would make room, is in quarantine"));
@@ -141,7 +141,7 @@ Decision StopVictimsOf(const PassFacts& facts, const NamespacedName& key,
   }
   decision.effects.push_back(ReadBudgets{});
   decision.then = [key, options, pods = std::move(pods)](const PassFacts& now,
-                                                         const Outcomes& outcomes) {
+                                                         const EffectOutcomes& outcomes) {
     return AllDone(outcomes) ? Evict(now, key, pods, options.threads) : Decision{};
   };
   return decision;
@@ -157,8 +157,8 @@ bool NoneOfItCanRun(const NamespacedName& key, const std::vector<PodPtr>& pods) 
                      [&](const auto& gang) { return gang->name != key.name || NoneCanRun(*gang); });
 }
 
-Decision TakeHosts(const PassFacts& facts, const NamespacedName& key,
-                   const NamespacedName& winner) {
+Decision ReleaseVictimHosts(const PassFacts& facts, const NamespacedName& key,
+                            const NamespacedName& winner) {
   const GangPtr victim = facts.gangs.at(key);
   const std::string why =
       StrCat("made room for ", NameOf(*facts.gangs.at(winner)), " and waits for a place again");
@@ -172,7 +172,7 @@ Decision TakeHosts(const PassFacts& facts, const NamespacedName& key,
 std::vector<Work> StopVictims(const PassFacts& facts, const EvictionOptions& options) {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
-    if (!gang->status.preemption || facts.quarantined.count(key) != 0) continue;
+    if (!gang->status.preemption || facts.isolated.count(key) != 0) continue;
     works.push_back({key, [key = key, options](const PassFacts& now) {
                        return StopVictimsOf(now, key, options);
                      }});
@@ -191,10 +191,11 @@ std::vector<Work> TakeHostsOfVictims(const PassFacts& facts) {
     if (!EvictablePods(facts, all).empty()) continue;
     works.push_back({key, [key = key, winner = winner](const PassFacts&) {
                        Decision decision{{ReadPods{key.namespace_name}}};
-                       decision.then = [key, winner](const PassFacts& now, const Outcomes& read) {
-                         const Outcome& pods = read.front();
+                       decision.then = [key, winner](const PassFacts& now,
+                                                     const EffectOutcomes& read) {
+                         const EffectOutcome& pods = read.front();
                          const bool gone = pods.done() && NoneOfItCanRun(key, pods.pods);
-                         return gone ? TakeHosts(now, key, winner) : Decision{};
+                         return gone ? ReleaseVictimHosts(now, key, winner) : Decision{};
                        };
                        return decision;
                      }});

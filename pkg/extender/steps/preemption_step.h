@@ -9,7 +9,7 @@
 //   2. a victim none of whose pods can run any more gives its hosts back: its assignments are
 //      removed, in one write, and it waits in the queue again;
 //   3. W is planned onto the hosts kept for it; its commit removes the decision.
-// A decision is given up when W no longer waits in full, when a victim is in quarantine, when a budget
+// A decision is given up when W no longer waits in full, when a victim is isolated, when a budget
 // stands in the way, when the API server refuses an eviction, when victims have not ended two minutes after
 // the longest grace that an eviction has (gather/leaving_pods.h), or when W does not fit although all victims have
 // left. Victims that still hold their hosts then keep them, and pods evicted meanwhile are

@@ -46,7 +46,7 @@ TEST_F(PreemptionTest, TheVictimIsToldEvictedAndQueuedAgainAndTheOtherTakesItsPl
   EXPECT_EQ(Condition("high", api::kPreemptingCondition)["status"], "False");
   EXPECT_FALSE(Placed("low"));
   EXPECT_EQ(Condition("low", "Planned")["status"], "False");
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Bound("high"), 3);
   EXPECT_EQ(Bound("low"), 0);
   // When the other has finished the victim has its turn again.
@@ -75,7 +75,7 @@ TEST_F(PreemptionTest, KilledAtAnyWriteTheNextProcessFinishesAndNoHostIsPromised
       }
       writes = kill.writes();
     }
-    Settle();
+    RunUntilStable();
     EXPECT_TRUE(Placed("high"));
     EXPECT_EQ(Bound("high"), 3);
     EXPECT_FALSE(Placed("low"));
@@ -89,7 +89,7 @@ TEST_F(PreemptionTest, ALostAnswerToTheDecisionOrToTheRevocationIsNotASecondOne)
   AddHigh();
   client_.FailNext(kube::Verb::kReplace, "gangs/status", absl::UnavailableError("lost"), 3,
                    kube::FaultWhen::kAfterEffect);
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("high"));
   EXPECT_FALSE(Placed("low"));
   EXPECT_EQ(GangStatus("high")["planGeneration"], 1);
@@ -107,11 +107,11 @@ TEST_F(PreemptionTest, ABudgetThatDoesNotAllowAllPodsAtOncePreventsTheDecision) 
   AddLow();
   AddBudget(5);
   AddHigh();
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(GangStatus("high").contains("preemption"));
   EXPECT_EQ(Bound("low"), 6);
   AddBudget(6);
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("high"));
 }
 
@@ -127,7 +127,7 @@ TEST_F(PreemptionTest, ABudgetThatComesAfterTheDecisionEndsItBeforeAnyEviction) 
   EXPECT_EQ(condition["status"], "False");
   EXPECT_EQ(condition["reason"], "EvictionRefused");
   EXPECT_NE(condition["message"].get<std::string>().find("team/budget"), std::string::npos);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Bound("low"), 6);
   EXPECT_NE(Condition("low", api::kPreemptedCondition)["status"], "True");
 }
@@ -145,14 +145,14 @@ TEST_F(PreemptionTest, AfterARefusedEvictionTheVictimKeepsItsPlaceWholeAndIsLeft
   const PassReport report = PassOfANewProcess();
   EXPECT_EQ(report.evicted_pods, 2);
   EXPECT_EQ(report.preemptions_given_up, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Bound("low"), 6) << "the two pods were made again where they had been";
   EXPECT_EQ(Slots("low"), before);
   EXPECT_EQ(evictions, 3) << "not tried again at once";
   EXPECT_EQ(Condition("low", api::kPreemptedCondition)["reason"], "PreemptionCancelled");
   client_.SetHook(nullptr);
   clock_.Advance(61'000);
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("high"));
 }
 
@@ -162,7 +162,7 @@ TEST_F(PreemptionTest, ABusyApiServerIsNoRefusal) {
   PassOfANewProcess();
   client_.FailNext(kube::Verb::kCreate, "pods/eviction", absl::ResourceExhaustedError("busy"), 2);
   EXPECT_FALSE(PassOfANewProcess().errors.empty());
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("high"));
 }
 
@@ -173,7 +173,7 @@ TEST_F(PreemptionTest, IfTheOtherGoesAwayTheVictimKeepsItsPlace) {
   const json before = Slots("low");
   DeletePod("high-1");
   ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "high", ""}, {}).ok());
-  Settle();
+  RunUntilStable();
   EXPECT_EQ(Slots("low"), before);
   EXPECT_EQ(Bound("low"), 6);
   EXPECT_EQ(Condition("high", api::kPreemptingCondition)["reason"], "NoLongerWaiting");
@@ -185,7 +185,7 @@ TEST_F(PreemptionTest, TwoThatWaitNeverStopGangsForOnePlace) {
   AddHigh("other");
   const PassReport report = PassOfANewProcess();
   EXPECT_EQ(report.preemptions, 1) << "once the first victim is gone there is room for both";
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("high"));
   EXPECT_TRUE(Placed("other"));
   EXPECT_EQ(CountNotices("Preempted"), 1);
@@ -208,7 +208,7 @@ TEST_F(PreemptionTest, AJobBehindTheOneThatGetsRoomDoesNotTakeItsPlaceInTheSameP
   const json preemption = GangStatus("high")["preemption"];
   ASSERT_EQ(preemption["victims"].size(), 1u);
   EXPECT_EQ(preemption["victims"][0]["name"], "trainingjob-cheap");
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("dear"));
   EXPECT_EQ(Bound("high"), 3);
   EXPECT_FALSE(Placed("behind"));
@@ -222,7 +222,7 @@ TEST_F(PreemptionTest, AJobOfLowerPriorityDoesNotTakeWhatIsFreedForTwoThatGoBefo
   PassOfANewProcess();
   // `other` has no decision of its own: it fits once the victim of `high` has left.
   AddJob("behind", 3, kInOneSegment, {{"priority", 5}});
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("high"));
   EXPECT_TRUE(Placed("other"));
   EXPECT_FALSE(Placed("behind"));
@@ -247,7 +247,7 @@ TEST_F(PreemptionTest, IfTheDecisionCannotBeWrittenNoneThatCountsOnItIs) {
   EXPECT_FALSE(GangStatus("next").contains("preemption"));
   client_.SetHook(nullptr);
   EXPECT_EQ(PassOfANewProcess().preemptions, 2);
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("high"));
   EXPECT_TRUE(Placed("next"));
 }
@@ -278,7 +278,7 @@ TEST_F(PreemptionTest, TheCheapestGangsThatFreeOnePlaceAreStopped) {
   PassOfANewProcess();
   RunReleasedPods();
   AddHigh();
-  Settle();
+  RunUntilStable();
   EXPECT_TRUE(Placed("a")) << "of higher priority than b and c, which free a segment, too";
   EXPECT_FALSE(Placed("b"));
   EXPECT_FALSE(Placed("c"));
@@ -328,7 +328,7 @@ class LentSparesTest : public PreemptionTest {
 TEST_F(LentSparesTest, TheyAreTakenBackForALostRankAndTheBorrowerWaitsAgain) {
   LendAndLoseAHost();
   EXPECT_EQ(PassOfANewProcess().preemptions, 1);
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(Placed("borrower"));
   EXPECT_NE(Slots("main")[0]["host"], lost_);
   EXPECT_EQ(Bound("main"), 6);
@@ -341,7 +341,7 @@ TEST_F(LentSparesTest, TheyAreNotTakenBackOnceTheLostHostIsThereAgain) {
   ASSERT_TRUE(GangStatus("main").contains("preemption"));
   SetReady(true);
   // The decision is already being carried out, or not: either way both end up whole.
-  Settle();
+  RunUntilStable();
   EXPECT_FALSE(GangStatus("main").contains("preemption"));
   EXPECT_EQ(Bound("main"), 6);
 }

@@ -155,7 +155,8 @@ Decision ResizeStep::AskSize(const PassFacts& facts, const NamespacedName& key) 
   if (resource) {
     decision.effects.push_back(ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}});
   }
-  decision.then = [this, key, gang, resource](const PassFacts& now, const Outcomes& outcomes) {
+  decision.then = [this, key, gang, resource](const PassFacts& now,
+                                              const EffectOutcomes& outcomes) {
     if (outcomes.front().done()) {
       Size& answer = answers_[key] = std::nullopt;
       const bool read = resource && outcomes.back().done();
@@ -217,7 +218,7 @@ Decision ResizeStep::WriteSize(const PassFacts& facts, const NamespacedName& key
   std::erase_if(next.roles,
                 [&](const workload::Role& role) { return role.first_rank >= next.job.workers; });
   Decision decision{{WriteGangSpec{key, std::move(next), std::move(pods)}}};
-  decision.then = [this, key](const PassFacts&, const Outcomes& written) {
+  decision.then = [this, key](const PassFacts&, const EffectOutcomes& written) {
     if (AllDone(written)) refused_.erase(key);
     return Decision{};
   };
@@ -229,7 +230,7 @@ Decision ResizeStep::ReportRefusal(const api::Gang& gang, const std::string& why
   const std::string text =
       StrCat("the gang stays at ", Count(gang.placed_workers(), "worker"), ": ", why,
              "; or suspend the job and resume it with the new size");
-  Decision decision{{Problem{StrCat("Gang ", key.text(), ": ", text)}}};
+  Decision decision{{ReportProblem{StrCat("Gang ", key.text(), ": ", text)}}};
   if (std::exchange(refused_[key], text) == text) return decision;
   decision.effects.push_back(Event{gang.owner, key.namespace_name, true, "NotResized", text});
   return decision;

@@ -66,7 +66,7 @@ Decision Revoke(const PassFacts& facts, const DoublePromise& found) {
     decision.effects.push_back(EvictPod{EvictionsOf(found.loses), std::move(pod)});
   }
   if (decision.effects.size() > 1) return decision;  // taken back once they are gone
-  decision.then = [found](const PassFacts& now, const Outcomes&) -> Decision {
+  decision.then = [found](const PassFacts& now, const EffectOutcomes&) -> Decision {
     const std::shared_ptr<const api::Gang> gang = now.gangs.at(found.loses);
     const std::string why =
         StrCat("host ", found.host, " was promised to Gang ", found.keeps.text(),
@@ -111,9 +111,9 @@ std::vector<Work> RevokeDoublePromises(const PassFacts& facts) {
       works.push_back({found.loses, [found](const PassFacts& now) { return Revoke(now, found); }});
       continue;
     }
-    Problem problem{StrCat("host ", found.host, " is promised to Gang ", found.keeps.text(),
-                           " and to Gang ", found.loses.text(),
-                           ", and both have running pods; delete the pods of one of them")};
+    ReportProblem problem{StrCat("host ", found.host, " is promised to Gang ", found.keeps.text(),
+                                 " and to Gang ", found.loses.text(),
+                                 ", and both have running pods; delete the pods of one of them")};
     works.push_back({{}, [problem](const PassFacts&) { return Decision{{problem}}; }});
   }
   return works;

@@ -46,7 +46,7 @@ std::vector<Work> StaleReleaseStep::Plan(const PassFacts& facts) {
     const auto gang = facts.gangs.find(key);
     if (gang == facts.gangs.end() || gang->second->status.plan_generation == 0) continue;
     if (IsFinished(gang->second->status) || facts.indeterminate.count(key) != 0) continue;
-    if (facts.IsStopping(key) || facts.quarantined.count(key) != 0) continue;
+    if (facts.IsStopping(key) || facts.isolated.count(key) != 0) continue;
     const auto looked = before.find(key);
     const Looked now{gathered, gang->second};
     if (looked != before.end() && looked->second == now) {
@@ -103,7 +103,7 @@ Decision StaleReleaseStep::Decide(const PassFacts& facts, const NamespacedName& 
         decision.effects.push_back(
             WakeIn{recalled_ms_.front() + options_.window_ms - facts.now.steady_ms});
       }
-      decision.effects.push_back(Problem{StrCat(
+      decision.effects.push_back(ReportProblem{StrCat(
           "Pod ", KeyOf(entry.pod->metadata).text(), ": it runs on another host than its Gang ",
           "says, and ", options_.max_bound, " such pods were replaced in the last ",
           options_.window_ms / 60'000, " min; it is left alone for now: compare the Gang's ",
@@ -120,7 +120,7 @@ Decision StaleReleaseStep::Decide(const PassFacts& facts, const NamespacedName& 
   }
   if (evicted.empty()) return decision;
   decision.then = [this, key, gang = looked.gang, evicted](const PassFacts& facts,
-                                                           const Outcomes& outcomes) {
+                                                           const EffectOutcomes& outcomes) {
     return Report(facts, key, *gang, evicted, outcomes);
   };
   return decision;
@@ -128,12 +128,12 @@ Decision StaleReleaseStep::Decide(const PassFacts& facts, const NamespacedName& 
 
 Decision StaleReleaseStep::Report(const PassFacts& facts, const NamespacedName& key,
                                   const api::Gang& gang, const std::vector<Stale>& evicted,
-                                  const Outcomes& outcomes) {
+                                  const EffectOutcomes& outcomes) {
   Decision decision;
   for (std::size_t i = 0; i < evicted.size(); ++i) {
-    const Outcome& outcome = outcomes[outcomes.size() - evicted.size() + i];
+    const EffectOutcome& outcome = outcomes[outcomes.size() - evicted.size() + i];
     const api::ObjectMeta& pod = evicted[i].pod->metadata;
-    if (outcome.result == Outcome::Result::kFailed && !kube::IsGone(outcome.status)) {
+    if (outcome.result == EffectOutcome::Result::kFailed && !kube::IsGone(outcome.status)) {
       refused_[key] = pod.uid;
     }
     if (!outcome.done()) continue;

@@ -65,7 +65,7 @@ class StaleReleaseStep {
   std::vector<Stale> StalePods(const Looked& looked) const;
   Decision Decide(const PassFacts& facts, const NamespacedName& key, const Looked& looked);
   Decision Report(const PassFacts& facts, const NamespacedName& key, const api::Gang& gang,
-                  const std::vector<Stale>& evicted, const Outcomes& outcomes);
+                  const std::vector<Stale>& evicted, const EffectOutcomes& outcomes);
   // How many more pods that are on a node may be evicted now.
   std::size_t BoundLeft(std::int64_t now_ms);
 

@@ -53,7 +53,7 @@ Decision TaintStep::Decide(const PassFacts& facts) {
   decision.refusals =
       static_cast<int>(kChangesPerPass);  // a Node that is refused says nothing of others
   HostTaints::Gangs unread;
-  for (const auto& [key, reason] : facts.quarantined) {
+  for (const auto& [key, reason] : facts.isolated) {
     const auto gang = facts.gangs.find(key);
     if (gang != facts.gangs.end() && HoldsHosts(gang->second->status)) {
       unread.push_back(gang->second);

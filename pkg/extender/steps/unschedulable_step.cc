@@ -70,7 +70,7 @@ Decision Refuse(const PassFacts& facts, const std::shared_ptr<const api::Gang>& 
     evictions.effects.push_back(
         EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSameVersion, &PassReport::refused_hosts});
   }
-  decision.then = [evictions](const PassFacts&, const Outcomes& outcomes) {
+  decision.then = [evictions](const PassFacts&, const EffectOutcomes& outcomes) {
     return outcomes.front().done() ? evictions : Decision{};
   };
   return decision;
@@ -140,7 +140,9 @@ Decision UnschedulableStep::Decide(const PassFacts& facts, plan::JobId id) {
   Decision next = plan.outcome == placement::Outcome::kPlaced
                       ? Refuse(facts, gang, stuck)
                       : ReportNoOtherHost(facts, gang, stuck.front(), placement::Sentence(plan));
-  decision.then = [next = std::move(next)](const PassFacts&, const Outcomes&) { return next; };
+  decision.then = [next = std::move(next)](const PassFacts&, const EffectOutcomes&) {
+    return next;
+  };
   return decision;
 }
 

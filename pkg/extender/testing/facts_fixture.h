@@ -61,7 +61,7 @@ class FactsFixture : public ClusterFixture {
   }
   void Run(Decision decision, PassFacts& facts) {
     for (;;) {
-      Outcomes outcomes(decision.effects.size());
+      EffectOutcomes outcomes(decision.effects.size());
       for (std::size_t i = 0; i < outcomes.size(); ++i) {
         outcomes[i] = Perform(decision.effects[i], facts);
         if (decision.threads == 0 && !outcomes[i].done()) break;
@@ -86,15 +86,15 @@ class FactsFixture : public ClusterFixture {
     return reasons;
   }
 
-  std::function<Outcome::Result(const Effect&)> becomes_ = [](const Effect&) {
-    return Outcome::Result::kDone;
+  std::function<EffectOutcome::Result(const Effect&)> becomes_ = [](const Effect&) {
+    return EffectOutcome::Result::kDone;
   };
   std::vector<Effect> effects_;
 
  private:
-  Outcome Perform(const Effect& effect, PassFacts& facts) {
+  EffectOutcome Perform(const Effect& effect, PassFacts& facts) {
     effects_.push_back(effect);
-    const Outcome outcome{becomes_(effect)};
+    const EffectOutcome outcome{becomes_(effect)};
     if (!outcome.done()) return outcome;
     if (const auto* write = std::get_if<CommitGangStatus>(&effect)) {
       auto gang = std::make_shared<api::Gang>(*write->base);

@@ -35,7 +35,7 @@ class PreemptionTest : public PlannerFixture {
     RunReleasedPods();
     CheckPromises();
   }
-  void Settle() {
+  void RunUntilStable() {
     for (int i = 0; i < 6; ++i) {
       PassOfANewProcess();
       OthersMove();

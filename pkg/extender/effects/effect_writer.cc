@@ -1,4 +1,4 @@
-#include "pkg/extender/effects/pod_writer.h"
+#include "pkg/extender/effects/effect_writer.h"
 
 #include <exception>
 #include <optional>
@@ -34,13 +34,13 @@ absl::Status Contained(const api::Pod& pod, state::ClusterCache& cache, const Wr
 
 }  // namespace
 
-absl::StatusOr<json> PodWriter::Patch(const kube::Target& target,
-                                      const kube::PatchBody& patch) const {
+absl::StatusOr<json> EffectWriter::Patch(const kube::Target& target,
+                                         const kube::PatchBody& patch) const {
   if (!may_write_()) return absl::CancelledError("the lease was lost");
   return client_.Patch(target, patch, {kFieldManager});
 }
 
-absl::StatusOr<json> PodWriter::Send(const ReleasePod& effect) const {
+absl::StatusOr<json> EffectWriter::Send(const ReleasePod& effect) const {
   const kube::Target target = TargetOf(*effect.pod);
   if (const auto patch = ReleasePatchOf(*effect.pod, effect.pin)) {
     auto released = Patch(target, kube::JsonPatch(*patch));
@@ -56,7 +56,7 @@ absl::StatusOr<json> PodWriter::Send(const ReleasePod& effect) const {
   return Patch(target, kube::JsonPatch(patch));
 }
 
-absl::StatusOr<json> PodWriter::Send(const OpenGate& effect) const {
+absl::StatusOr<json> EffectWriter::Send(const OpenGate& effect) const {
   const kube::Target target = TargetOf(*effect.pod);
   YM_ASSIGN_OR_RETURN(const json object, client_.Get(target));
   if (object.value("/metadata/uid"_json_pointer, "") != effect.pod->metadata.uid) {
@@ -66,15 +66,15 @@ absl::StatusOr<json> PodWriter::Send(const OpenGate& effect) const {
   return Patch(target, kube::JsonPatch(patch));
 }
 
-absl::Status PodWriter::Write(const ReleasePod& effect) const {
+absl::Status EffectWriter::Write(const ReleasePod& effect) const {
   return Contained(*effect.pod, cache_, [&] { return Send(effect); });
 }
 
-absl::Status PodWriter::Write(const OpenGate& effect) const {
+absl::Status EffectWriter::Write(const OpenGate& effect) const {
   return Contained(*effect.pod, cache_, [&] { return Send(effect); });
 }
 
-absl::Status PodWriter::Write(const FailPod& effect) const {
+absl::Status EffectWriter::Write(const FailPod& effect) const {
   const json patch = {
       {"metadata", {{"uid", effect.pod->metadata.uid}}},
       {"status", {{"phase", "Failed"}, {"reason", effect.reason}, {"message", effect.message}}}};
@@ -82,7 +82,7 @@ absl::Status PodWriter::Write(const FailPod& effect) const {
                    [&] { return Patch(TargetOf(*effect.pod, "status"), kube::MergePatch(patch)); });
 }
 
-absl::Status PodWriter::Write(const EvictPod& effect) const {
+absl::Status EffectWriter::Write(const EvictPod& effect) const {
   const api::ObjectMeta& pod = effect.pod->metadata;
   json preconditions = {{"uid", pod.uid}};
   if (effect.when == EvictWhen::kSameVersion) {
@@ -101,7 +101,7 @@ absl::Status PodWriter::Write(const EvictPod& effect) const {
   }
 }
 
-absl::Status PodWriter::Write(const PatchNode& effect) const {
+absl::Status EffectWriter::Write(const PatchNode& effect) const {
   try {
     const auto node = Patch({kube::Nodes(), "", effect.node, ""}, kube::JsonPatch(effect.patch));
     if (node.ok()) cache_.Assume(state::Kind::kNode, *node);

@@ -9,9 +9,9 @@
 namespace yardmaster::extender {
 namespace {
 
-class GangLifeTest : public BatchJobFixture {};
+class GangLifecycleTest : public BatchJobFixture {};
 
-TEST_F(GangLifeTest, ARetriedPodGoesToTheHostOfItsRankThoughEveryPodHadFailed) {
+TEST_F(GangLifecycleTest, ARetriedPodGoesToTheHostOfItsRankThoughEveryPodHadFailed) {
   AddBatchJob("a", 3);
   Process process(*this, true);
   process.Pass();
@@ -33,7 +33,7 @@ TEST_F(GangLifeTest, ARetriedPodGoesToTheHostOfItsRankThoughEveryPodHadFailed) {
   EXPECT_EQ(HostsOf("job-a"), hosts);
 }
 
-TEST_F(GangLifeTest, AGangEndsWithItsJobAndNotWithItsPods) {
+TEST_F(GangLifecycleTest, AGangEndsWithItsJobAndNotWithItsPods) {
   for (const char* end : {"Complete", "Failed"}) {
     SCOPED_TRACE(end);
     const std::string name = end == std::string("Failed") ? "f" : "c";
@@ -51,7 +51,7 @@ TEST_F(GangLifeTest, AGangEndsWithItsJobAndNotWithItsPods) {
   }
 }
 
-TEST_F(GangLifeTest, APassAsksTheOwnersOfAFewOfManyIncompleteGangsAndEachHasItsTurn) {
+TEST_F(GangLifecycleTest, APassAsksTheOwnersOfAFewOfManyIncompleteGangsAndEachHasItsTurn) {
   constexpr int kJobs = 40;
   for (int i = 0; i < kJobs; ++i) {
     AddBatchJob(StrCat("j", i), 2);
@@ -72,7 +72,7 @@ TEST_F(GangLifeTest, APassAsksTheOwnersOfAFewOfManyIncompleteGangsAndEachHasItsT
   EXPECT_EQ(asked.size(), static_cast<std::size_t>(kJobs));
 }
 
-TEST_F(GangLifeTest, WhenEveryRankSucceededNothingIsAsked) {
+TEST_F(GangLifecycleTest, WhenEveryRankSucceededNothingIsAsked) {
   AddBatchJob("a", 2);
   Process process(*this, true);
   process.Pass();
@@ -83,7 +83,7 @@ TEST_F(GangLifeTest, WhenEveryRankSucceededNothingIsAsked) {
   EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "jobs"), 0);
 }
 
-TEST_F(GangLifeTest, AJobThatIsGoneGivesItsHostsBack) {
+TEST_F(GangLifecycleTest, AJobThatIsGoneGivesItsHostsBack) {
   AddBatchJob("a", 6);
   Process process(*this, true);
   process.Pass();
@@ -94,7 +94,7 @@ TEST_F(GangLifeTest, AJobThatIsGoneGivesItsHostsBack) {
   EXPECT_EQ(HostsOf("job-b").size(), 6u);
 }
 
-TEST_F(GangLifeTest, ATrainingJobOfOneWorkerThatFailsOnceRunsAgainOnItsHost) {
+TEST_F(GangLifecycleTest, ATrainingJobOfOneWorkerThatFailsOnceRunsAgainOnItsHost) {
   AddJob("a", 1);
   Process process(*this, true);
   process.Pass();
@@ -110,7 +110,7 @@ TEST_F(GangLifeTest, ATrainingJobOfOneWorkerThatFailsOnceRunsAgainOnItsHost) {
   CheckPromises();
 }
 
-TEST_F(GangLifeTest, ASuspendedJobGivesItsHostsBackAtOnceAndIsPlannedAnewWhenResumed) {
+TEST_F(GangLifecycleTest, ASuspendedJobGivesItsHostsBackAtOnceAndIsPlannedAgainWhenResumed) {
   AddBatchJob("a", 6);
   Process process(*this, true);
   process.Pass();
@@ -149,7 +149,7 @@ TEST_F(GangLifeTest, ASuspendedJobGivesItsHostsBackAtOnceAndIsPlannedAnewWhenRes
   EXPECT_EQ(HostsOf("job-a").size(), 6u);
 }
 
-TEST_F(GangLifeTest, AJobResumedWithAnotherSizeIsPlannedWithIt) {
+TEST_F(GangLifecycleTest, AJobResumedWithAnotherSizeIsPlannedWithIt) {
   AddBatchJob("a", 3);
   Process process(*this, true);
   process.Pass();
@@ -166,7 +166,7 @@ TEST_F(GangLifeTest, AJobResumedWithAnotherSizeIsPlannedWithIt) {
   EXPECT_EQ(HostsOf("job-a").size(), 5u);
 }
 
-TEST_F(GangLifeTest, AJobScaledAfterItWasPlacedHearsWhyItsNewPodsWait) {
+TEST_F(GangLifecycleTest, AJobScaledAfterItWasPlacedHearsWhyItsNewPodsWait) {
   AddBatchJob("a", 3);
   Process process(*this, true);
   process.Pass();
@@ -184,7 +184,7 @@ TEST_F(GangLifeTest, AJobScaledAfterItWasPlacedHearsWhyItsNewPodsWait) {
   EXPECT_EQ(CountNotices("NotInGang"), 2) << "one event a pod, once";
 }
 
-TEST_F(GangLifeTest, PodsThatAskForDifferentAmountsArePlacedRoleByRole) {
+TEST_F(GangLifecycleTest, PodsThatAskForDifferentAmountsArePlacedRoleByRole) {
   AddBatchJob("a", 3);
   for (json pod : PodsOf("a")) {
     const bool leads = pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] == "0";
@@ -209,7 +209,7 @@ TEST_F(GangLifeTest, PodsThatAskForDifferentAmountsArePlacedRoleByRole) {
   EXPECT_EQ(HostsOf("job-a"), hosts);
 }
 
-TEST_F(GangLifeTest, AFinishedGangWhosePodsComeAgainWaitsForAPlace) {
+TEST_F(GangLifecycleTest, AFinishedGangWhosePodsComeAgainWaitsForAPlace) {
   AddBatchJob("a", 2);
   Process process(*this, true);
   process.Pass();
@@ -225,7 +225,7 @@ TEST_F(GangLifeTest, AFinishedGangWhosePodsComeAgainWaitsForAPlace) {
   for (const json& pod : PodsOf("a")) EXPECT_FALSE(Gated(pod));
 }
 
-TEST_F(GangLifeTest, APodGroupOfKubernetesSaysHowManyPodsThereAre) {
+TEST_F(GangLifecycleTest, APodGroupOfKubernetesSaysHowManyPodsThereAre) {
   for (int index = 0; index < 3; ++index) {
     json pod = *client_.Find(kube::Pods(), "team", AddJobPod("g", index, "tp=8"));
     pod["spec"]["schedulingGroup"] = {{"podGroupName", "group"}};
@@ -245,7 +245,7 @@ TEST_F(GangLifeTest, APodGroupOfKubernetesSaysHowManyPodsThereAre) {
   EXPECT_EQ(HostsOf("job-g").size(), 3u);
 }
 
-TEST_F(GangLifeTest, AnOwnerThatCannotBeReadKeepsItsHostsAndSaysSo) {
+TEST_F(GangLifecycleTest, AnOwnerThatCannotBeReadKeepsItsHostsAndSaysSo) {
   AddBatchJob("a", 2);
   Process process(*this, true);
   process.Pass();
@@ -259,7 +259,7 @@ TEST_F(GangLifeTest, AnOwnerThatCannotBeReadKeepsItsHostsAndSaysSo) {
   EXPECT_LT(report.wake_in_ms, 1'000) << "it is asked again soon";
 }
 
-TEST_F(GangLifeTest, APodGroupIsNotReadInEveryPass) {
+TEST_F(GangLifecycleTest, APodGroupIsNotReadInEveryPass) {
   for (int index = 0; index < 3; ++index) {
     json pod = *client_.Find(kube::Pods(), "team", AddJobPod("g", index, "tp=8"));
     pod["spec"]["schedulingGroup"] = {{"podGroupName", "group"}};
@@ -270,7 +270,7 @@ TEST_F(GangLifeTest, APodGroupIsNotReadInEveryPass) {
   EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "podgroups"), 1);
 }
 
-TEST_F(GangLifeTest, APartlyReleasedJobKeepsTheHostOfEveryRankForThePodThatIsMadeAgain) {
+TEST_F(GangLifecycleTest, APartlyReleasedJobKeepsTheHostOfEveryRankForThePodThatIsMadeAgain) {
   AddBatchJob("a", 2);
   client_.SetHook([](const kube::Call& call) -> absl::Status {
     const bool last = call.verb == kube::Verb::kPatch && call.target.name == "a-1-2";
@@ -295,7 +295,7 @@ TEST_F(GangLifeTest, APartlyReleasedJobKeepsTheHostOfEveryRankForThePodThatIsMad
   EXPECT_EQ(PinnedTo(*client_.Find(kube::Pods(), "team", again)), hosts[1]);
 }
 
-TEST_F(GangLifeTest, AJobWhosePodsAreReleasedWithoutAPlaceGivesBackTheHostsThatItHad) {
+TEST_F(GangLifecycleTest, AJobWhosePodsAreReleasedWithoutAPlaceGivesBackTheHostsThatItHad) {
   AddBatchJob("a", 2);
   client_.FailNext(kube::Verb::kPatch, "pods", absl::PermissionDeniedError("not now"), 2);
   Process process(*this, true);

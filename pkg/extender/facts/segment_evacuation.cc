@@ -1,4 +1,4 @@
-#include "pkg/extender/facts/segment_departure.h"
+#include "pkg/extender/facts/segment_evacuation.h"
 
 #include <algorithm>
 #include <set>
@@ -7,10 +7,11 @@
 
 namespace yardmaster::extender {
 
-std::optional<Departure> DepartureOf(const plan::JobState& job, const GatheredGang& gathered,
-                                     const plan::Snapshot& snapshot) {
+std::optional<SegmentEvacuation> EvacuationOf(const plan::JobState& job,
+                                              const GatheredGang& gathered,
+                                              const plan::Snapshot& snapshot) {
   if (snapshot.lost_segments.empty() || !job.assignment) return std::nullopt;
-  Departure departure;
+  SegmentEvacuation evacuation;
   std::set<fabric::SegmentId> left;
   const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
@@ -18,18 +19,18 @@ std::optional<Departure> DepartureOf(const plan::JobState& job, const GatheredGa
     const fabric::SegmentId segment = snapshot.places->segment_of(hosts[rank]);
     const auto& lost = snapshot.lost_segments;
     if (!std::binary_search(lost.begin(), lost.end(), segment)) continue;
-    departure.ranks.push_back(static_cast<int>(rank));
+    evacuation.ranks.push_back(static_cast<int>(rank));
     left.insert(segment);
   }
-  if (departure.ranks.empty()) return std::nullopt;
-  departure.segments.assign(left.begin(), left.end());
+  if (evacuation.ranks.empty()) return std::nullopt;
+  evacuation.segments.assign(left.begin(), left.end());
   std::set<int> gated;
   for (const GangMember& member : gathered.members) {
     if (member.rank && member.pod->gated()) gated.insert(*member.rank);
   }
-  departure.may_go = std::all_of(departure.ranks.begin(), departure.ranks.end(),
-                                 [&](int rank) { return gated.count(rank) != 0; });
-  return departure;
+  evacuation.may_go = std::all_of(evacuation.ranks.begin(), evacuation.ranks.end(),
+                                  [&](int rank) { return gated.count(rank) != 0; });
+  return evacuation;
 }
 
 std::string NamesOf(const std::vector<fabric::SegmentId>& segments, const fabric::Places& places) {
@@ -40,12 +41,13 @@ std::string NamesOf(const std::vector<fabric::SegmentId>& segments, const fabric
   return Join(names, ", ");
 }
 
-placement::Reason LostSegmentReason(const Departure& departure, const plan::Snapshot& snapshot) {
-  const auto ranks = static_cast<std::int64_t>(departure.ranks.size());
+placement::Reason LostSegmentReason(const SegmentEvacuation& evacuation,
+                                    const plan::Snapshot& snapshot) {
+  const auto ranks = static_cast<std::int64_t>(evacuation.ranks.size());
   return {placement::ReasonCode::kHostsOut, workload::TopologyLevel::kSegment, ranks,
-          StrCat(departure.segments.size() == 1 ? "segment " : "segments ",
-                 NamesOf(departure.segments, *snapshot.places),
-                 departure.segments.size() == 1 ? " is" : " are", " lost, and ",
+          StrCat(evacuation.segments.size() == 1 ? "segment " : "segments ",
+                 NamesOf(evacuation.segments, *snapshot.places),
+                 evacuation.segments.size() == 1 ? " is" : " are", " lost, and ",
                  Count(ranks, "rank"), ranks == 1 ? " leaves" : " leave together")};
 }
 

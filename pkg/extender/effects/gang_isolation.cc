@@ -1,4 +1,4 @@
-#include "pkg/extender/effects/quarantine.h"
+#include "pkg/extender/effects/gang_isolation.h"
 
 #include "pkg/base/backoff.h"
 #include "pkg/base/strings.h"
@@ -9,29 +9,30 @@ namespace {
 constexpr BackoffLimits kTryAgain{60'000, 3'600'000};
 }  // namespace
 
-void Quarantine::Begin(PassFacts& facts, PassReport& report) {
-  // A gang that has not failed again for as long as it waited starts anew.
+void GangIsolation::Begin(PassFacts& facts, PassReport& report) {
+  // A gang that has not failed again for as long as it waited starts again.
   std::erase_if(entries_, [now_ms = clock_.SteadyMs()](const auto& entry) {
     return now_ms - entry.second.until_ms >= entry.second.wait_ms;
   });
   for (const auto& [key, entry] : entries_) {
-    if (entry.until_ms > clock_.SteadyMs()) facts.quarantined[key] = entry.reason;
+    if (entry.until_ms > clock_.SteadyMs()) facts.isolated[key] = entry.reason;
   }
   for (const auto& [key, gang] : facts.gangs) {
     if (gang->problems.empty()) continue;
-    facts.quarantined.try_emplace(
+    facts.isolated.try_emplace(
         key, StrCat("its Gang object cannot be read: ", Join(gang->problems, "; "),
                     "; restore or delete the Gang"));
   }
   std::erase_if(reported_, [&](const auto& entry) {
-    const auto at = facts.quarantined.find(entry.first);
-    return at == facts.quarantined.end() || at->second != entry.second;
+    const auto at = facts.isolated.find(entry.first);
+    return at == facts.isolated.end() || at->second != entry.second;
   });
-  for (const auto& [key, reason] : facts.quarantined) Report(key, reason, facts, report);
+  for (const auto& [key, reason] : facts.isolated) Report(key, reason, facts, report);
 }
 
-std::string Quarantine::Add(const NamespacedName& gang, const std::string& what,
-                            const std::string& error, const PassFacts& facts, PassReport& report) {
+std::string GangIsolation::Add(const NamespacedName& gang, const std::string& what,
+                               const std::string& error, const PassFacts& facts,
+                               PassReport& report) {
   Entry& entry = entries_[gang];
   entry.wait_ms = NextDelayMs(entry.wait_ms, kTryAgain);
   entry.until_ms = clock_.SteadyMs() + entry.wait_ms;
@@ -40,8 +41,8 @@ std::string Quarantine::Add(const NamespacedName& gang, const std::string& what,
   return entry.reason;
 }
 
-void Quarantine::Report(const NamespacedName& key, const std::string& reason,
-                        const PassFacts& facts, PassReport& report) {
+void GangIsolation::Report(const NamespacedName& key, const std::string& reason,
+                           const PassFacts& facts, PassReport& report) {
   const std::string text = StrCat(
       "Gang ", key.text(), " is in quarantine, it is neither planned nor released: ", reason);
   report.problems.push_back(text);

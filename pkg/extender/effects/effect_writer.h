@@ -18,9 +18,9 @@
 
 namespace yardmaster::extender {
 
-class PodWriter {
+class EffectWriter {
  public:
-  PodWriter(kube::Client& client, state::ClusterCache& cache, std::function<bool()> may_write)
+  EffectWriter(kube::Client& client, state::ClusterCache& cache, std::function<bool()> may_write)
       : client_(client), cache_(cache), may_write_(std::move(may_write)) {}
 
   absl::Status Write(const ReleasePod& effect) const;

@@ -1,5 +1,5 @@
 // Gangs of any owner with ranks in a segment that the Fabric's status calls lost.
-#include "pkg/extender/facts/segment_departure.h"
+#include "pkg/extender/facts/segment_evacuation.h"
 
 #include "gtest/gtest.h"
 
@@ -8,9 +8,9 @@
 namespace yardmaster::extender {
 namespace {
 
-class SegmentDepartureTest : public PlannerFixture {
+class SegmentEvacuationTest : public PlannerFixture {
  protected:
-  SegmentDepartureTest() : process_(*this, true) {
+  SegmentEvacuationTest() : process_(*this, true) {
     for (int s = 2; s < 4; ++s) {
       for (int h = 0; h < kHostsPerSegment; ++h) AddNode(s, h);
     }
@@ -37,7 +37,7 @@ class SegmentDepartureTest : public PlannerFixture {
   std::string SegmentOf(int rank) {
     return Slots("a").at(static_cast<std::size_t>(rank))["segment"];
   }
-  void MakeAnew(int rank) {
+  void Recreate(int rank) {
     DeletePod(StrCat("a-", rank));
     AddPod("a", rank);
   }
@@ -45,18 +45,18 @@ class SegmentDepartureTest : public PlannerFixture {
   Process process_;
 };
 
-TEST_F(SegmentDepartureTest, NoRankMovesBeforeThePodsOfAllWaitBehindTheGate) {
+TEST_F(SegmentEvacuationTest, NoRankMovesBeforeThePodsOfAllWaitBehindTheGate) {
   const std::string lost = SegmentOf(0);
   SetLost({lost});
   const json before = Slots("a");
   for (int rank = 0; rank < 2; ++rank) {
-    MakeAnew(rank);
+    Recreate(rank);
     process_.Pass();
     EXPECT_EQ(Slots("a"), before) << "one part of the data group would stay";
     EXPECT_TRUE(Gated(*client_.Find(kube::Pods(), "team", StrCat("a-", rank))))
         << "its host is Ready, and in the lost segment";
   }
-  MakeAnew(2);
+  Recreate(2);
   process_.Pass();
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_NE(SegmentOf(rank), lost);
@@ -67,7 +67,7 @@ TEST_F(SegmentDepartureTest, NoRankMovesBeforeThePodsOfAllWaitBehindTheGate) {
   CheckPromises();
 }
 
-TEST_F(SegmentDepartureTest, RunningPodsOfALostSegmentAreNotTouched) {
+TEST_F(SegmentEvacuationTest, RunningPodsOfALostSegmentAreNotTouched) {
   const json before = Slots("a");
   SetLost({SegmentOf(0)});
   for (int i = 0; i < 3; ++i) process_.Pass();
@@ -75,7 +75,7 @@ TEST_F(SegmentDepartureTest, RunningPodsOfALostSegmentAreNotTouched) {
   EXPECT_EQ(Condition("a", "Degraded")["status"], "True");
 }
 
-TEST_F(SegmentDepartureTest, AGangThatFindsNoPlaceStaysAndGoesOnWhenItsSegmentIsBack) {
+TEST_F(SegmentEvacuationTest, AGangThatFindsNoPlaceStaysAndGoesOnWhenItsSegmentIsBack) {
   AddJob("b", 3);
   AddJob("c", 3);
   AddJob("d", 3);
@@ -83,7 +83,7 @@ TEST_F(SegmentDepartureTest, AGangThatFindsNoPlaceStaysAndGoesOnWhenItsSegmentIs
   const std::string lost = SegmentOf(0);
   const json before = Slots("a");
   SetLost({lost});
-  for (int rank = 0; rank < 3; ++rank) MakeAnew(rank);
+  for (int rank = 0; rank < 3; ++rank) Recreate(rank);
   process_.Pass();
   EXPECT_EQ(Slots("a"), before);
   const json planned = Condition("a", "Planned");
@@ -101,7 +101,7 @@ TEST_F(SegmentDepartureTest, AGangThatFindsNoPlaceStaysAndGoesOnWhenItsSegmentIs
   CheckPromises();
 }
 
-TEST_F(SegmentDepartureTest, NewGangsAreNotPlacedThere) {
+TEST_F(SegmentEvacuationTest, NewGangsAreNotPlacedThere) {
   SetLost({"s0", "s1", "s2", "s3"});
   AddJob("b", 1);
   process_.Pass();

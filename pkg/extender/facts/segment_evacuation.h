@@ -15,19 +15,21 @@
 
 namespace yardmaster::extender {
 
-struct Departure {
+struct SegmentEvacuation {
   std::vector<fabric::SegmentId> segments;  // lost ones with ranks of the gang, ascending
   std::vector<int> ranks;                   // there, ascending
   bool may_go = false;                      // every one of them has a pod behind the gate
 };
 
 // nullopt when no rank of the placed job is in a lost segment. O(1) while no segment is lost.
-std::optional<Departure> DepartureOf(const plan::JobState& job, const GatheredGang& gathered,
-                                     const plan::Snapshot& snapshot);
+std::optional<SegmentEvacuation> EvacuationOf(const plan::JobState& job,
+                                              const GatheredGang& gathered,
+                                              const plan::Snapshot& snapshot);
 
 // "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks that
 // cannot leave.
-placement::Reason LostSegmentReason(const Departure& departure, const plan::Snapshot& snapshot);
+placement::Reason LostSegmentReason(const SegmentEvacuation& evacuation,
+                                    const plan::Snapshot& snapshot);
 // "p0/s3" or "p0/s3, p0/s5".
 std::string NamesOf(const std::vector<fabric::SegmentId>& segments, const fabric::Places& places);
 
