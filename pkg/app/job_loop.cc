@@ -6,6 +6,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
+#include "pkg/operator/jobs/stall_reason.h"
 
 namespace yardmaster::app {
 
@@ -22,9 +23,9 @@ void JobLoop::RoomMayHaveCome(const std::string& namespace_name) {
 }
 
 // The job's condition says what refuses its pods.
-bool JobLoop::IsStalled(const std::string& key) const {
+bool JobLoop::SaysRefused(const std::string& key) const {
   const auto job = cache_.FindJob(key);
-  return job != nullptr && api::IsTrue(job->status.conditions, "Stalled");
+  return job != nullptr && op::WasRefused(*job);
 }
 
 void JobLoop::ReportDefect(const RunFailure& failure) const {
@@ -55,7 +56,7 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
     if (done.look_again_ms) result.Again(*done.look_again_ms);
     return absl::OkStatus();
   });
-  if (kube::IsDenied(made) && IsStalled(key)) {
+  if (kube::IsDenied(made) && SaysRefused(key)) {
     result.Again(refusals_.Refused(key, generation));
   } else if (!made.ok()) {
     result.Fail(key, made);

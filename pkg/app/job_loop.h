@@ -60,7 +60,7 @@ class JobLoop {
 
  private:
   RunResult TakeTurn(const std::string& key, op::JobTurn turn);
-  bool IsStalled(const std::string& key) const;
+  bool SaysRefused(const std::string& key) const;
   void ReportDefect(const RunFailure& failure) const;
 
   const state::ClusterCache& cache_;

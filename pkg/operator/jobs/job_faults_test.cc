@@ -166,7 +166,9 @@ TEST_F(JobFaultsTest, AQuotaThatRefusesPodsIsAConditionAndCostsOneRequest) {
     return absl::PermissionDeniedError("exceeded quota: gpus");
   });
   (void)TryReconcile();
+  client_.ClearCalls();
   (void)TryReconcile();
+  EXPECT_EQ(client_.calls().size(), 1u) << "a job that was refused before";
   EXPECT_EQ(Condition("Stalled"), "True");
   EXPECT_EQ(Reason("Stalled"), "QuotaExceeded");
   EXPECT_LE(creates, 4);

@@ -93,8 +93,8 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const CreateLimit& limit, StallReason& stall) {
   Creation creation = Begin(job);
   // Pods that are there were made after it; and one that is refused again shall cost one request.
-  const bool pods_first = ranks.size() < static_cast<std::size_t>(job.job.workers) ||
-                          api::IsTrue(job.status.conditions, "Stalled");
+  const bool pods_first =
+      ranks.size() < static_cast<std::size_t>(job.job.workers) || WasRefused(job);
   if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
   if (stall.exists()) return ranks.size();
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
@@ -134,7 +134,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     if (kube::IsDenied(status)) {
       const std::string text = MessageOf(status);
       const bool quota = text.find("exceeded quota") != std::string::npos;
-      stall = {quota ? "QuotaExceeded" : "PodsRefused",
+      stall = {quota ? kQuotaExceeded : kPodsRefused,
                StrCat("spec.template: ", text, "; ",
                       quota ? "raise the quota or make the job smaller"
                             : "change what the message names")};
