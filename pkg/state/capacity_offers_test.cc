@@ -51,7 +51,7 @@ api::TrainingJob Job(const std::string& spec) {
 
 CapacityQuestion Ask(const std::string& job, std::vector<api::CapacityPool> pools,
                      const HostsInUse& in_use = {}, capacity::Micros spent = 0) {
-  auto question = AskForCapacity(Job(job), std::move(pools), in_use, spent);
+  auto question = AskForCapacity(Job(job), std::move(pools), {.in_use = in_use}, spent);
   EXPECT_TRUE(question.ok()) << question.status();
   return *std::move(question);
 }
