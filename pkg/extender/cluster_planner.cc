@@ -131,7 +131,8 @@ void ClusterPlanner::Place() {
   run("moving its ranks", [this](const PassFacts& f) { return placement_.MoveRanks(f); });
   queue_ms_ = run("planning the queue",
                   AsOneWork([this](const PassFacts& f) { return placement_.PlanQueue(f); }));
-  // At least as long as the plan took; otherwise most of each pass would be planning the same queue again.
+  // At least as long as the plan took; otherwise most of each pass would be planning the same queue
+  // again.
   const Executor::Limits limits{std::max(options_.write_slice_ms, queue_ms_)};
   run(
       "saying why it waits", [this](const PassFacts& f) { return placement_.ReportWaiting(f); },

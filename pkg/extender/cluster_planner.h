@@ -1,34 +1,37 @@
-// The extender's planner: one pass over the cluster's state gathers pods into gangs, plans those that wait,
-// commits each plan in one write, moves ranks off lost hosts, stops gangs for others of higher
-// priority, and releases the pods of committed gangs.
+// The extender's planner: one pass over the cluster's state gathers pods into gangs, plans those
+// that wait, commits each plan in one write, moves ranks off lost hosts, stops gangs for others of
+// higher priority, and releases the pods of committed gangs.
 //
 // Level triggered: a pass looks at everything and does what is missing, so a pass that was cut
 // anywhere, by a crash or a lost write, is finished by the next one, in this process or another.
-// The planner keeps between passes what is derived from the cluster's state (a snapshot and gathered
-// pods equal those of a build from nothing, at the cost of what changed), and when it last tried, asked
-// or reported something. A new process that lacks the latter repeats some of it and loses nothing.
+// The planner keeps between passes what is derived from the cluster's state (a snapshot and
+// gathered pods equal those of a build from nothing, at the cost of what changed), and when it last
+// tried, asked or reported something. A new process that lacks the latter repeats some of it and
+// loses nothing.
 //
 // Order inside a pass, and why:
-//   1. hosts of gangs without pods go back (owner_step.h, gang_cleanup.h); gangs are made for complete sets of
-//      pods (a Gang without assignments holds nothing), and a Gang without hosts follows its pods when
-//      they change (gang_spec_step.h); placed gangs take the size that their owner wants (resize_step.h); plans that exist
-//      already are taken over (adoption_step.h); what waited for longer than its limit is released
-//      (gate_step.h)
+//   1. hosts of gangs without pods go back (owner_step.h, gang_cleanup.h); gangs are made for
+//      complete sets of pods (a Gang without assignments holds nothing), and a Gang without hosts
+//      follows its pods when they change (gang_spec_step.h); placed gangs take the size that their
+//      owner wants (resize_step.h); plans that exist already are taken over (adoption_step.h); what
+//      waited for longer than its limit is released (gate_step.h)
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass), and pods
 //      released under a plan that no longer holds are replaced (stale_release_step.h)
 //   3. hosts promised twice are taken back      (revocation_step.h), and the View is published
 //   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
 //      write), or a decision to stop others for it (one status write, carried on by the next pass;
-//      what it is to get is kept from the jobs behind it), or an event says why not. After the queue,
-//      gangs that grow get hosts for their new ranks (resize_step.h)
-//   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h). View again
-//   6. release: pods of committed gangs that have their network plan are pinned and ungated, after the
-//      View that lets them in
+//      what it is to get is kept from the jobs behind it), or an event says why not. After the
+//      queue, gangs that grow get hosts for their new ranks (resize_step.h)
+//   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h). View
+//      again
+//   6. release: pods of committed gangs that have their network plan are pinned and ungated, after
+//      the View that lets them in
 //   7. taints of promised hosts                 (a second fence; filter keeps the promise already)
-// Each step decides from the facts of the pass (facts/pass_facts.h) and returns effects (effects/effect.h); the
-// executor carries them out, and the facts follow (effects/executor.h). Making gangs, placing them and saying why
-// they wait have `write_slice_ms` each, or as long as the queue took to plan if that is longer. A write that
-// conflicts drops its gang until the next pass, which sees the newer version.
+// Each step decides from the facts of the pass (facts/pass_facts.h) and returns effects
+// (effects/effect.h); the executor carries them out, and the facts follow (effects/executor.h).
+// Making gangs, placing them and saying why they wait have `write_slice_ms` each, or as long as the
+// queue took to plan if that is longer. A write that conflicts drops its gang until the next pass,
+// which sees the newer version.
 //
 // Thread safety: one thread calls RunOnce. Lifetimes: everything passed in outlives the planner.
 #pragma once

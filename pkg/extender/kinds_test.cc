@@ -29,8 +29,8 @@ TEST_F(KindsTest, JobSetWithDefaultGates) {
           {"jobset/default-gates-2-restarted", 1, 9}});
 }
 
-// Their annotation counts the pods of one Job where the set has two: they get an event and are not placed
-// in part.
+// Their annotation counts the pods of one Job where the set has two: they get an event and are not
+// placed in part.
 TEST_F(KindsTest, JobSetsThatSayAWrongSizeAreNotPlacedInPart) {
   Replay({{"jobset/rules-1-running", 0, 0, false}, {"jobset/rules-2-one-job-restarted", 0, 0}});
   Apply("jobset/podretry-1-pod-replaced");

@@ -1,6 +1,6 @@
-// Every write of a story is refused, lost, or late, one at a time and two at a time: the cluster ends as it
-// does without, and no promise is broken on the way. Late: the answer is an error, and the write takes effect
-// after the pass, or after the next one.
+// Every write of a story is refused, lost, or late, one at a time and two at a time: the cluster
+// ends as it does without, and no promise is broken on the way. Late: the answer is an error, and
+// the write takes effect after the pass, or after the next one.
 #include <functional>
 #include <iterator>
 #include <map>
@@ -25,7 +25,8 @@ class RefusedEffectsTest : public PlannerFixture {
  protected:
   using Faults = std::map<int, Fault>;  // by write of the story, from 0
 
-  // What people and the next process find: who has which kind of place, and which pods run. Hosts may differ.
+  // What people and the next process find: who has which kind of place, and which pods run. Hosts
+  // may differ.
   struct End {
     std::map<std::string, std::size_t> placed;  // ranks, by Gang
     std::map<std::string, std::string> pods;    // "gated" or "running", by name

@@ -1,6 +1,6 @@
-// Gangs whose pods ask for different numbers of GPUs: an MPIJob whose launcher works, a job of Volcano
-// with parameter servers, a LeaderWorkerSet whose leader has no GPU. From pods behind the gate to
-// pods on their hosts.
+// Gangs whose pods ask for different numbers of GPUs: an MPIJob whose launcher works, a job of
+// Volcano with parameter servers, a LeaderWorkerSet whose leader has no GPU. From pods behind the
+// gate to pods on their hosts.
 #include <algorithm>
 #include <map>
 #include <set>

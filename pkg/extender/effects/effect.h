@@ -1,5 +1,6 @@
-// What a step of a pass asks for. A step only decides: it gets the facts of the pass (facts/pass_facts.h) and returns
-// effects, as values, without a client. The executor (executor.h) is the one that carries them out.
+// What a step of a pass asks for. A step only decides: it gets the facts of the pass
+// (facts/pass_facts.h) and returns effects, as values, without a client. The executor (executor.h)
+// is the one that carries them out.
 //
 // An effect names the gang in whose name it happens: a failure counts against that gang alone.
 //
@@ -28,14 +29,15 @@ namespace yardmaster::extender {
 
 // --- The ledger (ledger.h).
 
-// Makes the Gang, where there is none, or gives it this spec. Its pods then have the ranks that it gives.
+// Makes the Gang, where there is none, or gives it this spec. Its pods then have the ranks that it
+// gives.
 struct WriteGangSpec {
   NamespacedName gang;
   api::Gang spec;
   GatheredGang pods;  // with open ranks
 };
-// The Gang gets this status. `base` is the version that the decision was made from: a newer one is not
-// overwritten.
+// The Gang gets this status. `base` is the version that the decision was made from: a newer one is
+// not overwritten.
 struct CommitGangStatus {
   NamespacedName gang;
   GangPtr base;
@@ -46,8 +48,8 @@ struct DeleteGang {
   NamespacedName gang;
   GangPtr base;
 };
-// The plan of a job of the snapshot becomes a promise: the verifier agrees (plan/verifier.h), one write of the
-// Gang's status commits it, and the snapshot follows.
+// The plan of a job of the snapshot becomes a promise: the verifier agrees (plan/verifier.h), one
+// write of the Gang's status commits it, and the snapshot follows.
 struct CommitPlan {
   NamespacedName gang;
   plan::JobId job;
@@ -56,7 +58,8 @@ struct CommitPlan {
   bool resized = false;  // for the size that the job's owner wants now
 };
 
-// --- Pods and Nodes. Each names the object as it was known, and does nothing to another one of its name.
+// --- Pods and Nodes. Each names the object as it was known, and does nothing to another one of its
+// name.
 
 // Annotates the slot, pins the pod and opens its gate, in one patch (pin_patch.h).
 struct ReleasePod {
@@ -86,7 +89,8 @@ struct EvictPod {
   PodPtr pod;
   EvictWhen when = EvictWhen::kSamePod;
   int PassReport::*counter = &PassReport::evicted_pods;
-  // For a pod that is being deleted with a longer one (gather/leaving_pods.h); nullopt: what the pod asks for.
+  // For a pod that is being deleted with a longer one (gather/leaving_pods.h); nullopt: what the
+  // pod asks for.
   std::optional<std::int64_t> grace_ms = std::nullopt;
 };
 struct PatchNode {
@@ -97,8 +101,8 @@ struct PatchNode {
 
 // --- Reads. They are not charged to the step's time.
 
-// Questions about a gang that cost something. Each is asked at once when the gang's pods have changed, and then
-// ever less often (owner_query_limiter.h).
+// Questions about a gang that cost something. Each is asked at once when the gang's pods have
+// changed, and then ever less often (owner_query_limiter.h).
 enum class Question {
   kOwnerState,
   kOwnerGone,
@@ -107,7 +111,8 @@ enum class Question {
   kPodGroup,
   kAdoption,
 };
-// Done when it is the gang's turn. Stands before what it guards, so that the latter is not tried otherwise.
+// Done when it is the gang's turn. Stands before what it guards, so that the latter is not tried
+// otherwise.
 struct AwaitTurn {
   NamespacedName gang;
   Question question;
@@ -153,8 +158,8 @@ using Effect = std::variant<WriteGangSpec, CommitGangStatus, DeleteGang, CommitP
                             IsolateGang, Change,                                      //
                             Event, ReportProblem, Increment, GangDecision, WakeIn, RunSoon>;
 
-// Refused evictions of a gang's pods back off under this name, apart from the gang: its other pods are
-// released, and it is planned, meanwhile. No gang has such a name.
+// Refused evictions of a gang's pods back off under this name, apart from the gang: its other pods
+// are released, and it is planned, meanwhile. No gang has such a name.
 inline NamespacedName EvictionsOf(const NamespacedName& gang) {
   return {gang.namespace_name, "evictions of " + gang.name};
 }
@@ -163,8 +168,9 @@ inline NamespacedName EvictionsOf(const NamespacedName& gang) {
 struct EffectOutcome {
   enum class Result {
     kDone,
-    kFailed,  // or it is not known; `status` says how
-    kNotTried,  // an effect before it failed, time is over, its gang backs off, or the hold of the lease has ended
+    kFailed,    // or it is not known; `status` says how
+    kNotTried,  // an effect before it failed, time is over, its gang backs off, or the hold of the
+                // lease has ended
   };
   Result result = Result::kNotTried;
   absl::Status status = {};
@@ -181,11 +187,13 @@ inline bool AllDone(const EffectOutcomes& outcomes) {
 // What is to be done for a gang, and what comes after it.
 struct Decision {
   std::vector<Effect> effects = {};
-  // 0: one after the other, and the first that is not done ends them. Else the effects do not count on each
-  // other, and that many may be under way at once; effects of one gang end at the `refusals`-th that is refused.
+  // 0: one after the other, and the first that is not done ends them. Else the effects do not count
+  // on each other, and that many may be under way at once; effects of one gang end at the
+  // `refusals`-th that is refused.
   std::size_t threads = 0;
   int refusals = 3;
-  // Goes on from there, whatever has become of them; null: that is all. It gets the facts as they are then.
+  // Goes on from there, whatever has become of them; null: that is all. It gets the facts as they
+  // are then.
   std::function<Decision(const PassFacts&, const EffectOutcomes&)> then = {};
 };
 

@@ -1,8 +1,9 @@
-// Carries out the effects on pods and Nodes (effect.h), and brings what was written into the cluster cache.
+// Carries out the effects on pods and Nodes (effect.h), and brings what was written into the
+// cluster cache.
 //
-// Every write is made only while `may_write` says so. Errors: those of the client; NotFound or Aborted when the
-// object is gone or is another one; Cancelled when nothing may be written any more; Internal for an exception,
-// which is the object's fault as far as known.
+// Every write is made only while `may_write` says so. Errors: those of the client; NotFound or
+// Aborted when the object is gone or is another one; Cancelled when nothing may be written any
+// more; Internal for an exception, which is the object's fault as far as known.
 //
 // Thread safety: any thread. Lifetimes: everything passed in outlives it.
 #pragma once

@@ -1,21 +1,24 @@
-// Carries out what the steps of a pass decide, and tells them what became of it. It is the only part of a pass
-// that talks to the API server, and the only one that lets the facts of the pass follow.
+// Carries out what the steps of a pass decide, and tells them what became of it. It is the only
+// part of a pass that talks to the API server, and the only one that lets the facts of the pass
+// follow.
 //
-//   order        that of the step, or fair: namespaces take turns, and the gang at which time ran out in the last
-//                pass goes first
-//   time         each step has a budget of its own; gangs whose writes failed the last time have as long for
-//                themselves, so that writes which take all that time to fail keep no others waiting for ever.
-//                What is left is for the next pass, which should follow without a pause
+//   order        that of the step, or fair: namespaces take turns, and the gang at which time ran
+//                out in the last pass goes first
+//   time         each step has a budget of its own; gangs whose writes failed the last time have as
+//                long for themselves, so that writes which take all that time to fail keep no
+//                others waiting for ever. What is left is for the next pass, which should follow
+//                without a pause
 //   pace         costly questions are asked ever less often (owner_query_limiter.h)
-//   back-off     nothing is written for a gang that waits after failed writes (gang_backoff.h), or whose last
-//                write may still take effect
-//   fencing      nothing is written once the hold of the lease under which the pass began has ended (ledger.h)
+//   back-off     nothing is written for a gang that waits after failed writes (gang_backoff.h), or
+//                whose last write may still take effect
+//   fencing      nothing is written once the hold of the lease under which the pass began has ended
+//                (ledger.h)
 //   verifier     no plan becomes a promise that it does not agree to
 //   isolation    what throws isolates its gang (gang_isolation.h), and the others go on
 //   outcome      the facts follow what was written before the next decision is made
 //
-// Thread safety: one thread calls; effects that do not count on each other are made on several. Lifetimes:
-// everything passed in outlives it.
+// Thread safety: one thread calls; effects that do not count on each other are made on several.
+// Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +56,8 @@ class Executor {
   bool Begin();
   // What the pass knows. `backing_off`, `isolated` and `indeterminate` are filled here.
   void SetFacts(PassFacts facts);
-  // `name` says what the step does to a gang, and tells steps apart in what is remembered of the last pass.
-  // Returns how long deciding took, without the writes.
+  // `name` says what the step does to a gang, and tells steps apart in what is remembered of the
+  // last pass. Returns how long deciding took, without the writes.
   std::int64_t Run(const std::string& name, const Step& step, Limits limits);
   std::int64_t Run(const std::string& name, const Step& step) { return Run(name, step, {}); }
   // Whether the pass may go on writing.

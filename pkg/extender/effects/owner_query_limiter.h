@@ -1,7 +1,7 @@
-// Paces a costly question about gangs, such as reading their owners from the API server: at once when a gang's
-// pods have changed, then after waits that double from 250 ms to ten seconds. Of one question a pass asks at
-// most 16 gangs, first those that have been due for longest, so that no number of gangs of one namespace holds
-// up the others.
+// Paces a costly question about gangs, such as reading their owners from the API server: at once
+// when a gang's pods have changed, then after waits that double from 250 ms to ten seconds. Of one
+// question a pass asks at most 16 gangs, first those that have been due for longest, so that no
+// number of gangs of one namespace holds up the others.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once

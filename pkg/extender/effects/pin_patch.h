@@ -27,11 +27,11 @@ struct Pin {
 // `pod` as the API server returned it. Errors: FailedPrecondition when the pod is another one of
 // that name, has no gate of ours, or is bound already.
 absl::StatusOr<nlohmann::json> PinAndReleasePatch(const nlohmann::json& pod, const Pin& pin);
-// The same, from what is known of the pod without reading it again. nullopt: the pod has to be read,
-// because it has required node affinity, into whose terms the host goes, or because it is known as
-// bound, without our gate, or with another uid. What others may have
-// changed since is either tested by the patch or refused by the API server, which lets a gated pod's
-// affinity and tolerations grow and never shrink.
+// The same, from what is known of the pod without reading it again. nullopt: the pod has to be
+// read, because it has required node affinity, into whose terms the host goes, or because it is
+// known as bound, without our gate, or with another uid. What others may have changed since is
+// either tested by the patch or refused by the API server, which lets a gated pod's affinity and
+// tolerations grow and never shrink.
 std::optional<nlohmann::json> ReleasePatchOf(const api::Pod& pod, const Pin& pin);
 // For a pod that came without the gate, whose affinity cannot change any more (filter alone keeps
 // it on its slot): slot and tolerations. Errors: FailedPrecondition when the pod is another one of

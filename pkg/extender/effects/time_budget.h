@@ -1,10 +1,11 @@
-// The time that one kind of work has in a pass. What is left when it is over is for the next pass, so that no
-// amount of such work holds up what comes after it.
+// The time that one kind of work has in a pass. What is left when it is over is for the next pass,
+// so that no amount of such work holds up what comes after it.
 //
-// Only time that is spent counts: kinds of work that take turns do not use up each other's time. A call that
-// is under way when the time ends is finished, so that every pass does some of the work.
+// Only time that is spent counts: kinds of work that take turns do not use up each other's time. A
+// call that is under way when the time ends is finished, so that every pass does some of the work.
 //
-// Thread safety: IsOver from any thread while none begins or ends spending. Lifetimes: the clock outlives it.
+// Thread safety: IsOver from any thread while none begins or ends spending. Lifetimes: the clock
+// outlives it.
 #pragma once
 
 #include <cstdint>

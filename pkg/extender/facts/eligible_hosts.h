@@ -1,6 +1,6 @@
 // The hosts that a gang may be placed on now: those that it is eligible for, less
-//   - hosts that one of its pods avoids (annotation yardmaster.dev/avoid-hosts). A rank whose pod waits
-//     behind the gate moves off such a host; what runs there stays;
+//   - hosts that one of its pods avoids (annotation yardmaster.dev/avoid-hosts). A rank whose pod
+//     waits behind the gate moves off such a host; what runs there stays;
 //   - hosts that kube-scheduler refuses to one of its ranks now (refusals.h).
 //
 // Thread safety: pure functions.
@@ -25,8 +25,8 @@ std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapsho
                                                              const GatheredGang* gathered,
                                                              const api::GangStatus& status);
 
-// Ranks of a placed job whose pod waits behind the gate while the slot's host is out, avoided or refused: they
-// have to move.
+// Ranks of a placed job whose pod waits behind the gate while the slot's host is out, avoided or
+// refused: they have to move.
 std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,
                              const GatheredGang& gathered, const api::GangStatus& status);
 

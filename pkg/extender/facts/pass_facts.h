@@ -1,11 +1,13 @@
-// What one pass of the planner knows: objects, gangs, what holds each host, and the snapshot that places are
-// planned on.
+// What one pass of the planner knows: objects, gangs, what holds each host, and the snapshot that
+// places are planned on.
 //
-// Steps get the facts as const and never change them. The executor owns them, and Apply is the only way on: it
-// takes one thing that the pass has learned, from its own writes or from a step, at the cost of what changes.
+// Steps get the facts as const and never change them. The executor owns them, and Apply is the only
+// way on: it takes one thing that the pass has learned, from its own writes or from a step, at the
+// cost of what changes.
 //
-// Invariants: `victims` follows from gangs and isolated; `snapshot` and `holds` follow from the rest at the
-// time of SetSnapshot (planning_snapshot.h), and from the changes since. Thread safety: values.
+// Invariants: `victims` follows from gangs and isolated; `snapshot` and `holds` follow from the
+// rest at the time of SetSnapshot (planning_snapshot.h), and from the changes since. Thread safety:
+// values.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +54,14 @@ struct PassFacts {
   std::map<NamespacedName, std::string> isolated;
   // Gangs that wait after failed writes: nothing is written for them.
   std::set<NamespacedName> backing_off;
-  // Gangs with a write that may still take effect, as they would be then. Nothing else is written for them.
+  // Gangs with a write that may still take effect, as they would be then. Nothing else is written
+  // for them.
   Gangs indeterminate;
   std::map<GangMark, std::set<NamespacedName>> marks;
   // Placed gangs that a decision on the ledger stops, and the gang that each makes room for.
   std::map<NamespacedName, NamespacedName> victims;
-  // The highest priority of the gangs that this pass has no time to make; those behind it are not planned.
+  // The highest priority of the gangs that this pass has no time to make; those behind it are not
+  // planned.
   std::optional<std::int64_t> left_priority;
   std::optional<std::vector<api::DisruptionBudget>> budgets;  // nullopt: not read in this pass
 
@@ -137,14 +141,15 @@ struct PriorityLeft {
 struct BudgetsRead {
   std::vector<api::DisruptionBudget> budgets;
 };
-using Change = std::variant<GangRead, GangDeleted, GangMayBecome, Placed, GangMarked,
-                            GangIsolated, GangWaits, HostsReserved, PriorityLeft, BudgetsRead>;
+using Change = std::variant<GangRead, GangDeleted, GangMayBecome, Placed, GangMarked, GangIsolated,
+                            GangWaits, HostsReserved, PriorityLeft, BudgetsRead>;
 
 void Apply(Change change, PassFacts& facts);
 
 // --- What follows from the facts.
 
-// The victim of a decision while it still holds its hosts; null: it gave them back, is gone or was recreated.
+// The victim of a decision while it still holds its hosts; null: it gave them back, is gone or was
+// recreated.
 GangPtr HoldingVictim(const Gangs& gangs, const api::VictimReference& victim);
 std::map<NamespacedName, NamespacedName> VictimsOf(const PassFacts& facts);
 // Of the job with that key; not valid: there is none.

@@ -1,10 +1,10 @@
-// The one snapshot on which a pass plans, made in one place from the facts of the pass: the gangs that are
-// planned, and for every host that something holds a Hold with its reason and holder.
+// The one snapshot on which a pass plans, made in one place from the facts of the pass: the gangs
+// that are planned, and for every host that something holds a Hold with its reason and holder.
 //
-// Which gangs are planned: those with a place, and of the others those all of whose pods are there and say what
-// the Gang says, that nothing keeps (isolation, back-off, another controller, gangs of higher priority that are
-// yet to be made), and none of whose pods runs or names a host. What eligible hosts a gang has now:
-// eligible_hosts.h.
+// Which gangs are planned: those with a place, and of the others those all of whose pods are there
+// and say what the Gang says, that nothing keeps (isolation, back-off, another controller, gangs of
+// higher priority that are yet to be made), and none of whose pods runs or names a host. What
+// eligible hosts a gang has now: eligible_hosts.h.
 //
 // Thread safety: pure functions.
 #pragma once

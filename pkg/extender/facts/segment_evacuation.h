@@ -1,6 +1,7 @@
-// Ranks that leave a segment which the Fabric's status calls lost (api/fabric.h): the ranks of a gang there
-// move together, by one plan and one write (placement/partial_planner.h), and not before the pod of each of them
-// waits behind the gate. Until then, and while there is no place for all of them, none moves.
+// Ranks that leave a segment which the Fabric's status calls lost (api/fabric.h): the ranks of a
+// gang there move together, by one plan and one write (placement/partial_planner.h), and not before
+// the pod of each of them waits behind the gate. Until then, and while there is no place for all of
+// them, none moves.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -26,8 +27,8 @@ std::optional<SegmentEvacuation> EvacuationOf(const plan::JobState& job,
                                               const GatheredGang& gathered,
                                               const plan::Snapshot& snapshot);
 
-// "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks that
-// cannot leave.
+// "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks
+// that cannot leave.
 placement::Reason LostSegmentReason(const SegmentEvacuation& evacuation,
                                     const plan::Snapshot& snapshot);
 // "p0/s3" or "p0/s3, p0/s5".

@@ -1,6 +1,6 @@
-// Which replicas of a job have ended for good: no pod of them comes again, so a gang is whole without
-// them. They are known from pods that are there (gatherer.h), and from the status of the objects that
-// made them.
+// Which replicas of a job have ended for good: no pod of them comes again, so a gang is whole
+// without them. They are known from pods that are there (gatherer.h), and from the status of the
+// objects that made them.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -31,8 +31,8 @@ std::vector<int> ParseIndexes(std::string_view text);
 // (backoffLimitPerIndex). Ascending.
 std::vector<int> EndedIndexes(JsonView job);
 
-// Whether a finished pod says that its replica has ended. One that succeeded does; one that failed does
-// where its controller makes no other while it is there.
+// Whether a finished pod says that its replica has ended. One that succeeded does; one that failed
+// does where its controller makes no other while it is there.
 bool SaysEnded(const api::Pod& pod, const api::OwnerReference& owner);
 
 // The Job that makes the pods of a JobSet's subgroup. nullopt: the JobSet has no such Job.

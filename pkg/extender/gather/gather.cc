@@ -79,8 +79,8 @@ const api::Pod& FirstAnnotated(const GatheredGang& gathered) {
   return at == gathered.members.end() ? *gathered.members.front().pod : *at->pod;
 }
 
-// How many pods have `world` GPUs together; 0: some of them are still to come; nullopt: pods that differ
-// have more.
+// How many pods have `world` GPUs together; 0: some of them are still to come; nullopt: pods that
+// differ have more.
 absl::StatusOr<std::optional<int>> PodsOfWorld(const GatheredGang& gathered, const GpuCount& gpus,
                                                std::int64_t world) {
   if (!gpus.alike) {
@@ -317,8 +317,8 @@ absl::Status Gaps(const GatheredGang& ranked, int workers) {
                     "labels were copied");
 }
 
-// Workers of different amounts may be counted as the largest; GPUs may not, because parallelism numbers
-// them.
+// Workers of different amounts may be counted as the largest; GPUs may not, because parallelism
+// numbers them.
 absl::Status TooManyRoles(const GatheredGang& ranked) {
   const auto differs = [&](const GangMember& member) {
     return member.pod->gpus() != ranked.members.front().pod->gpus();

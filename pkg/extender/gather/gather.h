@@ -2,10 +2,10 @@
 // complete. gatherer.h keeps the answer from pass to pass.
 //
 // A gang is complete when each of its ranks has a pod that has not finished and is not being
-// deleted, or has ended for good (ended_replicas.h). Of several such pods of one rank the newest counts: job controllers make replacements
-// while old pods are still on their way out. The gang's size is known from the TrainingJob, from
-// the owner's labels, from the parallelism annotation, or from a DeclaredSizes; ranks never come from
-// names.
+// deleted, or has ended for good (ended_replicas.h). Of several such pods of one rank the newest
+// counts: job controllers make replacements while old pods are still on their way out. The gang's
+// size is known from the TrainingJob, from the owner's labels, from the parallelism annotation, or
+// from a DeclaredSizes; ranks never come from names.
 //
 // Determinism: gangs by (namespace, name, owner's uid), pods by rank, then name. Thread safety:
 // pure functions.
@@ -52,7 +52,8 @@ struct GatheredGang {
   int gated = 0;
   int unbound = 0;
   int held_by_others = 0;
-  // Every rank 0 .. whole-1 has exactly one member or has ended; -1: not so, or ranks are still open.
+  // Every rank 0 .. whole-1 has exactly one member or has ended; -1: not so, or ranks are still
+  // open.
   int whole = -1;
 };
 
@@ -79,8 +80,8 @@ GatheredGang WithOpenRanks(GatheredGang gang);
 // Sets each member's rank from the gang's bases and sorts by it; members without a rank below
 // `workers` become strays. Sets `whole` and the counts. REQUIRES: ranks are open.
 void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang);
-// What the pods of each run of ranks ask for; empty where all are alike, or where there are more than
-// 16 runs. REQUIRES: AssignRanks, complete.
+// What the pods of each run of ranks ask for; empty where all are alike, or where there are more
+// than 16 runs. REQUIRES: AssignRanks, complete.
 std::vector<workload::Role> RolesOf(const GatheredGang& ranked);
 // One for every stray: which index it has, and what to do.
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers);
@@ -93,15 +94,16 @@ struct DeclaredSizes {
   std::optional<int> of_group;
   // The owner says it (steps/owner_replica_lookup.h); used instead of what the pods say.
   std::optional<int> of_owner;
-  // A Gang was made of the pods as they say it: the owner was scaled since, and `data` follows. Else
-  // sizes that do not multiply to the GPUs of all pods are an error.
+  // A Gang was made of the pods as they say it: the owner was scaled since, and `data` follows.
+  // Else sizes that do not multiply to the GPUs of all pods are an error.
   bool was_scaled = false;
 };
 
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or
-// null. nullopt: the set is not complete yet, or controllers of others still hold pods of it. Errors:
-// InvalidArgument if it can never be complete unchanged (no size, a parallelism annotation that cannot
-// be read, pods that ask for no GPU or for GPUs of two resources, ranks that leave gaps).
+// null. nullopt: the set is not complete yet, or controllers of others still hold pods of it.
+// Errors: InvalidArgument if it can never be complete unchanged (no size, a parallelism annotation
+// that cannot be read, pods that ask for no GPU or for GPUs of two resources, ranks that leave
+// gaps).
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job,
                                                   const DeclaredSizes& declared = {});
@@ -109,7 +111,8 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
 // Every rank 0 .. workers-1 has exactly one member or has ended. REQUIRES: AssignRanks.
 inline bool IsComplete(const GatheredGang& gang, int workers) { return gang.whole == workers; }
 
-// No pod of it runs or can start: each waits behind our gate, or is being deleted and was never bound.
+// No pod of it runs or can start: each waits behind our gate, or is being deleted and was never
+// bound.
 bool NoneCanRun(const GatheredGang& gang);
 
 // Pods that run or may start at any moment, without those that are on their way out. None of null.

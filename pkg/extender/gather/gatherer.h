@@ -1,6 +1,6 @@
 // Gathers pods into gangs, kept from one pass to the next: a pod that came, went or changed costs a
-// look at itself and a copy of its gang's list of members. Its labels are read again only if they, its
-// annotations or its owners have changed.
+// look at itself and a copy of its gang's list of members. Its labels are read again only if they,
+// its annotations or its owners have changed.
 //
 // Determinism: the answer depends on the pods given last, never on those before. Thread safety: one
 // thread. What it hands out stays valid and unchanged.
@@ -19,8 +19,9 @@
 
 namespace yardmaster::extender {
 
-// Whether pods without a controller may be in a gang of an owner: in manifests that people write they have
-// none; in a cluster such a pod carries copied labels. Pods that say that they are a gang may always be one.
+// Whether pods without a controller may be in a gang of an owner: in manifests that people write
+// they have none; in a cluster such a pod carries copied labels. Pods that say that they are a gang
+// may always be one.
 enum class Orphans { kAccept, kRefuse };
 
 class Gatherer {
@@ -38,8 +39,8 @@ class Gatherer {
   void Add(const PodPtr& pod);
   // By (namespace, name, owner's uid).
   std::vector<std::shared_ptr<const GatheredGang>> Gangs(const GangOf& gang_of);
-  // What the owner of these pods says of replicas that have ended; kept while the gang has pods. True: it
-  // is news.
+  // What the owner of these pods says of replicas that have ended; kept while the gang has pods.
+  // True: it is news.
   bool NoteEnded(const GatheredGang& pods, std::vector<Replica> ended);
   // By (namespace, name).
   std::vector<PodProblem> Problems() const;

@@ -1,5 +1,5 @@
-// How many pods the object behind a gang wants now, subgroup by subgroup (api/rank_resolver.h), and the
-// ranks that follow from it.
+// How many pods the object behind a gang wants now, subgroup by subgroup (api/rank_resolver.h), and
+// the ranks that follow from it.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -18,8 +18,8 @@
 
 namespace yardmaster::extender {
 
-// Pods by subgroup. What it keeps is bounded by the text that it was read from, whatever numbers stand
-// there.
+// Pods by subgroup. What it keeps is bounded by the text that it was read from, whatever numbers
+// stand there.
 class OwnerSize {
  public:
   // Of one subgroup by its name; a later number replaces a former one.
@@ -42,8 +42,8 @@ class OwnerSize {
   std::int64_t pods_ = 0;
 };
 
-// Of Jobs, JobSets, MPIJobs, Volcano's jobs, the training operator's jobs and a group of a LeaderWorkerSet.
-// nullopt when the object does not say.
+// Of Jobs, JobSets, MPIJobs, Volcano's jobs, the training operator's jobs and a group of a
+// LeaderWorkerSet. nullopt when the object does not say.
 std::optional<OwnerSize> SizeOf(const api::OwnerReference& owner, JsonView object);
 
 struct GangSize {

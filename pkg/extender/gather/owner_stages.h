@@ -1,9 +1,9 @@
-// Owners that make some of their pods only when others of them run. A gang that waits for all of them
-// waits for ever, because the first do not start. So it starts with the stages that have begun, and grows
-// when the pods of the others come (resize_step.h).
+// Owners that make some of their pods only when others of them run. A gang that waits for all of
+// them waits for ever, because the first do not start. So it starts with the stages that have
+// begun, and grows when the pods of the others come (resize_step.h).
 //
-// No host is kept for a pod that is yet to be made: a tenant could write an owner that never makes it,
-// and hold hosts beyond its quota. A stage is placed all or none.
+// No host is kept for a pod that is yet to be made: a tenant could write an owner that never makes
+// it, and hold hosts beyond its quota. A stage is placed all or none.
 //
 //   JobSet            dependsOn, startupPolicy InOrder
 //   LeaderWorkerSet   startupPolicy LeaderReady, exclusive topology: the leader comes first
@@ -25,7 +25,8 @@ namespace yardmaster::extender {
 struct Stages {
   // Every stage that has begun is there in full, and others are to come.
   bool whole = false;
-  // Why the pods that are missing do not come, where the gang cannot start without them: for the owner.
+  // Why the pods that are missing do not come, where the gang cannot start without them: for the
+  // owner.
   std::string why_not;
 };
 

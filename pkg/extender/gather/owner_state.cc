@@ -64,8 +64,8 @@ bool IsSuspended(const api::Gang& gang, JsonView object) {
   if (object.At({"spec", "suspend"}).Bool() == true) return true;
   if (object.At({"spec", "runPolicy", "suspend"}).Bool() == true) return true;
   if (gang.owner.kind == api::kTrainingJobKind) {
-    // An elastic one on the way to another size, or one that has no pods while its operator holds it:
-    // suspended, or between rented hosts.
+    // An elastic one on the way to another size, or one that has no pods while its operator holds
+    // it: suspended, or between rented hosts.
     return object.At({"status", "elastic", "targetData"}).WholeNumber().value_or(0) > 0 ||
            object.At({"status", "recovery", "suspended"}).Bool() == true;
   }

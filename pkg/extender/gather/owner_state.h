@@ -1,7 +1,7 @@
-// Whether the owner of a gang will make its pods again, from the owner's spec and status. The rules for
-// all kinds: conditions of the end, and spec.suspend or spec.runPolicy.suspend. Besides, Jobs of
-// parallelism 0, TrainingJobs that their operator holds, Volcano's jobs and LeaderWorkerSets have rules
-// of their own.
+// Whether the owner of a gang will make its pods again, from the owner's spec and status. The rules
+// for all kinds: conditions of the end, and spec.suspend or spec.runPolicy.suspend. Besides, Jobs
+// of parallelism 0, TrainingJobs that their operator holds, Volcano's jobs and LeaderWorkerSets
+// have rules of their own.
 //
 // Thread safety: pure functions.
 #pragma once

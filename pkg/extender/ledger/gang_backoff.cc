@@ -9,7 +9,8 @@ namespace {
 constexpr BackoffLimits kTransient{250, 10'000};
 constexpr BackoffLimits kDenied{500, 120'000};
 
-// Also of a busy server, of an answer with an odd code (Unknown), and of a write that threw (Internal).
+// Also of a busy server, of an answer with an odd code (Unknown), and of a write that threw
+// (Internal).
 bool MaySucceedLater(const absl::Status& status) {
   return kube::IsTransient(status) || absl::IsResourceExhausted(status) ||
          absl::IsInternal(status) || absl::IsUnknown(status);

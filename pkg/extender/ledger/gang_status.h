@@ -25,8 +25,8 @@ bool HoldsHosts(const api::GangStatus& status);
 // Status of a gang that has finished: its hosts are free, the assignments stay to be read.
 api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const std::string& why,
                          std::int64_t now_ms);
-// Status of a gang that gives its hosts back and is planned again when all its pods are there again;
-// `reason` is that of its conditions. Also ends a Finished condition.
+// Status of a gang that gives its hosts back and is planned again when all its pods are there
+// again; `reason` is that of its conditions. Also ends a Finished condition.
 api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
                           std::int64_t now_ms);
 
@@ -36,7 +36,8 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
                           const plan::JobState& job, const plan::Snapshot& snapshot,
                           std::int64_t now_ms);
 
-// Status of a placed gang whose ranks waited for other hosts and need none any more: as after its commit.
+// Status of a placed gang whose ranks waited for other hosts and need none any more: as after its
+// commit.
 api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
                                const plan::Snapshot& snapshot, std::int64_t now_ms);
 

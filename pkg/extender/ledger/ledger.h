@@ -3,14 +3,15 @@
 // What the ledger promises:
 //   1. One leader writes. Every write carries the fencing token of the hold of the lease under
 //      which its pass began, and is made only while that hold is the current one. A hold's first
-//      pass lists all Gangs, writes its token on every unfinished one and reads it in the same call: from
-//      then on no write of an earlier leader takes effect, however late it arrives, because it
-//      names an older resource version. The API server refuses a smaller token (validation rule
-//      of the Gang), which stops an earlier leader that has read the newer version.
-//   2. No write stays indeterminate. After a write that may or may not have taken effect the Gang is
-//      written once more (status.settledWrites), which reads what holds and makes a late arrival of that
-//      write impossible. While that fails, too, the Gang is not to be written, and the hosts of both
-//      versions are to be treated as promised.
+//      pass lists all Gangs, writes its token on every unfinished one and reads it in the same
+//      call: from then on no write of an earlier leader takes effect, however late it arrives,
+//      because it names an older resource version. The API server refuses a smaller token
+//      (validation rule of the Gang), which stops an earlier leader that has read the newer
+//      version.
+//   2. No write stays indeterminate. After a write that may or may not have taken effect the Gang
+//      is written once more (status.settledWrites), which reads what holds and makes a late arrival
+//      of that write impossible. While that fails, too, the Gang is not to be written, and the
+//      hosts of both versions are to be treated as promised.
 // A write that conflicts leaves the gang to the next pass, which sees the newer version.
 //
 // Thread safety: one thread, but may_write from any. Lifetimes: everything passed in outlives the
@@ -67,8 +68,9 @@ class Ledger {
         options_(options) {}
 
   // Begins a pass under the present hold. True: this process leads, the cache has every Gang as it
-  // is, and no write of an earlier leader can take effect. False: the pass writes nothing; `report` says why,
-  // unless this process simply does not lead. Indeterminate writes of gangs that back off stay so.
+  // is, and no write of an earlier leader can take effect. False: the pass writes nothing; `report`
+  // says why, unless this process simply does not lead. Indeterminate writes of gangs that back off
+  // stay so.
   bool BeginPass(PassReport& report);
   // The hold under which the pass began is the current one. Ask before every write.
   bool may_write() const { return pass_token_ != 0 && fence_.token() == pass_token_; }
@@ -78,8 +80,8 @@ class Ledger {
     bool is_done = false;  // the Gang is as it was to be; else it is not, or not known to be
     std::shared_ptr<const api::Gang> gang;  // the newest version, as far as one was read; else null
   };
-  // The plan of `base`, and all else of its status. Of a failure `report` says why, and it counts against the
-  // gang. REQUIRES: may_write, and the gang's last write is not indeterminate.
+  // The plan of `base`, and all else of its status. Of a failure `report` says why, and it counts
+  // against the gang. REQUIRES: may_write, and the gang's last write is not indeterminate.
   Written WriteStatus(const api::Gang& base, const api::GangStatus& status, PassReport& report);
   // Makes the Gang (`is_new`), or gives it this spec.
   Written WriteSpec(const api::Gang& gang, bool is_new, PassReport& report);

@@ -1,4 +1,5 @@
-// What a pass of the planner has done, for metrics, the log and the pace of passes, and what people are told.
+// What a pass of the planner has done, for metrics, the log and the pace of passes, and what people
+// are told.
 //
 // Thread safety: values.
 #pragma once
@@ -26,7 +27,8 @@ struct ObjectNotice {
 
 using Notify = std::function<void(const ObjectNotice&)>;
 
-// A gang got its place, or its status says for the first time that it has none and whether it may get one.
+// A gang got its place, or its status says for the first time that it has none and whether it may
+// get one.
 struct GangDecision {
   placement::Outcome outcome = placement::Outcome::kPlaced;
   double seconds = 0;  // since it joined the queue

@@ -1,6 +1,6 @@
-// Hosts that kube-scheduler refused to a gang's pods (status.refusals), and which of the refusals are in
-// force at a given time. A refusal that ends later than any that is made now is not: the clock of the
-// process that wrote it was ahead.
+// Hosts that kube-scheduler refused to a gang's pods (status.refusals), and which of the refusals
+// are in force at a given time. A refusal that ends later than any that is made now is not: the
+// clock of the process that wrote it was ahead.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -22,7 +22,8 @@ int RefusalsOf(const api::GangStatus& status, int rank, std::int64_t now_ms);
 // As many fit into an object beside the assignments.
 inline constexpr std::size_t kMaxRefusals = 1'024;
 // Adds a refusal for a minute, twice as long for every one before it of the same rank and host, at
-// most an hour. Forgets those that ended an hour ago, and of more than `kMaxRefusals` those that end first.
+// most an hour. Forgets those that ended an hour ago, and of more than `kMaxRefusals` those that
+// end first.
 void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
                 const std::string& message, std::int64_t now_ms);
 // Those that are refused to some rank now; a host may be named more than once.

@@ -2,10 +2,10 @@
 // them. Without the plan their hosts would not be promised, and the planner would look for other
 // hosts for the gang.
 //
-// The plan is taken only if all pods agree: every rank has one unfinished pod, and each is on a node
-// with a slot annotation that names this gang and this rank. Then the hosts are the plan. Anything
-// else is reported, and the gang stays without a plan. Thread safety: pure functions; an index has one
-// thread.
+// The plan is taken only if all pods agree: every rank has one unfinished pod, and each is on a
+// node with a slot annotation that names this gang and this rank. Then the hosts are the plan.
+// Anything else is reported, and the gang stays without a plan. Thread safety: pure functions; an
+// index has one thread.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ namespace yardmaster::extender {
 // Host of every rank. Errors: FailedPrecondition naming the first pod that does not agree, and how.
 absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& gang, int workers);
 
-// Finds Nodes by their label kubernetes.io/hostname. Reads all of them once, at the first name that is
-// not the name of the Node, too, as it usually is.
+// Finds Nodes by their label kubernetes.io/hostname. Reads all of them once, at the first name that
+// is not the name of the Node, too, as it usually is.
 class HostnameIndex {
  public:
   using Nodes = state::ObjectTable<api::Node>;

@@ -1,9 +1,9 @@
 // The step of a pass that takes over plans that exist already (adoption.h has the conditions):
 // those of gangs whose Gang object was deleted under their running pods, and those that another
-// controller made (Kueue's topology assignment). A gang with a pod that names its host is never planned
-// here: it is observed, for priorities and paths, and follows when a new pod names another host. A plan
-// that cannot be taken over is tried again ever less often (owner_query_limiter.h), and its job is told why: by an event,
-// and, where the gang has no place, by its condition Planned.
+// controller made (Kueue's topology assignment). A gang with a pod that names its host is never
+// planned here: it is observed, for priorities and paths, and follows when a new pod names another
+// host. A plan that cannot be taken over is tried again ever less often (owner_query_limiter.h),
+// and its job is told why: by an event, and, where the gang has no place, by its condition Planned.
 //
 // Thread safety: one thread.
 #pragma once
@@ -42,7 +42,8 @@ class AdoptionStep {
   plan::Snapshot SnapshotWith(const PassFacts& facts, const api::Gang& placed);
 
   std::map<NamespacedName, std::string> problems_;  // of plans that could not be taken over
-  // Of what would be if a plan were taken over, which is another question than the pass's own snapshot.
+  // Of what would be if a plan were taken over, which is another question than the pass's own
+  // snapshot.
   state::SnapshotBuilder builder_;
 };
 

@@ -137,7 +137,8 @@ TEST_F(AdoptionTest, APassLooksAtAFewOfManyPlans) {
   EXPECT_EQ(known, 40u) << "each had its turn";
 }
 
-// Hosts that pods name by nodeSelector are taken as they are, but not from gangs that no snapshot shows.
+// Hosts that pods name by nodeSelector are taken as they are, but not from gangs that no snapshot
+// shows.
 class ObservedHostsTest : public AdoptionTest {
  protected:
   void AddJobOn(const std::string& job, const std::string& host) {

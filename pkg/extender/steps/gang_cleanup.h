@@ -1,7 +1,8 @@
-// The step of a pass that deletes Gangs which nothing else deletes. The garbage collector of Kubernetes
-// takes a Gang with its owner, but not a Gang without an owner reference, nor one whose owner is of a
-// kind that makes no gangs. Such a Gang is deleted after a minute without hosts and without pods, in the
-// first case only once its owner is gone. Pods that come later get a Gang of their own.
+// The step of a pass that deletes Gangs which nothing else deletes. The garbage collector of
+// Kubernetes takes a Gang with its owner, but not a Gang without an owner reference, nor one whose
+// owner is of a kind that makes no gangs. Such a Gang is deleted after a minute without hosts and
+// without pods, in the first case only once its owner is gone. Pods that come later get a Gang of
+// their own.
 //
 // The minute is counted again by a new leader: an empty Gang holds nothing.
 //

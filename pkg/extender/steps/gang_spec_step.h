@@ -1,10 +1,10 @@
-// The step of a pass that makes a Gang for every complete set of pods, and lets a Gang without hosts follow its
-// pods when they change. A Gang without hosts holds nothing.
+// The step of a pass that makes a Gang for every complete set of pods, and lets a Gang without
+// hosts follow its pods when they change. A Gang without hosts holds nothing.
 //
-// Gangs are written in this order: by priority, then those that have waited for longest since they were due or
-// tried. Those whose write failed come last, so that writes which take all the time of a pass to fail leave no
-// other behind for ever. What the pass has no time for is for the next one, and no gang of lower priority is
-// placed before it.
+// Gangs are written in this order: by priority, then those that have waited for longest since they
+// were due or tried. Those whose write failed come last, so that writes which take all the time of
+// a pass to fail leave no other behind for ever. What the pass has no time for is for the next one,
+// and no gang of lower priority is placed before it.
 //
 // Thread safety: one thread. Lifetimes: the gatherer outlives it.
 #pragma once

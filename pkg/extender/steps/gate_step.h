@@ -9,12 +9,12 @@
 //   be bound within its limit
 //
 // The limits are the process's options; a gang's first pod may give others by annotation
-// (docs/annotations.md). The second can only be made shorter, because it holds hosts, and the third is
-// not the gang's.
+// (docs/annotations.md). The second can only be made shorter, because it holds hosts, and the third
+// is not the gang's.
 //
 // A pod released without a place carries the annotation yardmaster.dev/released, which says why; it
-// is an ordinary pod from then on. Once a gang has run in full (condition Running) its limits as a placed one
-// no longer apply: its controller handles later failures of its pods.
+// is an ordinary pod from then on. Once a gang has run in full (condition Running) its limits as a
+// placed one no longer apply: its controller handles later failures of its pods.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -47,8 +47,8 @@ class GateStep {
   std::vector<Work> CheckReady(const PassFacts& facts) const;
 
  private:
-  // What the options and the gang's own annotations say together. Annotations that cannot be read are
-  // reported and treated as left out. `gathered`: null, the options.
+  // What the options and the gang's own annotations say together. Annotations that cannot be read
+  // are reported and treated as left out. `gathered`: null, the options.
   Options LimitsOf(const GatheredGang* gathered, std::vector<Effect>& effects) const;
   Decision EndWait(const PassFacts& facts, const GatheredGang& gathered) const;
   Decision CheckReady(const PassFacts& facts, const NamespacedName& key) const;

@@ -117,8 +117,8 @@ HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snap
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     DesiredTaint& desired = out.of_host[h];
     desired.backup = hosts[h].backup;
-    // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or has no
-    // place at present, may have them again.
+    // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or
+    // has no place at present, may have them again.
     const bool all = promised[h] != 0 && promised[h] >= hosts[h].gpus;
     if (!all || (open != nullptr && (*open)[h] == 0)) desired.holder = kNoHolder;
   }
@@ -156,8 +156,8 @@ void HostTaints::CompareAll(const state::ObjectTable<api::Node>& nodes, TaintCha
   }
 }
 
-// False, and nothing found, where all have to be compared: hosts or gangs are others, a Node has come or
-// gone, or so many have changed that one walk over all costs less.
+// False, and nothing found, where all have to be compared: hosts or gangs are others, a Node has
+// come or gone, or so many have changed that one walk over all costs less.
 bool HostTaints::CompareChanged(const DesiredTaints& before,
                                 const state::ObjectTable<api::Node>& nodes, TaintChanges& out) {
   const std::size_t few = std::max<std::size_t>(8, nodes.size() / 16);

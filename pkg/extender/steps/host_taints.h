@@ -11,13 +11,14 @@
 // promise. The effect is NoSchedule, so nothing that runs is ever evicted; released pods tolerate
 // both (pin_patch.h).
 //
-// `open` says on which hosts a promise needs its taint: those with a rank whose pod is not bound. Where
-// every rank is bound kube-scheduler itself sees that the GPUs are taken, and the taint may go.
+// `open` says on which hosts a promise needs its taint: those with a rank whose pod is not bound.
+// Where every rank is bound kube-scheduler itself sees that the GPUs are taken, and the taint may
+// go.
 //
 // Level triggered: what is wrong on a Node is mended by one patch that tests the Node's resource
-// version, one that conflicts by the next pass. Taints of others are never touched. Once every Node is as
-// it should be, only Nodes that have changed, or that should have other taints, are compared; what is
-// found is the same as if all were. Thread safety: one thread.
+// version, one that conflicts by the next pass. Taints of others are never touched. Once every Node
+// is as it should be, only Nodes that have changed, or that should have other taints, are compared;
+// what is found is the same as if all were. Thread safety: one thread.
 #pragma once
 
 #include <memory>
@@ -44,8 +45,9 @@ struct TaintChanges {
 class HostTaints {
  public:
   using Gangs = std::vector<std::shared_ptr<const api::Gang>>;
-  // With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs its
-  // taint. `unread`: gangs that the snapshot lacks and whose hosts are treated as promised in full.
+  // With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs
+  // its taint. `unread`: gangs that the snapshot lacks and whose hosts are treated as promised in
+  // full.
   TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
                        bool wanted, const std::vector<char>* open = nullptr,
                        const Gangs& unread = {});
@@ -53,7 +55,8 @@ class HostTaints {
  private:
   // What a host's taints should be.
   struct DesiredTaint {
-    int holder;  // kNoHolder: no taint of a promised host; kSeveral; or an index of DesiredTaints::values
+    int holder;   // kNoHolder: no taint of a promised host; kSeveral; or an index of
+                  // DesiredTaints::values
     bool backup;  // it is kept as backup; its Node may say so already
     bool operator==(const DesiredTaint&) const = default;
   };

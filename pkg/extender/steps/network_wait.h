@@ -1,12 +1,13 @@
-// Holds the release of a placed gang back until its pods carry the network plan of its present places, so that a process
-// finds its level, traffic class and paths when it starts.
+// Holds the release of a placed gang back until its pods carry the network plan of its present
+// places, so that a process finds its level, traffic class and paths when it starts.
 //
-// The operator writes them on pods behind the gate and says for which plan of the gang they are (api/network_generation.h).
-// A gang waits as a whole. After `limit_ms` in which no further pod got its plan it is released without, and an
-// event says so. The limit counts from what this process has seen: under a new leader it begins again.
+// The operator writes them on pods behind the gate and says for which plan of the gang they are
+// (api/network_generation.h). A gang waits as a whole. After `limit_ms` in which no further pod got
+// its plan it is released without, and an event says so. The limit counts from what this process
+// has seen: under a new leader it begins again.
 //
-// No gang waits without a Fabric, or with all of its workers on one host: there is no plan to wait for.
-// Thread safety: one thread.
+// No gang waits without a Fabric, or with all of its workers on one host: there is no plan to wait
+// for. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>

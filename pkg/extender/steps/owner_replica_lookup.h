@@ -1,12 +1,12 @@
-// What the owner says of a gang without a place whose pods are not whole as they stand: its size, where
-// it was scaled since the template was written, before the gang was placed or after it lost its place;
-// the replicas that have ended for good, of which no pods come; and, where it makes its pods in stages
-// (owner_stages.h), the size of those that have begun.
+// What the owner says of a gang without a place whose pods are not whole as they stand: its size,
+// where it was scaled since the template was written, before the gang was placed or after it lost
+// its place; the replicas that have ended for good, of which no pods come; and, where it makes its
+// pods in stages (owner_stages.h), the size of those that have begun.
 //
-// The owner is read only when the pods do not make a gang as they stand: at once when they contradict
-// themselves, after three seconds without a change when some seem to be missing, then ever less
-// often. Its size counts only when exactly as many pods are there, or have ended, as it wants in all. The Jobs
-// of a JobSet are read, too, those of at most 16 subgroups that lack a pod.
+// The owner is read only when the pods do not make a gang as they stand: at once when they
+// contradict themselves, after three seconds without a change when some seem to be missing, then
+// ever less often. Its size counts only when exactly as many pods are there, or have ended, as it
+// wants in all. The Jobs of a JobSet are read, too, those of at most 16 subgroups that lack a pod.
 //
 // Thread safety: one thread.
 #pragma once
@@ -37,8 +37,8 @@ class OwnerReplicaLookup {
 
   // At the start of the step, in every pass.
   void Begin(const PassFacts& facts);
-  // Of a gang that could not be made from its pods, because they contradict themselves (`contradict`) or
-  // some are missing. Goes on with what is known.
+  // Of a gang that could not be made from its pods, because they contradict themselves
+  // (`contradict`) or some are missing. Goes on with what is known.
   Decision Ask(const PassFacts& facts, const NamespacedName& key, bool contradict, Next next);
 
  private:

@@ -38,8 +38,9 @@ bool SameReasons(const api::GangStatus& a, const api::GangStatus& b) {
                     });
 }
 
-// Jobs that the plan leaves without a place; first those that have never been told why, then those that were told
-// longest ago, so that reasons which change in every pass do not keep a pass from writing those of others.
+// Jobs that the plan leaves without a place; first those that have never been told why, then those
+// that were told longest ago, so that reasons which change in every pass do not keep a pass from
+// writing those of others.
 std::vector<const plan::JobPlan*> WaitingJobs(
     const plan::Plan& plan, const plan::Snapshot& snapshot,
     const std::map<NamespacedName, std::int64_t>& reported_ms) {

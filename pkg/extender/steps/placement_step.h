@@ -1,9 +1,10 @@
-// The middle of a pass: moves ranks off lost hosts, those of a lost segment together, and goes through the
-// queue, job by job. Each job that fits is committed in its turn (CommitPlan). For each that does not fit an
-// event says why, and others may be stopped for it (preemption_decider.h).
+// The middle of a pass: moves ranks off lost hosts, those of a lost segment together, and goes
+// through the queue, job by job. Each job that fits is committed in its turn (CommitPlan). For each
+// that does not fit an event says why, and others may be stopped for it (preemption_decider.h).
 //
-// What a pass has no time for keeps its order, because the queue is planned again in the same order, and the
-// hosts of gangs that are left until then are kept for them. No decision that counts on such a promise is taken.
+// What a pass has no time for keeps its order, because the queue is planned again in the same
+// order, and the hosts of gangs that are left until then are kept for them. No decision that counts
+// on such a promise is taken.
 //
 // Thread safety: one thread.
 #pragma once
@@ -24,8 +25,8 @@ class PlacementStep {
   PlacementStep(plan::PlanOptions options, PreemptionDecider::Options preemption)
       : options_(options), decider_(preemption) {}
 
-  // In this order, on the snapshot. A host of a placed gang is lost: people see it before and while its rank
-  // moves.
+  // In this order, on the snapshot. A host of a placed gang is lost: people see it before and while
+  // its rank moves.
   static std::vector<Work> MarkDegraded(const PassFacts& facts);
   std::vector<Work> MoveRanks(const PassFacts& facts);
   // Plans the queue for those that follow. A gang that makes it throw is isolated.
@@ -34,8 +35,8 @@ class PlacementStep {
   std::vector<Work> ReportWaiting(const PassFacts& facts);
   // Promises and decisions, in the order of the queue.
   std::vector<Work> PlaceQueue(const PassFacts& facts);
-  // Ordinary pods are kept off what waits for a job (webhook/decisions.h). Only after the queue: gangs that may
-  // fill reserved hosts meanwhile have done so.
+  // Ordinary pods are kept off what waits for a job (webhook/decisions.h). Only after the queue:
+  // gangs that may fill reserved hosts meanwhile have done so.
   Decision ReserveHosts(const PassFacts& facts) const;
 
  private:

@@ -36,8 +36,8 @@ class PodReleaseTest : public BatchJobFixture {
     return pins;
   }
 
-  // Threads that send patches of these pods in a pass. A patch ends when so many have begun one; with fewer threads,
-  // after `patience`.
+  // Threads that send patches of these pods in a pass. A patch ends when so many have begun one;
+  // with fewer threads, after `patience`.
   std::size_t SendersOf(const std::string& pods, std::size_t awaited,
                         std::chrono::milliseconds patience, Process& process) {
     std::mutex mutex;

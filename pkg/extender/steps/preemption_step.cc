@@ -147,7 +147,8 @@ Decision StopVictimsOf(const PassFacts& facts, const NamespacedName& key,
   return decision;
 }
 
-// As the API server has its pods: the watch may still show a pod gated that the leader before released.
+// As the API server has its pods: the watch may still show a pod gated that the leader before
+// released.
 bool NoneOfItCanRun(const NamespacedName& key, const std::vector<PodPtr>& pods) {
   Gatherer gatherer(Orphans::kRefuse);
   for (const PodPtr& pod : pods) gatherer.Add(pod);

@@ -10,10 +10,10 @@
 //      removed, in one write, and it waits in the queue again;
 //   3. W is planned onto the hosts kept for it; its commit removes the decision.
 // A decision is given up when W no longer waits in full, when a victim is isolated, when a budget
-// stands in the way, when the API server refuses an eviction, when victims have not ended two minutes after
-// the longest grace that an eviction has (gather/leaving_pods.h), or when W does not fit although all victims have
-// left. Victims that still hold their hosts then keep them, and pods evicted meanwhile are
-// made again there.
+// stands in the way, when the API server refuses an eviction, when victims have not ended two
+// minutes after the longest grace that an eviction has (gather/leaving_pods.h), or when W does not
+// fit although all victims have left. Victims that still hold their hosts then keep them, and pods
+// evicted meanwhile are made again there.
 //
 // Never two preemptors for one place: hosts kept for W are refused to every other plan, and
 // its victims are treated as gone in every other decision. A gang never stops one of equal priority

@@ -9,9 +9,9 @@
 //
 // No rank moves and no rank changes its number: where a resize would renumber ranks, or break a
 // Required limit, the gang stays as it is and an event says why. Growing comes after the queue: a
-// gang that waits for its first place goes first. While there is no room, condition Resized is False.
-// A size that the owner does not say (kinds of a fixed size, unknown kinds) is never followed: pods
-// beyond the size are strays (gather.h).
+// gang that waits for its first place goes first. While there is no room, condition Resized is
+// False. A size that the owner does not say (kinds of a fixed size, unknown kinds) is never
+// followed: pods beyond the size are strays (gather.h).
 //
 // Thread safety: one thread.
 #pragma once

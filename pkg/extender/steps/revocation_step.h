@@ -1,6 +1,6 @@
 // Finds hosts that the ledger promises twice, and takes the promise back from a gang that has not
-// started. The ledger's fence (ledger.h) does not let this happen; this step handles what bypassed it: a
-// status written by hand, a restored backup, an extender of a version without the fence.
+// started. The ledger's fence (ledger.h) does not let this happen; this step handles what bypassed
+// it: a status written by hand, a restored backup, an extender of a version without the fence.
 //
 // A host is promised twice when more GPUs of it are promised than it has, to two gangs or more.
 // Who keeps it: gangs with a pod on a node before the others, then those with released pods, then

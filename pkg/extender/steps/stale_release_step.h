@@ -1,19 +1,19 @@
-// The step of a pass for pods that were released under a plan which no longer holds: a release patch
-// that arrived late, or whose answer was lost, after the rank had moved or the gang had given its
-// hosts back.
+// The step of a pass for pods that were released under a plan which no longer holds: a release
+// patch that arrived late, or whose answer was lost, after the rank had moved or the gang had given
+// its hosts back.
 //
-// Such a pod is pinned to a host that is not its slot's, and the node affinity of a pod without gates
-// cannot change. If it waits, filter always refuses it. If it is bound, because kube-scheduler asked
-// a replica that did not know the new plan yet, it holds a host that is promised to another gang or to
-// none, and its gang is not planned. So the pod is evicted: its controller makes it again behind
-// the gate.
+// Such a pod is pinned to a host that is not its slot's, and the node affinity of a pod without
+// gates cannot change. If it waits, filter always refuses it. If it is bound, because
+// kube-scheduler asked a replica that did not know the new plan yet, it holds a host that is
+// promised to another gang or to none, and its gang is not planned. So the pod is evicted: its
+// controller makes it again behind the gate.
 //
 // Only pods that this software released are evicted (annotation yardmaster.dev/slot), never those
 // that nothing would make again, those whose host another controller chose, or those of gangs
 // without any plan so far, which adoption_step.h rebuilds. Of pods that are on a node no more than
 // `max_bound` are evicted within `window_ms`: a status that was edited by mistake does not stop the
-// cluster's jobs. Refused evictions, for example those that a disruption budget forbids, back off; the next
-// try begins behind the pod that was refused last.
+// cluster's jobs. Refused evictions, for example those that a disruption budget forbids, back off;
+// the next try begins behind the pod that was refused last.
 //
 // Thread safety: one thread.
 #pragma once

@@ -1,5 +1,5 @@
-// The last step of a pass: the taints of promised and backup hosts (host_taints.h), of at most 200 Nodes; the
-// rest follows in the next passes.
+// The last step of a pass: the taints of promised and backup hosts (host_taints.h), of at most 200
+// Nodes; the rest follows in the next passes.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,8 +18,8 @@ class TaintStep {
   struct Options {
     bool enabled = true;  // else every taint of ours is removed
     std::size_t threads = 8;
-    // 0: a host is tainted as long as it is promised. Else only while a rank that was promised it so
-    // long ago is not bound: a gang that starts in time costs no write of a Node.
+    // 0: a host is tainted as long as it is promised. Else only while a rank that was promised it
+    // so long ago is not bound: a gang that starts in time costs no write of a Node.
     std::int64_t unbound_after_ms = 0;
   };
 

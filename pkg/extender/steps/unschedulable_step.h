@@ -1,5 +1,5 @@
-// The step of a pass for released pods that kube-scheduler cannot bind: the host of their slot has no
-// CPU left, a host port is taken, another scheduler was faster, the host died after the release.
+// The step of a pass for released pods that kube-scheduler cannot bind: the host of their slot has
+// no CPU left, a host port is taken, another scheduler was faster, the host died after the release.
 //
 // A released pod is pinned, and the node affinity of a pod without gates cannot change. So the pod
 // is replaced: the refusal is written to the Gang (status.refusals), then the pod is evicted, its

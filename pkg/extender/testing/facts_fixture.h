@@ -1,5 +1,6 @@
-// The facts of a pass over a cluster in memory, and what steps decide from them, without a planner or a
-// client: effects are recorded, and the facts follow as if each were carried out. TESTONLY. Thread safety: none.
+// The facts of a pass over a cluster in memory, and what steps decide from them, without a planner
+// or a client: effects are recorded, and the facts follow as if each were carried out. TESTONLY.
+// Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -53,8 +54,8 @@ class FactsFixture : public ClusterFixture {
   }
   static NamespacedName GangOf(const std::string& job) { return {"team", "trainingjob-" + job}; }
 
-  // Carries everything out, unless `becomes` says something else of an effect; in the end facts_ is what the
-  // next step would get, and effects_ what was asked for, in order.
+  // Carries everything out, unless `becomes` says something else of an effect; in the end facts_ is
+  // what the next step would get, and effects_ what was asked for, in order.
   void Run(const std::vector<Work>& works, PassFacts& facts) {
     for (const Work& work : works) Run(work.decide(facts), facts);
     for (const auto& [key, gang] : facts.gangs) gangs_[key] = gang;

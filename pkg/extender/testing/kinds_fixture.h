@@ -1,5 +1,6 @@
-// Replays pods and owners as the job controllers really write them (test/data/kinds), stage by stage:
-// gathered, placed, retried, suspended, resumed, scaled, deleted. TESTONLY. Thread safety: none.
+// Replays pods and owners as the job controllers really write them (test/data/kinds), stage by
+// stage: gathered, placed, retried, suspended, resumed, scaled, deleted. TESTONLY. Thread safety:
+// none.
 #pragma once
 
 #include <map>

@@ -2,8 +2,8 @@
 // gang. For schedulers that are configured with `bindVerb`; others bind themselves.
 //
 // A pod of a gang is bound to its slot's host alone: for another node, and before the gang is
-// committed, Bind fails. A pod that the view does not know is bound as asked. The pod's uid is part of
-// the binding, so that a later pod of the same name is never bound.
+// committed, Bind fails. A pod that the view does not know is bound as asked. The pod's uid is part
+// of the binding, so that a later pod of the same name is never bound.
 //
 // Thread safety: all methods from any thread. Bind waits for the API server.
 #pragma once
@@ -22,8 +22,8 @@ class Binder {
  public:
   explicit Binder(kube::Client& client) : client_(client) {}
 
-  // Errors: Unavailable when `view` is null, because nothing is known yet; FailedPrecondition when the
-  // pod belongs elsewhere; else what the API server said.
+  // Errors: Unavailable when `view` is null, because nothing is known yet; FailedPrecondition when
+  // the pod belongs elsewhere; else what the API server said.
   absl::Status Bind(const View* view, const BindArgs& args);
 
  private:

@@ -32,8 +32,8 @@ Slot SlotOf(const View& view, const PodQuery& pod) {
   return {NodeVerdict::kOtherSlot, view.snapshot().places->name(host)};
 }
 
-// The shares of GPUs in use: of the node's segment, then of the node. A node outside the fabric is scored as an
-// idle one in an idle segment.
+// The shares of GPUs in use: of the node's segment, then of the node. A node outside the fabric is
+// scored as an idle one in an idle segment.
 using Fullness = std::pair<double, double>;
 
 Fullness FullnessOf(const View& view, std::string_view node) {

@@ -26,8 +26,9 @@ struct PodQuery {
   bool counts_gpus = true;  // they are those that hosts are counted by
 };
 
-// Gang and rank of a pod that wants a gang (api::WantsGang). A pod that no gang counts, for example one
-// with copied labels and no controller, gets a gang that is never planned: it waits, as its event says.
+// Gang and rank of a pod that wants a gang (api::WantsGang). A pod that no gang counts, for example
+// one with copied labels and no controller, gets a gang that is never planned: it waits, as its
+// event says.
 PodQuery QueryOfGangPod(const View& view, const api::Pod& pod);
 
 // Few, fixed phrases: the scheduler groups nodes by them in its event.
@@ -52,10 +53,11 @@ NodeVerdict CheckNode(const View& view, const PodQuery& pod, std::string_view no
 std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
                                 const std::vector<std::string_view>& names);
 
-// The place of each name in the order: first by the share of its segment's GPUs that are in use, then by that
-// of the node's own. The fullest nodes get 10, the next fullest 9, and so on; from the eleventh on all get
-// 0, because kube-scheduler takes scores from 0 to 10. Nodes outside the fabric are scored as idle. Gang pods and
-// pods without GPUs get 0 everywhere (their place is not a matter of score). O(names * log names).
+// The place of each name in the order: first by the share of its segment's GPUs that are in use,
+// then by that of the node's own. The fullest nodes get 10, the next fullest 9, and so on; from the
+// eleventh on all get 0, because kube-scheduler takes scores from 0 to 10. Nodes outside the fabric
+// are scored as idle. Gang pods and pods without GPUs get 0 everywhere (their place is not a matter
+// of score). O(names * log names).
 std::vector<int> Prioritize(const View& view, const PodQuery& pod,
                             const std::vector<std::string_view>& names);
 

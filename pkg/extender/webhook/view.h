@@ -52,8 +52,8 @@ class View {
   fabric::HostId FindHost(std::string_view node) const { return snapshot_->places->FindHost(node); }
   // The extended resource that hosts are counted by.
   const std::string& gpu_resource() const;
-  // Over those hosts of a segment that are available and not kept as backup: GPUs that are neither held
-  // nor promised, and all GPUs.
+  // Over those hosts of a segment that are available and not kept as backup: GPUs that are neither
+  // held nor promised, and all GPUs.
   int free_gpus(fabric::SegmentId segment) const { return free_gpus_[segment.index()]; }
   int total_gpus(fabric::SegmentId segment) const { return total_gpus_[segment.index()]; }
 

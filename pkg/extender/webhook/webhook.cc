@@ -22,7 +22,8 @@ absl::StatusOr<PodQuery> QueryOf(JsonView object, const View& view) {
   if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
   if (api::WantsGang(pod)) return QueryOfGangPod(view, pod);
   PodQuery query;
-  // The resource by which hosts are counted is counted for all pods, also where they name another one.
+  // The resource by which hosts are counted is counted for all pods, also where they name another
+  // one.
   const std::int64_t counted = api::GpusOf(pod, view.gpu_resource());
   query.counts_gpus = counted > 0 || pod.gpu_resource == view.gpu_resource();
   const std::int64_t gpus = query.counts_gpus ? counted : pod.gpus();

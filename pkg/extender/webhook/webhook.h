@@ -1,6 +1,6 @@
 // The calls of kube-scheduler that decide, as HTTP bodies in, bodies out: decode, look up the pod's
-// gang and rank, decide on the current View, encode. No call plans, writes or waits; binder.h has the
-// one that does.
+// gang and rank, decide on the current View, encode. No call plans, writes or waits; binder.h has
+// the one that does.
 //
 // Thread safety: Publish and all calls from any thread; a call keeps the View it began with.
 #pragma once
@@ -19,8 +19,9 @@ namespace yardmaster::extender {
 
 class Webhook {
  public:
-  // Before the first Publish, Filter answers every pod with an error, Prioritize gives 0 to every node
-  // and Preempt keeps no candidate, so that pods stay pending instead of going where a gang will be.
+  // Before the first Publish, Filter answers every pod with an error, Prioritize gives 0 to every
+  // node and Preempt keeps no candidate, so that pods stay pending instead of going where a gang
+  // will be.
   void Publish(std::shared_ptr<const View> view);
   bool ready() const { return view() != nullptr; }
 

@@ -3,12 +3,12 @@
 //
 // Keys are Go field names; old schedulers send them in lower case, so reading ignores case. Both
 // forms of a node list are read, NodeNames (nodeCacheCapable) and full Nodes, and answered in kind.
-// A list that is null is an empty one; a body with neither is refused. Node lists are always written
-// as arrays, because the scheduler takes null for "no node".
+// A list that is null is an empty one; a body with neither is refused. Node lists are always
+// written as arrays, because the scheduler takes null for "no node".
 //
 // simdjson reads (a request may hold 16,000 node names), plain appending writes. What a reader has
-// returned points into it and is valid until its next call. Thread safety: an ArgsReader belongs to one
-// thread; the encoders are pure functions.
+// returned points into it and is valid until its next call. Thread safety: an ArgsReader belongs to
+// one thread; the encoders are pure functions.
 #pragma once
 
 #include <string>
@@ -62,8 +62,8 @@ class ArgsReader {
   JsonParser parser_;
 };
 
-// The answer to `args`; `verdicts` by position in its node_names. A scheduler that sent Nodes gets those
-// that fit back.
+// The answer to `args`; `verdicts` by position in its node_names. A scheduler that sent Nodes gets
+// those that fit back.
 std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<NodeVerdict>& verdicts);
 // Empty: the pod is bound.
 std::string EncodeBindResult(std::string_view error);
