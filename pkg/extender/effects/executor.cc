@@ -101,7 +101,7 @@ Executor::Executor(kube::Client& client, state::ClusterCache& cache, Fence fence
       backoff_(clock),
       isolation_(clock, notify_),
       ledger_(client, cache, backoff_, std::move(fence), options),
-      pods_(client, cache, [this] { return ledger_.may_write(); }) {}
+      writer_(client, cache, [this] { return ledger_.may_write(); }) {}
 
 bool Executor::Begin() {
   report_ = {};
@@ -245,7 +245,7 @@ void Executor::PerformApart(const Decision& decision, const std::vector<std::siz
     }
     const absl::Status status = std::visit(
         [&](const auto& e) -> absl::Status {
-          if constexpr (kIsPodWrite<std::decay_t<decltype(e)>>) return pods_.Write(e);
+          if constexpr (kIsPodWrite<std::decay_t<decltype(e)>>) return writer_.Write(e);
           return absl::InternalError("not a write of a pod");
         },
         effect);
@@ -405,7 +405,7 @@ EffectOutcome Executor::Do(const Effect& effect) {
     if (!MayTry(e.gang)) return EffectOutcome();
     const TimeBudget::Spending spending(*budget_);
     if constexpr (kIsPodWrite<std::decay_t<decltype(e)>>) {
-      return Finish(effect, pods_.Write(e));
+      return Finish(effect, writer_.Write(e));
     } else {
       return DoWrite(e);
     }

@@ -54,7 +54,8 @@ class Executor {
 
   // Begins a pass. True: this process leads, and the pass may write.
   bool Begin();
-  // What the pass knows. `backing_off`, `isolated` and `indeterminate` are filled here.
+  // What the pass knows. `backing_off`, `isolated`, `indeterminate`, `victims` and `now` are filled
+  // here.
   void SetFacts(PassFacts facts);
   // `name` says what the step does to a gang, and tells steps apart in what is remembered of the
   // last pass. Returns how long deciding took, without the writes.
@@ -105,7 +106,7 @@ class Executor {
   GangBackoff backoff_;
   GangIsolation isolation_;
   Ledger ledger_;
-  const EffectWriter pods_;
+  const EffectWriter writer_;
   state::SnapshotBuilder builder_;
   std::map<Question, OwnerQueryLimiter> limiters_;
   std::map<std::string, Memory> memories_;  // by name of the step
