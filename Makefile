@@ -16,6 +16,8 @@ FUZZ_SECONDS ?= 60
 LAB_ARGS ?= --svg out/lab.svg
 # Folders for clang-tidy.
 TIDY ?= .
+# At most so many of the sources that changed last.
+TIDY_LIMIT ?= 20
 say := printf '==> %s\n'
 
 .PHONY: help setup controlplane programs build test nightly test-older kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
@@ -133,7 +135,7 @@ tidy: tidy-commands ## clang-tidy over the folders in TIDY (default: all)
 	  xargs run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS)
 
 tidy-changed: tidy-commands ## clang-tidy over the sources that changed last (hack/changed-sources says which)
-	@hack/changed-sources | tee /dev/stderr | sed "s|^|^$$PWD/|; s|$$|$$|" |
+	@hack/changed-sources $(TIDY_LIMIT) | tee /dev/stderr | sed "s|^|^$$PWD/|; s|$$|$$|" |
 	  xargs -r run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS)
 
 bench: build ## run the benchmarks
