@@ -135,7 +135,9 @@ tidy: tidy-commands ## clang-tidy over the folders in TIDY (default: all)
 	  xargs run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS)
 
 tidy-changed: tidy-commands ## clang-tidy over the sources that changed last (hack/changed-sources says which)
-	@hack/changed-sources $(TIDY_LIMIT) | tee /dev/stderr | sed "s|^|^$$PWD/|; s|$$|$$|" |
+	@sources=$$(hack/changed-sources $(TIDY_LIMIT))
+	$(say) "clang-tidy over" $$sources
+	printf '%s\n' $$sources | sed "s|^|^$$PWD/|; s|$$|$$|" |
 	  xargs -r run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS)
 
 bench: build ## run the benchmarks
