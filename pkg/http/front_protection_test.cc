@@ -230,7 +230,7 @@ TEST_F(FrontProtectionTest, HalfOpenHandshakesFailNoNewConnectionOfAGoodClient) 
     });
     const KeyPair certificate = Client("kube-scheduler");
     int failed = 0;
-    for (int call = 0; call < 400; ++call) {
+    for (int call = 0; call < 150; ++call) {
       RawClient good(Connect(certificate));
       const auto answer = good.Call("GET", "/");
       failed += !answer || answer->body != "served";
