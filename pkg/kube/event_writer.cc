@@ -51,7 +51,7 @@ json SeriesField(int count, std::int64_t observed_wall_ms) {
 
 }  // namespace
 
-absl::Status EventWriter::Take(const EventRecord& event, std::int64_t wall_ms) {
+absl::Status EventWriter::Write(const EventRecord& event, std::int64_t wall_ms) {
   const std::int64_t now = clock_.SteadyMs();
   EventRecord shaped = Shaped(event);
   const std::string key = KeyWithoutNote(shaped) + shaped.note;

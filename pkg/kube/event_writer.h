@@ -1,6 +1,6 @@
 // What an event is, and how events become objects of the API: events.k8s.io/v1, identical ones
 // counting up as a `series`, many similar ones combined. EventRecorder (events.h) runs this on a
-// thread; this class has no thread. Take, WriteDue and WriteOpen block for the client's calls.
+// thread; this class has no thread. Write, WriteDue and WriteOpen block for the client's calls.
 //
 //   - The same event again (object, type, reason, action, note) within six minutes counts up the
 //     `series` of the first one instead of making another; the count is written at most every
@@ -65,9 +65,9 @@ class EventWriter {
       : client_(client), options_(std::move(options)), clock_(clock), seed_(seed) {}
 
   // Writes the event, or counts it to its series. A status that is not OK: the write failed, or its answer was
-  // lost; the event is forgotten unless Take is called again with it and the same time. That writes no second
+  // lost; the event is forgotten unless Write is called again with it and the same time. That writes no second
   // object: the name follows from the event, the time and the seed.
-  absl::Status Take(const EventRecord& event, std::int64_t wall_ms);
+  absl::Status Write(const EventRecord& event, std::int64_t wall_ms);
   // Writes the counts that are due and forgets series that have been idle for six minutes. Returns the last error. A
   // count that could not be written is tried again the next time, unless its series was idle.
   absl::Status WriteDue();

@@ -114,7 +114,7 @@ void EventRecorder::DropQueue() {
 absl::Status EventRecorder::Write(const Queued& queued, std::stop_token stop) {
   absl::Status status;
   for (int tries = 1; tries <= kMaxEventTries; ++tries) {
-    status = Contain([&] { return writer_.Take(queued.event, queued.wall_ms); });
+    status = Contain([&] { return writer_.Write(queued.event, queued.wall_ms); });
     if (status.ok()) backoff_.Reset();
     if (!WorthAnotherTry(status)) break;
     const std::int64_t delay_ms = std::max(backoff_.NextMs(), RetryAfterMs(status));

@@ -39,7 +39,7 @@ class EventsTest : public testing::Test {
     options.instance = "extender-0";
     return options;
   }
-  void Take(const EventRecord& event) { ASSERT_TRUE(writer_.Take(event, clock_.WallMs()).ok()); }
+  void Write(const EventRecord& event) { ASSERT_TRUE(writer_.Write(event, clock_.WallMs()).ok()); }
 
   FakeClock clock_;
   FakeSleeper sleeper_{clock_, FakeSleeper::Mode::kAdvance};
@@ -50,7 +50,7 @@ class EventsTest : public testing::Test {
 TEST_F(EventsTest, AnEventCarriesWhatTheApiAsksFor) {
   EventRecord event = Event("2 hosts short in segment 7");
   event.type = EventType::kWarning;
-  Take(event);
+  Write(event);
   ASSERT_EQ(client_.All(Events()).size(), 1u);
   const json written = client_.All(Events())[0];
   EXPECT_EQ(NamespaceOf(written), "team");
@@ -69,16 +69,16 @@ TEST_F(EventsTest, AnEventCarriesWhatTheApiAsksFor) {
 TEST_F(EventsTest, EventsAboutClusterScopedObjectsGoToDefault) {
   EventRecord event = Event("x");
   event.regarding = {"v1", "Node", "", "n1", ""};
-  Take(event);
+  Write(event);
   EXPECT_EQ(NamespaceOf(client_.All(Events())[0]), "default");
   EXPECT_FALSE(client_.All(Events())[0]["regarding"].contains("namespace"));
 }
 
 TEST_F(EventsTest, TheSameEventCountsUpInsteadOfBecomingAnother) {
-  Take(Event("x"));
+  Write(Event("x"));
   for (int i = 0; i < 4; ++i) {
     clock_.Advance(1000);
-    Take(Event("x"));
+    Write(Event("x"));
   }
   ASSERT_TRUE(writer_.WriteDue().ok());
   EXPECT_FALSE(client_.All(Events())[0].contains("series"));  // not due yet
@@ -92,18 +92,18 @@ TEST_F(EventsTest, TheSameEventCountsUpInsteadOfBecomingAnother) {
 }
 
 TEST_F(EventsTest, ASeriesEndsAfterSixIdleMinutesWithItsLastCountWritten) {
-  Take(Event("x"));
-  Take(Event("x"));
+  Write(Event("x"));
+  Write(Event("x"));
   clock_.Advance(6 * 60'000);
   ASSERT_TRUE(writer_.WriteDue().ok());
   EXPECT_EQ(client_.All(Events())[0]["series"]["count"], 2);
-  Take(Event("x"));
+  Write(Event("x"));
   EXPECT_EQ(client_.All(Events()).size(), 2u);
 }
 
 TEST_F(EventsTest, ACountForAnEventThatExpiredMakesItAgain) {
-  Take(Event("x"));
-  Take(Event("x"));
+  Write(Event("x"));
+  Write(Event("x"));
   const json first = client_.All(Events())[0];
   ASSERT_TRUE(client_.Delete({Events(), "team", NameOf(first)}, {}).ok());
   writer_.WriteOpen(clock_.SteadyMs() + 1);
@@ -112,7 +112,7 @@ TEST_F(EventsTest, ACountForAnEventThatExpiredMakesItAgain) {
 }
 
 TEST_F(EventsTest, ManySimilarEventsBecomeOne) {
-  for (int i = 0; i < 50; ++i) Take(Event(StrCat("host n", i, " is gone")));
+  for (int i = 0; i < 50; ++i) Write(Event(StrCat("host n", i, " is gone")));
   writer_.WriteOpen(clock_.SteadyMs() + 1);
   EXPECT_EQ(client_.All(Events()).size(), 11u);
   int combined = 0;
@@ -122,13 +122,13 @@ TEST_F(EventsTest, ManySimilarEventsBecomeOne) {
     EXPECT_EQ(event["series"]["count"], 40);
   }
   EXPECT_EQ(combined, 1);
-  Take(Event("about another object", "other"));
+  Write(Event("about another object", "other"));
   EXPECT_EQ(client_.All(Events()).size(), 12u);
 }
 
 TEST_F(EventsTest, LongTextsAreCutAtCharacters) {
   std::string note(1023, 'x');
-  Take(Event(note + "\xc3\xa9 and more", std::string(300, 'n')));
+  Write(Event(note + "\xc3\xa9 and more", std::string(300, 'n')));
   const json written = client_.All(Events())[0];
   EXPECT_EQ(written["note"], note);
   EXPECT_LE(NameOf(written).size(), 253u);
@@ -137,7 +137,7 @@ TEST_F(EventsTest, LongTextsAreCutAtCharacters) {
 TEST_F(EventsTest, ALongNameIsNotCutBehindADotOrADash) {
   for (const char* ends : {".", "-", "-.-"}) {
     const std::string kept(200 - std::string_view(ends).size(), 'n');
-    Take(Event("note", kept + ends + std::string(40, 'm')));
+    Write(Event("note", kept + ends + std::string(40, 'm')));
   }
   for (const json& event : client_.All(Events())) {
     const std::string name = NameOf(event);
@@ -180,9 +180,9 @@ TEST_F(EventsTest, AnEventWhoseAnswerWasLostIsThereOnce) {
 }
 
 TEST_F(EventsTest, WritersWithDifferentSeedsWriteTheSameEventTwice) {
-  Take(Event("a"));
+  Write(Event("a"));
   EventWriter other(client_, Options(), clock_, 2);
-  ASSERT_TRUE(other.Take(Event("a"), clock_.WallMs()).ok());
+  ASSERT_TRUE(other.Write(Event("a"), clock_.WallMs()).ok());
   EXPECT_EQ(client_.All(Events()).size(), 2u);
 }
 
