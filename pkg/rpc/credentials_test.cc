@@ -15,5 +15,12 @@ TEST(CredentialsTest, OnlyAddressesOfThisHostAreLoopback) {
   }
 }
 
+TEST(CredentialsTest, AnAddressWithoutAHostIsThatOfBothFamilies) {
+  EXPECT_EQ(ListeningAddress(":9443"), "[::]:9443");
+  for (const char* address : {"10.0.0.1:80", "[::1]:80", "0.0.0.0:80", "unix:/run/a.sock", ""}) {
+    EXPECT_EQ(ListeningAddress(address), address);
+  }
+}
+
 }  // namespace
 }  // namespace yardmaster::rpc
