@@ -199,3 +199,21 @@ capabilities: {drop: [ALL]}
 {{- if .Values.agent.readCheckpointMarks }}{{ $names = append $names "yardmaster.dev/checkpoint" }}{{ end -}}
 {{- $names | toJson -}}
 {{- end -}}
+
+{{/* What the policies of priorities know of a namespace: the limit, and the classes that may be above it. */}}
+{{- define "yardmaster.priorityVariables" }}
+variables:
+- name: notes
+  expression: "has(namespaceObject.metadata.annotations) ? namespaceObject.metadata.annotations : {}"
+- name: limit
+  expression: >-
+    'yardmaster.dev/max-priority' in variables.notes &&
+    variables.notes['yardmaster.dev/max-priority'].matches('^[0-9]{1,9}$') ?
+    int(variables.notes['yardmaster.dev/max-priority']) : {{ .Values.priorityPolicy.max | int64 }}
+- name: classes
+  expression: >-
+    ({{ .Values.priorityPolicy.classes | default list | toJson | replace "\"" "'" }} +
+     ('yardmaster.dev/priority-classes' in variables.notes ?
+      variables.notes['yardmaster.dev/priority-classes'].split(',').map(c, c.trim()) : [])).filter(c,
+      !c.startsWith('system-'))
+{{- end }}
