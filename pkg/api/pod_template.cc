@@ -1,5 +1,7 @@
 #include "pkg/api/pod_template.h"
 
+#include <utility>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/pod_manifest.h"
@@ -42,8 +44,9 @@ PodTemplate PodTemplate::Read(FieldReader& object, std::string_view key) {
   out.has_pre_stop_hook_ =
       !pod.containers.empty() && pod.containers.front().lifecycle.count("preStop") != 0;
   out.priority_class_ = pod.priority_class;
-  out.text_ = std::make_shared<const std::string>(
-      EncodePodManifest(pod).dump(-1, ' ', false, json::error_handler_t::replace));
+  std::string text = EncodePodManifest(pod).dump(-1, ' ', false, json::error_handler_t::replace);
+  text.shrink_to_fit();  // it grew by doubling
+  out.text_ = std::make_shared<const std::string>(std::move(text));
   return out;
 }
 
