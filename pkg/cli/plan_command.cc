@@ -83,7 +83,7 @@ BothPlans PlanOf(const PlanFlags& flags, const PlanInput& input) {
   plans.placement = plan::MakePlan(input.snapshot, options);
   netplan::NetworkInput network;
   network.ports = flags.paths;
-  network.seed = flags.seed;
+  network.policy.seed = flags.seed;
   if (input.previous) network.previous = &*input.previous;
   plans.network =
       netplan::PlanNetwork(input.snapshot, netplan::PlacedJobs(plans.placement), network);

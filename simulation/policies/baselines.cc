@@ -150,7 +150,7 @@ std::vector<std::int32_t> BalancedLevels(std::span<const ContendingJobId> order,
   return result;
 }
 
-TacclPlan TacclSchedule(const ReportProblem& problem, std::int32_t levels, TacclReading reading,
+TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReading reading,
                         const Paths& held) {
   struct Entry {
     std::int32_t distance;
@@ -232,7 +232,7 @@ TacclPlan TacclSchedule(const ReportProblem& problem, std::int32_t levels, Taccl
   return plan;
 }
 
-std::vector<double> CassiniOffsets(const ReportProblem& problem,
+std::vector<double> CassiniOffsets(const Problem& problem,
                                    std::span<const std::vector<LinkSeconds>> loads,
                                    std::span<const ContendingPair> pairs) {
   std::vector<std::vector<Meeting>> meetings(loads.size());

@@ -120,9 +120,9 @@ class TacclTest : public ::testing::Test {
     problem_.jobs[0].flows[0].paths = {{0}, {1}};
     problem_.jobs[1].flows[0].paths = {{0, 2}, {1, 3}};
   }
-  ReportProblem problem_ = testing::WithLinks(4, 4,
-                                              {testing::OneFlowJob("near", 1e12, 8, 1, 1, 1, {0}),
-                                               testing::OneFlowJob("far", 1e12, 8, 1, 1, 1, {0})});
+  Problem problem_ = testing::WithLinks(4, 4,
+                                        {testing::OneFlowJob("near", 1e12, 8, 1, 1, 1, {0}),
+                                         testing::OneFlowJob("far", 1e12, 8, 1, 1, 1, {0})});
 };
 
 TEST_F(TacclTest, TheLongerDistanceChoosesFirstAndIsCarriedFirst) {
@@ -152,14 +152,14 @@ TEST_F(TacclTest, ForItselfAJobSeesNoOther) {
   EXPECT_EQ(TacclSchedule(problem_, 4, TacclReading::kPerJob).paths, (Paths{{0, 1}, {0}}));
 }
 
-std::vector<double> OffsetsOf(const ReportProblem& problem, const Paths& paths) {
+std::vector<double> OffsetsOf(const Problem& problem, const Paths& paths) {
   const Draft draft(problem, paths);
   return CassiniOffsets(problem, draft.loads, draft.pairs);
 }
 
 // Jobs that compute for 1 s and then keep link 0 busy for `seconds` each.
 Problem OnOneLink(const std::vector<double>& seconds) {
-  ReportProblem problem = testing::WithLinks(1, 1, {});
+  Problem problem = testing::WithLinks(1, 1, {});
   for (const double busy : seconds) {
     problem.jobs.push_back(testing::OneFlowJob("j", 1e12, 8, 1, 1, busy, {0}));
   }
@@ -188,7 +188,7 @@ TEST(CassiniOffsets, JobsOfOnePeriodThatFitAreNeverBusyTogether) {
 
 TEST(CassiniOffsets, AreTheSameEveryTimeAndWithinAPeriod) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const ReportProblem problem =
+    const Problem problem =
         testing::RandomProblem({.jobs = 6, .links = 5, .flows = 2, .candidates = 2}, seed);
     const Paths paths = RandomPaths(problem, seed);
     const std::vector<double> offsets = OffsetsOf(problem, paths);

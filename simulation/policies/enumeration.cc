@@ -23,7 +23,7 @@ struct Slot {
 };
 
 // Of `jobs`, in their order.
-std::vector<Slot> ChoiceSlots(const ReportProblem& problem, std::span<const ContendingJobId> jobs) {
+std::vector<Slot> ChoiceSlots(const Problem& problem, std::span<const ContendingJobId> jobs) {
   std::vector<Slot> slots;
   for (const ContendingJobId j : jobs) {
     for (std::size_t f = 0; f < problem.jobs[j.index()].flows.size(); ++f) {
@@ -61,7 +61,7 @@ bool NextCombination(std::vector<std::int32_t>& digits, std::span<const std::int
 
 // For each slot the one before it whose flow is its twin (same job, alike in all but its id), or
 // -1: exchanging the paths of twins changes nothing.
-std::vector<std::int32_t> Twins(const ReportProblem& problem, std::span<const Slot> slots) {
+std::vector<std::int32_t> Twins(const Problem& problem, std::span<const Slot> slots) {
   std::vector<std::int32_t> twins(slots.size(), -1);
   for (std::size_t s = 1; s < slots.size(); ++s) {
     if (slots[s].job != slots[s - 1].job) continue;
@@ -86,7 +86,7 @@ struct Combination {
 };
 
 // Every combination of paths but for exchanged twins, highest bound first, then as counted.
-std::vector<Combination> CombinationsByBound(const ReportProblem& problem,
+std::vector<Combination> CombinationsByBound(const Problem& problem,
                                              std::span<const ContendingJobId> jobs,
                                              std::span<const Slot> slots, RateBound& bound,
                                              SearchState& scratch) {
@@ -111,7 +111,7 @@ std::vector<Combination> CombinationsByBound(const ReportProblem& problem,
 
 }  // namespace
 
-double EnumerationSize(const ReportProblem& problem, std::span<const ContendingJobId> jobs,
+double EnumerationSize(const Problem& problem, std::span<const ContendingJobId> jobs,
                        std::int32_t levels) {
   double size = WeakOrders(jobs.size(), levels);
   for (const Slot& slot : ChoiceSlots(problem, jobs)) {
@@ -120,9 +120,8 @@ double EnumerationSize(const ReportProblem& problem, std::span<const ContendingJ
   return size;
 }
 
-double Enumerate(const ReportProblem& problem, std::span<const ContendingJobId> jobs,
-                 std::int32_t levels, GroupEvaluator& evaluator, RateBound& bound,
-                 SearchState& state) {
+double Enumerate(const Problem& problem, std::span<const ContendingJobId> jobs, std::int32_t levels,
+                 GroupEvaluator& evaluator, RateBound& bound, SearchState& state) {
   const std::vector<Slot> slots = ChoiceSlots(problem, jobs);
   LevelSearch search(problem, levels, evaluator, bound);
   SearchState trial = state;
@@ -147,8 +146,8 @@ double Enumerate(const ReportProblem& problem, std::span<const ContendingJobId> 
   return best;
 }
 
-absl::StatusOr<SearchState> FindOptimum(const ReportProblem& problem, std::int32_t levels,
-                                        double limit, ScheduleEvaluator& evaluator) {
+absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t levels, double limit,
+                                        ScheduleEvaluator& evaluator) {
   SearchState state;
   state.levels.assign(problem.jobs.size(), levels - 1);
   for (const ContendingJob& job : problem.jobs) state.paths.emplace_back(job.flows.size(), 0);

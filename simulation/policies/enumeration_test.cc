@@ -46,7 +46,7 @@ void EachAssignment(std::size_t jobs, std::int32_t levels,
 }
 
 // The most that any levels give on these paths.
-double MostOn(const ReportProblem& problem, const Paths& paths, std::int32_t levels,
+double MostOn(const Problem& problem, const Paths& paths, std::int32_t levels,
               ScheduleEvaluator& evaluator) {
   const auto all = AllJobs(problem.jobs.size());
   double most = 0;
@@ -57,7 +57,7 @@ double MostOn(const ReportProblem& problem, const Paths& paths, std::int32_t lev
 }
 
 // The most that any paths and levels give.
-double MostOf(const ReportProblem& problem, std::int32_t levels, ScheduleEvaluator& evaluator) {
+double MostOf(const Problem& problem, std::int32_t levels, ScheduleEvaluator& evaluator) {
   Paths paths;
   for (const ContendingJob& job : problem.jobs) paths.emplace_back(job.flows.size(), 0);
   double most = 0;
@@ -77,7 +77,7 @@ double MostOf(const ReportProblem& problem, std::int32_t levels, ScheduleEvaluat
 
 TEST(LevelSearch, NoLevelsGiveMoreThanThoseFound) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const ReportProblem problem = Varied(4, seed);
+    const Problem problem = Varied(4, seed);
     EventBudget budget{kEnough, 0};
     ScheduleEvaluator evaluator(problem, kWindow, budget);
     GroupEvaluator groups(problem, evaluator);
@@ -103,7 +103,7 @@ TEST(LevelSearch, NoLevelsGiveMoreThanThoseFound) {
 
 TEST(FindOptimum, NoPathsAndLevelsGiveMore) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const ReportProblem problem = Varied(3, seed);
+    const Problem problem = Varied(3, seed);
     EventBudget budget{kEnough, 0};
     ScheduleEvaluator evaluator(problem, kWindow, budget);
     const auto found = FindOptimum(problem, 2, 1e9, evaluator);
@@ -115,7 +115,7 @@ TEST(FindOptimum, NoPathsAndLevelsGiveMore) {
 }
 
 TEST(FindOptimum, OfNoJobsIsEmpty) {
-  const ReportProblem problem = testing::WithLinks(2, 1, {});
+  const Problem problem = testing::WithLinks(2, 1, {});
   EventBudget budget{kEnough, 0};
   ScheduleEvaluator evaluator(problem, kWindow, budget);
   const auto found = FindOptimum(problem, 2, 10, evaluator);
@@ -124,7 +124,7 @@ TEST(FindOptimum, OfNoJobsIsEmpty) {
 }
 
 TEST(FindOptimum, RefusesWhatIsTooMuchAndSaysWhichJobs) {
-  const ReportProblem problem = testing::Example1(2);
+  const Problem problem = testing::Example1(2);
   EventBudget budget{kEnough, 0};
   ScheduleEvaluator evaluator(problem, kWindow, budget);
   // Both before each other, and together.
@@ -135,7 +135,7 @@ TEST(FindOptimum, RefusesWhatIsTooMuchAndSaysWhichJobs) {
 }
 
 TEST(FindOptimum, GivesNoAnswerWhereTheBudgetRanOut) {
-  const ReportProblem problem = testing::Example1(2);
+  const Problem problem = testing::Example1(2);
   EventBudget budget{5, 0};
   ScheduleEvaluator evaluator(problem, kWindow, budget);
   EXPECT_TRUE(absl::IsResourceExhausted(FindOptimum(problem, 2, 100, evaluator).status()));
@@ -155,7 +155,7 @@ TEST(EnumerationSize, CountsOrdersOfTheJobsTimesTheirChoices) {
         orders.insert(ranks);
       });
       if (jobs == 0) orders.insert(std::vector<std::size_t>());
-      ReportProblem problem = testing::WithLinks(levels, 2, {});
+      Problem problem = testing::WithLinks(levels, 2, {});
       double choices = 1;
       for (std::size_t j = 0; j < jobs; ++j) {
         problem.jobs.push_back(testing::OneFlowJob("j", 1e12, 8, 1, 1, 1, {0}));
@@ -171,7 +171,7 @@ TEST(EnumerationSize, CountsOrdersOfTheJobsTimesTheirChoices) {
 }
 
 TEST(EnumerationSize, OfManyJobsIsSaturatedAndNotInfinite) {
-  ReportProblem problem = testing::WithLinks(300, 2, {});
+  Problem problem = testing::WithLinks(300, 2, {});
   for (int j = 0; j < 300; ++j) {
     problem.jobs.push_back(testing::OneFlowJob("j", 1e12, 8, 1, 1, 1, {0}));
     problem.jobs.back().flows[0].paths.Add(std::vector<std::int32_t>{1});

@@ -9,7 +9,7 @@ namespace {
 // A rate this close to its bound cannot be bettered.
 constexpr double kNothingLost = 1 - 1e-9;
 
-bool HasBackground(const ReportProblem& problem, std::span<const ContendingJobId> jobs) {
+bool HasBackground(const Problem& problem, std::span<const ContendingJobId> jobs) {
   return std::any_of(jobs.begin(), jobs.end(), [&](ContendingJobId j) {
     const auto& flows = problem.jobs[j.index()].flows;
     return std::any_of(flows.begin(), flows.end(), [](const Flow& f) { return f.background; });
@@ -20,8 +20,8 @@ bool HasBackground(const ReportProblem& problem, std::span<const ContendingJobId
 // does not depend on those below it, so what is left is skipped where even its bound is too little.
 class GroupSearch {
  public:
-  GroupSearch(const ReportProblem& problem, std::span<const ContendingJobId> jobs,
-              std::int32_t levels, GroupEvaluator& evaluator, RateBound& bound, SearchState& state)
+  GroupSearch(const Problem& problem, std::span<const ContendingJobId> jobs, std::int32_t levels,
+              GroupEvaluator& evaluator, RateBound& bound, SearchState& state)
       : jobs_(jobs),
         highest_(levels - 1),
         classes_(std::min(levels, static_cast<std::int32_t>(jobs.size()))),

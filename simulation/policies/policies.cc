@@ -30,7 +30,7 @@ constexpr std::array<PolicyEntry, 8> kPolicies{{{Policy::kCrux, "crux"},
                                                 {Policy::kCassini, "cassini"},
                                                 {Policy::kExact, "exact"}}};
 
-Solution DecideBaseline(const ReportProblem& problem, Policy policy, const Options& options,
+Solution DecideBaseline(const Problem& problem, Policy policy, const Options& options,
                         const std::vector<std::int32_t>& usable) {
   const auto levels = static_cast<std::int32_t>(usable.size());
   if (policy == Policy::kTaccl) {
@@ -53,7 +53,7 @@ Solution DecideBaseline(const ReportProblem& problem, Policy policy, const Optio
   return solution;
 }
 
-absl::StatusOr<Solution> DecideExactly(const ReportProblem& problem, const Options& options,
+absl::StatusOr<Solution> DecideExactly(const Problem& problem, const Options& options,
                                        const ExactOptions& exact,
                                        const std::vector<std::int32_t>& usable) {
   const double longest = WindowOf(problem, AllJobs(problem.jobs.size()), kExactIterations);
@@ -108,9 +108,8 @@ Options PublishedOptions(const Options& options) {
   return published;
 }
 
-absl::StatusOr<Solution> DecideBy(Policy policy, const ReportProblem& problem,
-                                  const Options& options, const ExactOptions& exact,
-                                  const PresentState& present) {
+absl::StatusOr<Solution> DecideBy(Policy policy, const Problem& problem, const Options& options,
+                                  const ExactOptions& exact, const PresentState& present) {
   if (policy == Policy::kCrux) return Decide(problem, options, present);
   if (policy == Policy::kPublished) {
     PresentState levels_alone;

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Solution MustDecide(const ReportProblem& problem, Policy policy, const Options& options = {},
+Solution MustDecide(const Problem& problem, Policy policy, const Options& options = {},
                     const PresentState& present = {}) {
   auto solution = DecideBy(policy, problem, options, {}, present);
   EXPECT_TRUE(solution.ok()) << MessageOf(solution.status());
@@ -34,7 +34,7 @@ std::vector<Policy> PoliciesButExact() {
   return policies;
 }
 
-double RateOf(const ReportProblem& problem, const Solution& solution, double iterations) {
+double RateOf(const Problem& problem, const Solution& solution, double iterations) {
   const std::vector<ContendingJobId> all = AllJobs(problem.jobs.size());
   std::vector<std::int32_t> levels;
   for (const JobDecision& job : solution.jobs) levels.push_back(job.level);
@@ -59,7 +59,7 @@ TEST(Policies, ExactRefusesWhatItCannotEnumerate) {
 }
 
 TEST(Policies, PublishedIgnoresWhatHolds) {
-  const ReportProblem problem =
+  const Problem problem =
       testing::RandomProblem({.jobs = 8, .links = 6, .levels = 3, .candidates = 3}, 4);
   PresentState present;
   present.previous = *DecideBy(Policy::kEcmp, problem);
@@ -70,7 +70,7 @@ TEST(Policies, PublishedIgnoresWhatHolds) {
 }
 
 TEST(Policies, ExactRefusesMoreStreamsThanCanBeSimulated) {
-  const ReportProblem problem = testing::WithLinks(
+  const Problem problem = testing::WithLinks(
       2, 1, {testing::ManyStartsJob("a", 40, {0}), testing::ManyStartsJob("b", 40, {0})});
   const auto solution = DecideBy(Policy::kExact, problem);
   ASSERT_FALSE(solution.ok());
@@ -82,7 +82,7 @@ TEST(Policies, EachKeepsThePromisesOfASolution) {
     testing::RandomShape shape{.jobs = 7, .links = 6, .levels = 3, .flows = 3, .candidates = 3};
     shape.several_starts = seed % 2 == 1;
     shape.storage = seed % 4 > 1;
-    const ReportProblem problem = testing::RandomProblem(shape, seed);
+    const Problem problem = testing::RandomProblem(shape, seed);
     for (const Policy policy : PoliciesButExact()) {
       ExpectConsistent(problem, MustDecide(problem, policy, Seeded(seed)));
     }
@@ -90,7 +90,7 @@ TEST(Policies, EachKeepsThePromisesOfASolution) {
 }
 
 TEST(Policies, TheSameInputGivesTheSameAnswer) {
-  const ReportProblem problem =
+  const Problem problem =
       testing::RandomProblem({.jobs = 30, .links = 12, .levels = 4, .candidates = 3}, 5);
   for (const Policy policy : PoliciesButExact()) {
     const Solution one = MustDecide(problem, policy, Seeded(9));
@@ -101,7 +101,7 @@ TEST(Policies, TheSameInputGivesTheSameAnswer) {
 }
 
 TEST(Policies, ReservedLevelsAreNeverHandedOut) {
-  const ReportProblem problem = testing::RandomProblem({.jobs = 9, .links = 3, .levels = 6}, 2);
+  const Problem problem = testing::RandomProblem({.jobs = 9, .links = 3, .levels = 6}, 2);
   PresentState present;
   present.reserved_levels = {5, 2};
   for (const Policy policy : PoliciesButExact()) {
@@ -115,7 +115,7 @@ TEST(Policies, ReservedLevelsAreNeverHandedOut) {
 }
 
 TEST(Policies, AJobWithNothingToSendTakesTheLowestLevelAndDisturbsNobody) {
-  ReportProblem problem = testing::Example1(3);
+  Problem problem = testing::Example1(3);
   problem.jobs.push_back({"silent", 8, 1e15, 1, 1, {}});
   for (const Policy policy : PoliciesButExact()) {
     const Solution solution = MustDecide(problem, policy);
@@ -125,7 +125,7 @@ TEST(Policies, AJobWithNothingToSendTakesTheLowestLevelAndDisturbsNobody) {
 }
 
 TEST(Policies, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
-  ReportProblem problem = testing::Example1(3);
+  Problem problem = testing::Example1(3);
   problem.jobs.push_back(testing::OneFlowJob("writer", 1e15, 8, 1, 1, 1, {0}));
   problem.jobs[2].flows[0].background = true;
   for (const Policy policy : PoliciesButExact()) {
@@ -172,7 +172,7 @@ TEST(Policies, CruxComesNearTheOptimumWithTensOfEvaluations) {
   double worst = 1;
   constexpr int kSeeds = 12;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const ReportProblem problem = testing::RandomProblem(
+    const Problem problem = testing::RandomProblem(
         {.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed);
     DecisionReport report;
     const Solution solution = *Decide(problem, {}, {}, &report);

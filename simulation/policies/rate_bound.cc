@@ -99,7 +99,7 @@ double Maximise(const LinearProgram& program, std::size_t max_pivots) {
   return program.value.empty() ? 0 : Table(program).Solve(max_pivots);
 }
 
-RateBound::RateBound(const ReportProblem& problem, double window_seconds)
+RateBound::RateBound(const Problem& problem, double window_seconds)
     : problem_(problem),
       window_seconds_(window_seconds),
       counter_(problem, CountedFlows::kEveryIteration),

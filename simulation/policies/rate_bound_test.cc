@@ -82,7 +82,7 @@ TEST(Maximise, IsNeverBelowAFeasiblePoint) {
 }
 
 TEST(RateBound, OfAJobAloneIsWhatItDoesAlone) {
-  ReportProblem problem = testing::Example1(2);
+  Problem problem = testing::Example1(2);
   problem.jobs.pop_back();  // computes 2 s, communicates 2 s, no overlap, ready at 0
   RateBound bound(problem, 11);
   // Computing in 2-4, 6-8 and 10-11.
@@ -90,7 +90,7 @@ TEST(RateBound, OfAJobAloneIsWhatItDoesAlone) {
 }
 
 TEST(RateBound, OfTwoJobsOnAFullLinkFavoursTheIntenseOne) {
-  ReportProblem problem;
+  Problem problem;
   problem.links = {{"l", 8}};
   for (const double flop : {4e12, 1e12}) {
     ContendingJob job;
@@ -115,7 +115,7 @@ TEST(RateBound, NoLevelsBeatIt) {
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     testing::RandomShape shape{.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2};
     shape.several_starts = seed % 2 == 1;
-    const ReportProblem problem = testing::RandomProblem(shape, seed);
+    const Problem problem = testing::RandomProblem(shape, seed);
     const Paths paths = RandomPaths(problem, seed);
     const auto all = AllJobs(problem.jobs.size());
     EventBudget budget{1'000'000'000, 0};
