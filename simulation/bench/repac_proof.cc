@@ -155,7 +155,7 @@ std::vector<NicConnection> Permutation(const Network& network, Random& random) {
   return connections;
 }
 
-struct EffectOutcome {
+struct Outcome {
   Spread completion;  // of the bound: what the fullest cut allows
   Spread fullest;     // flows on the fullest uplink of a ToR
 };
@@ -183,7 +183,7 @@ double Bound(const Network& network, const PathPlan& plan) {
 }
 
 void Run(const Network& network, const PathPlan& plan, const bench::Ports& ports,
-         EffectOutcome& outcome) {
+         Outcome& outcome) {
   std::vector<bench::TransferFlow> flows;
   std::vector<int> load(static_cast<std::size_t>(network.num_links()));
   int fullest = 0;
@@ -199,7 +199,7 @@ void Run(const Network& network, const PathPlan& plan, const bench::Ports& ports
   outcome.fullest.Add(fullest);
 }
 
-void PrintRow(const std::string& fabric, const char* scheme, const EffectOutcome& outcome,
+void PrintRow(const std::string& fabric, const char* scheme, const Outcome& outcome,
               double ecmp_mean) {
   std::printf("   %-38s %-22s %5.2f +- %4.2f   %5.1f %%   %5.1f   %5.2f x\n", fabric.c_str(),
               scheme, outcome.completion.Mean(), outcome.completion.Deviation(),
@@ -210,7 +210,7 @@ void PrintRow(const std::string& fabric, const char* scheme, const EffectOutcome
 void Compare(const Case& c, int seeds) {
   const HashedNetwork net(c.spec);
   const ForwardingModel forwarding = net.Forwarding();
-  EffectOutcome ecmp, once, often, planned;
+  Outcome ecmp, once, often, planned;
   for (int seed = 1; seed <= seeds; ++seed) {
     Random random(static_cast<std::uint64_t>(seed));
     const std::vector<NicConnection> connections = c.connections(*net.network, random);
