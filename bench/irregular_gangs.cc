@@ -49,7 +49,7 @@ void Count(const Case& c, bool list, Tally& tally) {
   const GangPlan plan = PlanGang(c.cluster, c.request(), {PlannerOptions{}.max_steps, false});
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   tally.ms.push_back(took.count());
-  const bool placed = plan.outcome == EffectOutcome::kPlaced;
+  const bool placed = plan.outcome == Outcome::kPlaced;
   if (plan.optimal) {
     ++(placed ? tally.placed : tally.refused);
     return;
