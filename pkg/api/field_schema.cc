@@ -159,7 +159,8 @@ json SchemaOfResource(const char* meaning, absl::FunctionRef<void(FieldVisitor&)
 
 std::vector<std::string> NamesOfFields(absl::FunctionRef<void(FieldVisitor&)> describe) {
   std::vector<std::string> names;
-  for (const auto& [name, schema] : SchemaOfFields("", describe)["properties"].items()) {
+  const json schema = SchemaOfFields("", describe);  // items() keeps no temporary alive
+  for (const auto& [name, field] : schema["properties"].items()) {
     names.push_back(name);
   }
   return names;
