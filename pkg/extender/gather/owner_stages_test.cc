@@ -45,9 +45,10 @@ TEST(OwnerStagesTest, TheStagesThatHaveBegunAreWhole) {
 
 TEST(OwnerStagesTest, ASetThatLacksPodsOfItsFirstStageIsNotWhole) {
   json set = JobSet();
-  set["spec"]["replicatedJobs"].insert(
-      set["spec"]["replicatedJobs"].begin(),
-      {{"name", "b"}, {"replicas", 1}, {"template", {{"spec", {{"parallelism", 1}}}}}});
+  json& jobs = set["spec"]["replicatedJobs"];
+  const json second = {
+      {"name", "b"}, {"replicas", 1}, {"template", {{"spec", {{"parallelism", 1}}}}}};
+  jobs.insert(jobs.begin(), second);
   EXPECT_FALSE(StagesOf(kJobSet, set, PodsOf({{"0", 1}})).whole) << "a quota holds a back, say";
   EXPECT_TRUE(StagesOf(kJobSet, set, PodsOf({{"0", 1}, {"1", 1}})).whole);
 }
