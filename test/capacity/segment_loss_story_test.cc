@@ -66,7 +66,7 @@ class SegmentLossStoryTest : public JobStoryFixture {
     operator_.See();
     const auto done = operator_.jobs.Reconcile("team/a");
     ASSERT_TRUE(done.ok()) << done.status();
-    network_.Round();
+    network_.RunOnce();
   }
   // Ten seconds.
   void Pass() {
