@@ -173,12 +173,19 @@ class TwoJobsStory : public RefusedEffectsTest {
   void Begin() override {
     AddJob("a", 2);
     AddJob("b", 3);
+    has_ended_ = false;
   }
-  void OthersMove() override { RunReleasedPods(); }
+  void OthersMove() override {
+    RunReleasedPods();
+    if (has_ended_) Finish("a");
+  }
   bool Happens() override {
+    has_ended_ = true;
     Finish("a");
     return true;
   }
+
+  bool has_ended_ = false;
 };
 
 TEST_F(TwoJobsStory, EveryRefusedLostOrLateWriteConverges) { ExpectEveryFaultConverges(); }
