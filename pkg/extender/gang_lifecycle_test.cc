@@ -45,7 +45,7 @@ TEST_F(GangLifecycleTest, AGangEndsWithItsJobAndNotWithItsPods) {
     process.Pass();
     EXPECT_FALSE(IsTrue("job-" + name, "Finished"));
     EndJob(name, end);
-    clock_.Advance(20'000);
+    clock_.Advance(10'000);  // within the time for which a gang without pods keeps its hosts
     EXPECT_EQ(process.Pass().given_back, 1);
     EXPECT_TRUE(IsTrue("job-" + name, "Finished"));
   }

@@ -79,7 +79,7 @@ TEST_F(KindsTest, MpiJob) {
           {"mpijob/plain-2-worker-failed", 1, 3},
           {"mpijob/plain-3-launcher-failed", 1, 3},
           {"mpijob/plain-4-suspended", 0, 0, false},
-          {"mpijob/plain-5-resumed", 0, 0}});
+          {"mpijob/plain-5-resumed", 1, 3, false}});
 }
 
 TEST_F(KindsTest, MpiJobThatIsResumedAndScaled) {
@@ -98,7 +98,7 @@ TEST_F(KindsTest, MpiJobWhoseLauncherWorks) {
           {"mpijob/launcher-as-worker-2-worker-failed", 1, 4},
           {"mpijob/launcher-as-worker-3-launcher-failed", 1, 4},
           {"mpijob/launcher-as-worker-4-suspended", 0, 0, false},
-          {"mpijob/launcher-as-worker-5-resumed", 0, 0}});
+          {"mpijob/launcher-as-worker-5-resumed", 1, 4, false}});
 }
 
 TEST_F(KindsTest, PyTorchJob) {
