@@ -49,13 +49,13 @@ TEST_F(RuntimeTest, NoBodyIsTaken) {
   Runtime runtime(options_, "test");
   ASSERT_TRUE(runtime.Serve().ok());
   for (const int port : {metrics_port_, health_port_}) {
-    for (const auto& [method, status] : {std::pair("POST", 405), std::pair("GET", 413)}) {
+    for (const char* method : {"POST", "GET"}) {
       http::RawClient client(port);
       client.Send(
           StrCat(method, " /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 8000000\r\n\r\n"));
       const auto response = client.ReadResponse();
       ASSERT_TRUE(response.has_value());
-      EXPECT_EQ(response->status, status);
+      EXPECT_EQ(response->status, 413);
     }
   }
   runtime.Stop();
