@@ -21,7 +21,7 @@ namespace yardmaster::api {
 struct DisruptionBudget {
   ObjectMeta metadata;
   std::optional<MetadataSelector> selector;  // without one it covers no pod
-  std::int64_t disruptions_allowed = 0;   // 0 while the status describes an older spec
+  std::int64_t disruptions_allowed = 0;      // 0 while the status describes an older spec
 
   bool Covers(const std::string& namespace_name,
               const std::map<std::string, std::string>& labels) const;

@@ -31,9 +31,9 @@ bool Holds(const LabelRequirement& requirement, const std::map<std::string, std:
 void LabelRequirement::Describe(FieldVisitor& fields) {
   fields.Text("key", key, kQualifiedName,
               Required("Key of a label, for example kubernetes.io/metadata.name."));
-  fields.Enum("operator", op, kLabelOperatorNames,
-              Required("How the label's value is compared.",
-                       "write In, NotIn, Exists or DoesNotExist"));
+  fields.Enum(
+      "operator", op, kLabelOperatorNames,
+      Required("How the label's value is compared.", "write In, NotIn, Exists or DoesNotExist"));
   fields.Texts("values", values, {kMaxRequirements}, kLabelValue, "Values.", "A value.");
 }
 

@@ -77,9 +77,11 @@ TEST(ChooserTest, RandomChoicesStayWithinTheirBudgets) {
     std::vector<Offer> offers;
     Need need{.workers_per_group = static_cast<int>(random.Below(6)) + 1};
     need.checkpoint = {.checkpoint_seconds = 60, .restart_seconds = 60};
-    for (int b = 0; b < 2; ++b) need.budgets.push_back(static_cast<Micros>(random.Below(120)) * kUnit);
+    for (int b = 0; b < 2; ++b)
+      need.budgets.push_back(static_cast<Micros>(random.Below(120)) * kUnit);
     for (int i = 0; i < 5; ++i) {
-      offers.push_back(Make(static_cast<Micros>(random.Below(30)), static_cast<int>(random.Below(6)),
+      offers.push_back(Make(static_cast<Micros>(random.Below(30)),
+                            static_cast<int>(random.Below(6)),
                             static_cast<std::int64_t>(random.Below(1'000'000'000))));
       offers.back().budget = static_cast<int>(random.Below(3)) - 1;
     }
@@ -92,7 +94,8 @@ TEST(ChooserTest, RandomChoicesStayWithinTheirBudgets) {
       const Offer& offer = offers[static_cast<std::size_t>(rented.offer)];
       hosts += rented.hosts;
       EXPECT_LE(rented.hosts, offer.hosts);
-      if (offer.budget >= 0) costs[static_cast<std::size_t>(offer.budget)] += offer.price * rented.hosts;
+      if (offer.budget >= 0)
+        costs[static_cast<std::size_t>(offer.budget)] += offer.price * rented.hosts;
     }
     EXPECT_EQ(hosts, need.workers_per_group);
     for (std::size_t b = 0; b < costs.size(); ++b) EXPECT_LE(costs[b], need.budgets[b]) << round;

@@ -37,8 +37,7 @@ void Declare(FabricImportFlags& flags, CLI::App& app) {
                  "a SimAI topology, or Nodes with topograph's labels; - reads standard input")
       ->required();
   app.add_option("--name", flags.name, "name of the Fabric");
-  app.add_option("--preset", flags.preset,
-                 "topograph: the Fabric whose ports and speeds to take");
+  app.add_option("--preset", flags.preset, "topograph: the Fabric whose ports and speeds to take");
   app.add_option("--leaf-label", flags.keys.leaf,
                  "topograph: the label that names the leaf switch");
   app.add_option("--spine-label", flags.keys.spine,
@@ -72,7 +71,8 @@ absl::StatusOr<ImportedFabric> FromSimAi(const FabricImportFlags& flags, std::is
 // The chart's agents run where the default label is.
 void ReportChartValues(const fabric::FabricSpec& spec, std::ostream& err) {
   if (spec.segment_label == fabric::FabricSpec().segment_label) return;
-  err << "note: the agents of the chart run on hosts with this label once these are among its values:\n"
+  err << "note: the agents of the chart run on hosts with this label once these are among its "
+         "values:\n"
       << "agent:\n"
       << "  affinity:\n"
       << "    nodeAffinity:\n"

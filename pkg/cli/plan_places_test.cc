@@ -50,9 +50,9 @@ TEST(PlanPlacesTest, AGangThatNeedsTwoGpuModelsIsRefusedUnlessItSaysOtherwise) {
                             NodeWith("h1", "NVIDIA-H100-80GB-HBM3") +
                             NodeWith("h2", "NVIDIA-A100-SXM4-40GB");
   const auto job = [&](const std::string& spec) {
-    return PlanOffline(
-               StrCat(nodes, "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\n",
-                      "metadata: {name: a}\nspec: {template: {}, ", spec, "}\n"))
+    return PlanOffline(StrCat(nodes,
+                              "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\n",
+                              "metadata: {name: a}\nspec: {template: {}, ", spec, "}\n"))
         .job("a");
   };
   const nlohmann::json refused = job("workers: 3");

@@ -28,9 +28,16 @@ std::string Printed(const std::string& text) {
 TEST(TerminalTest, WhatATerminalActsOnIsWrittenAsAnEscape) {
   EXPECT_EQ(Printed("a\x1b]0;title\x07 b"), "a\\u001b]0;title\\u0007 b");
   EXPECT_EQ(Printed("\r\b\x7f"), "\\u000d\\u0008\\u007f");
-  EXPECT_EQ(Printed("\xC2\x9B" "2J"), "\\u009b2J");
-  EXPECT_EQ(Printed("\xE2\x80\xAE" "gpj"), "\\u202egpj");
-  EXPECT_EQ(Printed("\x9B" "2J \xC2"), "\xEF\xBF\xBD" "2J ");
+  EXPECT_EQ(Printed("\xC2\x9B"
+                    "2J"),
+            "\\u009b2J");
+  EXPECT_EQ(Printed("\xE2\x80\xAE"
+                    "gpj"),
+            "\\u202egpj");
+  EXPECT_EQ(Printed("\x9B"
+                    "2J \xC2"),
+            "\xEF\xBF\xBD"
+            "2J ");
   EXPECT_EQ(Printed("tabs\tand lines\n, \xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x9A\x82"),
             "tabs\tand lines\n, \xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x9A\x82");
 }
@@ -74,9 +81,10 @@ TEST(TerminalTest, AFailureOfTheStreamIsNotForgotten) {
 // The example: a tenant's label in a message of the plan. Errors go the same way as answers.
 TEST(TerminalTest, NoVerbPrintsThemBeItAnAnswerOrAnError) {
   const std::string evil = "x\\u001b]0;owned\\u0007\\u009b2J";
-  std::istringstream in(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "a"},
-    "spec": {"workers": 1, "gpusPerWorker": 8, "template": {"spec": {"nodeSelector": {"team": ")" + evil +
-                        R"("}, "containers": [{"name": "c", "image": ")" + evil + R"("}]}}}})");
+  std::istringstream in(
+      R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "a"},
+    "spec": {"workers": 1, "gpusPerWorker": 8, "template": {"spec": {"nodeSelector": {"team": ")" +
+      evil + R"("}, "containers": [{"name": "c", "image": ")" + evil + R"("}]}}}})");
   std::ostringstream out, err;
   Dispatch({"plan", "--offline", "-f", "-"}, in, out, err);
   const std::string all = out.str() + err.str();

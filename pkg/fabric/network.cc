@@ -43,7 +43,9 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
   Network net;
   net.spec_ = std::move(spec);
   net.places_ = std::move(places);
-  YM_ASSIGN_OR_RETURN(net.base_address_, IpAddress::Parse(net.spec_.addressing.base.empty() ? kPlaceholderBase : net.spec_.addressing.base));
+  YM_ASSIGN_OR_RETURN(net.base_address_, IpAddress::Parse(net.spec_.addressing.base.empty()
+                                                              ? kPlaceholderBase
+                                                              : net.spec_.addressing.base));
   // Each of the two is up to 1,000,000: the numbers multiply to more than an int64 holds.
   const std::int64_t ports_per_host = std::int64_t{net.spec_.rails} * net.spec_.nic_ports;
   if (ports_per_host > kMaxCables || ports_per_host * net.places_->num_hosts() > kMaxCables) {

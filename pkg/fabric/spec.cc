@@ -185,8 +185,8 @@ std::vector<std::string> Problems(const FabricSpec& spec) {
          StrCat("\"", spec.tiers[t].role, "\" is there twice"), "give every tier its own role");
   }
   CheckLevels(spec, out);
-  Need(spec.addressing.base.empty() || IpAddress::Parse(spec.addressing.base).ok(), out, "spec.addressing.base",
-       StrCat("\"", spec.addressing.base, "\" is not an IP address"),
+  Need(spec.addressing.base.empty() || IpAddress::Parse(spec.addressing.base).ok(), out,
+       "spec.addressing.base", StrCat("\"", spec.addressing.base, "\" is not an IP address"),
        "give one like 10.0.0.0 or fd00::");
   if (!out.empty()) return out;
   CheckHostPorts(spec, out);

@@ -65,7 +65,7 @@ class HandshakeQueue {
   const std::int64_t longest_ms_;
   mutable Mutex mutex_;
   std::map<std::string, Line> lines_ ABSL_GUARDED_BY(mutex_);  // none is empty
-  std::deque<std::string> turns_ ABSL_GUARDED_BY(mutex_);      // the addresses of lines_, next first
+  std::deque<std::string> turns_ ABSL_GUARDED_BY(mutex_);  // the addresses of lines_, next first
   std::size_t size_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

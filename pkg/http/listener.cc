@@ -198,9 +198,9 @@ absl::StatusOr<std::shared_ptr<Listener>> Listener::Open(std::shared_ptr<EventLo
     error = listener->Bind(tcp::endpoint(tcp::v4(), number));
   }
   if (error) {
-    return absl::UnavailableError(
-        StrCat("cannot listen on ", address.empty() ? std::string("all addresses,") : address, " port ", port,
-               ": ", error.message()));
+    return absl::UnavailableError(StrCat("cannot listen on ",
+                                         address.empty() ? std::string("all addresses,") : address,
+                                         " port ", port, ": ", error.message()));
   }
   return std::shared_ptr<Listener>(std::move(listener));
 }

@@ -127,8 +127,8 @@ std::optional<Hub::Waiter> Hub::TakeSurplus() {
   std::map<std::string, int> of_address;
   for (const Waiter& waiter : waiters_) ++of_address[waiter.address];
   // The first of equals: requests are in the order in which they came.
-  const auto most = std::max_element(
-      waiters_.begin(), waiters_.end(), [&](const Waiter& a, const Waiter& b) {
+  const auto most =
+      std::max_element(waiters_.begin(), waiters_.end(), [&](const Waiter& a, const Waiter& b) {
         return of_address[a.address] < of_address[b.address];
       });
   std::optional<Waiter> surplus = std::move(*most);

@@ -64,12 +64,12 @@ GangPlan PlanOnOneModel(const Cluster& cluster, const GangRequest& request,
   auto [model, hosts, plan] = BestModel(cluster, request, quick, models);
   if (plan.outcome == Outcome::kPlaced || !options.explain) return plan;
   plan = PlanOnModel(cluster, request, options, model);
-  plan.reasons.insert(
-      plan.reasons.begin(),
-      {ReasonCode::kGpuModelsDiffer, workload::TopologyLevel::kFabric,
-       static_cast<std::int64_t>(models.size()),
-       StrCat("all workers get GPUs of one model, and there are ", GpuModelCounts(cluster, &request),
-              "; what follows counts hosts with ", ShownGpuModel(cluster, model))});
+  plan.reasons.insert(plan.reasons.begin(),
+                      {ReasonCode::kGpuModelsDiffer, workload::TopologyLevel::kFabric,
+                       static_cast<std::int64_t>(models.size()),
+                       StrCat("all workers get GPUs of one model, and there are ",
+                              GpuModelCounts(cluster, &request),
+                              "; what follows counts hosts with ", ShownGpuModel(cluster, model))});
   if (mixed.outcome < plan.outcome) {
     plan.relaxations.insert(plan.relaxations.begin(), {"mixedGpuModels: true", mixed.outcome});
   }
@@ -84,16 +84,15 @@ GangPlan PlanGang(const Cluster& cluster, const GangRequest& request,
   const workload::Job& job = *request.job;
   if (plan.outcome == Outcome::kNever && cluster.gpu_models != nullptr && !job.gpu_model.empty() &&
       !HasGpuModel(cluster, job.gpu_model)) {
-    plan.reasons.insert(plan.reasons.begin(),
-                        {ReasonCode::kHostsExcluded, workload::TopologyLevel::kFabric,
-                         static_cast<std::int64_t>(cluster.hosts.size()),
-                         StrCat("no host has GPU model ", job.gpu_model, "; here: ",
-                                GpuModelCounts(cluster))});
+    plan.reasons.insert(
+        plan.reasons.begin(),
+        {ReasonCode::kHostsExcluded, workload::TopologyLevel::kFabric,
+         static_cast<std::int64_t>(cluster.hosts.size()),
+         StrCat("no host has GPU model ", job.gpu_model, "; here: ", GpuModelCounts(cluster))});
   }
-  const bool one_model = job.mixed_gpu_models || cluster.num_gpu_models() < 2 ||
-                         plan.outcome == Outcome::kNever ||
-                         (plan.outcome == Outcome::kPlaced &&
-                          GpuModelsOf(cluster, plan.host_of_rank).size() < 2);
+  const bool one_model =
+      job.mixed_gpu_models || cluster.num_gpu_models() < 2 || plan.outcome == Outcome::kNever ||
+      (plan.outcome == Outcome::kPlaced && GpuModelsOf(cluster, plan.host_of_rank).size() < 2);
   return one_model ? plan : PlanOnOneModel(cluster, request, options, std::move(plan));
 }
 

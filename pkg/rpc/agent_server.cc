@@ -103,7 +103,8 @@ class AgentServer::Impl {
       if (IsUnix(address)) RemoveOldSocket(address.substr(kUnix.size()));
       const bool local = IsUnix(address);
       builder.AddListeningPort(
-          ListeningAddress(address), ServerCredentialsOf(local ? TlsFiles() : options.tls, kTlsReloadSeconds),
+          ListeningAddress(address),
+          ServerCredentialsOf(local ? TlsFiles() : options.tls, kTlsReloadSeconds),
           &ports_.emplace_back(0));
     }
     std::unique_ptr<grpc::Server> server = builder.BuildAndStart();

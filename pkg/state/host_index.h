@@ -97,12 +97,12 @@ class HostIndex {
   std::shared_ptr<const fabric::Places> places_;
   std::shared_ptr<const fabric::Network> network_;
   int gpus_per_host_ = 8;
-  std::vector<placement::HostState> states_;                    // by HostId
+  std::vector<placement::HostState> states_;  // by HostId
   // Numbers of GPU models follow names, so that they do not depend on earlier ClusterStates.
   std::shared_ptr<const std::vector<std::string>> gpu_models_ =
       std::make_shared<const std::vector<std::string>>();
-  std::vector<int> hosts_of_model_;     // with GPUs, by model
-  bool gpu_models_differ_ = true;       // a model came or went: all hosts are to be read again
+  std::vector<int> hosts_of_model_;  // with GPUs, by model
+  bool gpu_models_differ_ = true;    // a model came or went: all hosts are to be read again
   std::vector<std::uint8_t> may_lose_ranks_;                    // by HostId
   std::vector<std::shared_ptr<const api::Node>> node_of_host_;  // by HostId
   std::map<fabric::HostId, HostFacts> noted_;                   // hosts with ports down or warnings

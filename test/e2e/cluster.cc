@@ -144,10 +144,10 @@ absl::Status Cluster::SignalLeader(const std::string& component, int signal) {
 absl::Status Cluster::StartOperator() {
   for (auto& process : operators_) {
     if (process != nullptr) continue;
-    YM_ASSIGN_OR_RETURN(process, Run("operator", "0",
-                                     {"--leader-elect", "--kube-api-qps", "500", "--kube-api-burst",
-                                      "1000", "--segment-loss-grace-ms", "3000",
-                                      "--no-rent-hosts"}));
+    YM_ASSIGN_OR_RETURN(process,
+                        Run("operator", "0",
+                            {"--leader-elect", "--kube-api-qps", "500", "--kube-api-burst", "1000",
+                             "--segment-loss-grace-ms", "3000", "--no-rent-hosts"}));
   }
   return absl::OkStatus();
 }

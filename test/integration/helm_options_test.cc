@@ -30,7 +30,8 @@ const std::vector<std::vector<std::string>>& Options() {
       {"", "gatePolicy.mode=Webhook", "gatePolicy.enabled=false"},
       {"", "networkShim.enabled=false"},
       {"", "annotationPolicy.enabled=false"},
-      {"", "priorityPolicy.enabled=false", "priorityPolicy.max=7,priorityPolicy.classes={gold,a.b}"},
+      {"", "priorityPolicy.enabled=false",
+       "priorityPolicy.max=7,priorityPolicy.classes={gold,a.b}"},
       {"", "networkPolicy.enabled=false",
        "networkPolicy.pageFrom[0].ipBlock.cidr=192.0.2.0/24,"
        "networkPolicy.metricsFrom[0].ipBlock.cidr=192.0.2.0/24"},
@@ -99,9 +100,10 @@ TEST_F(HelmOptionsTest, NamesFitWithReleaseNamesOfEveryLength) {
   for (const std::string& release :
        {std::string("r"), std::string(36, 'a'), std::string(37, 'a'), std::string(53, 'a'),
         std::string(52, 'a') + "b", "yardmaster-" + std::string(42, 'a')}) {
-    const auto rendered = Helm({"template", release, kChart, "--namespace", kNamespace,
-                                "--kube-version", StrCat("1.", plane_->kubernetes_minor(), ".0"),
-                                "--set", "scheduler.enabled=true,monitoring.dashboards.enabled=true"});
+    const auto rendered =
+        Helm({"template", release, kChart, "--namespace", kNamespace, "--kube-version",
+              StrCat("1.", plane_->kubernetes_minor(), ".0"), "--set",
+              "scheduler.enabled=true,monitoring.dashboards.enabled=true"});
     ASSERT_TRUE(rendered.ok()) << release << rendered.status();
     const auto applied = plane_->Kubectl({"apply", "--server-side", "--force-conflicts",
                                           "--dry-run=server", "--validate=strict", "-f", "-"},
@@ -149,9 +151,8 @@ TEST_F(HelmOptionsTest, AProcessHasTheRightsThatAnOptionNeedsAndOnlyThen) {
 }
 
 TEST_F(HelmOptionsTest, AnAgentWritesOfPodsWhatItsOptionsAskFor) {
-  ASSERT_TRUE(plane_
-                  ->Apply(R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n3"}})")
-                  .ok());
+  ASSERT_TRUE(
+      plane_->Apply(R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n3"}})").ok());
   ASSERT_TRUE(plane_
                   ->Apply(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "on-n3",
       "namespace": "default"}, "spec": {"nodeName": "n3", "automountServiceAccountToken": false,
@@ -163,8 +164,8 @@ TEST_F(HelmOptionsTest, AnAgentWritesOfPodsWhatItsOptionsAskFor) {
   ASSERT_TRUE(token.ok()) << token.status();
   int value = 0;
   const auto write = [&](const std::string& name) {
-    const std::string body =
-        StrCat(R"({"metadata": {"annotations": {"yardmaster.dev/)", name, R"(": ")", ++value, "\"}}}");
+    const std::string body = StrCat(R"({"metadata": {"annotations": {"yardmaster.dev/)", name,
+                                    R"(": ")", ++value, "\"}}}");
     return MessageOf(RunProgram({plane_->bin() + "/kubectl", "--kubeconfig=/dev/null",
                                  "--server=" + plane_->api_server(),
                                  "--certificate-authority=" + plane_->ca_file(),
@@ -176,9 +177,9 @@ TEST_F(HelmOptionsTest, AnAgentWritesOfPodsWhatItsOptionsAskFor) {
   for (const auto& [name, option] : {std::pair{"checkpoint", "agent.readCheckpointMarks"},
                                      {"connections", "agent.readShimReports"}}) {
     ASSERT_TRUE(Install("upgrade").ok());
-    EXPECT_TRUE(Eventually(
-        [&] { return write(name).find("nothing of a pod but") != std::string::npos; }))
-        << write(name);
+    EXPECT_TRUE(Eventually([&] {
+      return write(name).find("nothing of a pod but") != std::string::npos;
+    })) << write(name);
     ASSERT_TRUE(Install("upgrade", StrCat(",", option, "=true")).ok());
     EXPECT_TRUE(Eventually([&] { return write(name).empty(); })) << option << ": " << write(name);
     EXPECT_EQ(write("profile"), "");
@@ -206,8 +207,7 @@ TEST_F(HelmOptionsTest, OnlyWhomTheValuesNameReachesMetricsAndPage) {
                       "networkPolicy.pageFrom[0].ipBlock.cidr=198.51.100.0/24")
                   .ok());
   EXPECT_EQ(ports("agent"), (std::set<std::string>{"health", "metrics"}));
-  EXPECT_EQ(ports("operator"),
-            (std::set<std::string>{"health", "metrics", "page", "reports"}));
+  EXPECT_EQ(ports("operator"), (std::set<std::string>{"health", "metrics", "page", "reports"}));
   EXPECT_THAT(policy("operator").dump(), HasSubstr(R"({"ipBlock":{"cidr":"198.51.100.0/24"}})"));
 }
 

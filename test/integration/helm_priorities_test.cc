@@ -24,7 +24,8 @@ class HelmPrioritiesTest : public HelmTest {
                       .ok());
     }
     for (const auto& [name, value] : {std::pair{"gold", 5000}, {"silver", 700}, {"low", -10}}) {
-      ASSERT_TRUE(plane_->Kubectl({"create", "priorityclass", name, StrCat("--value=", value)}).ok());
+      ASSERT_TRUE(
+          plane_->Kubectl({"create", "priorityclass", name, StrCat("--value=", value)}).ok());
     }
     ASSERT_TRUE(
         plane_->Kubectl({"annotate", "namespace", "urgent", "yardmaster.dev/max-priority=1000"})
@@ -94,7 +95,8 @@ TEST_F(HelmPrioritiesTest, ATrainingJobNamesClassesThatItsNamespaceMayHave) {
 TEST_F(HelmPrioritiesTest, SoDoPodsOfAGangWhoeverMakesThemAndOtherPodsAreLeftAlone) {
   const std::string asks = R"("annotations": {"yardmaster.dev/parallelism": "dp=1"}, )";
   const std::string worker = R"("labels": {"yardmaster.dev/job": "j"}, )";
-  EXPECT_THAT(Pod("poor", kGate, "system-node-critical"), HasSubstr("system-node-critical is 2000"));
+  EXPECT_THAT(Pod("poor", kGate, "system-node-critical"),
+              HasSubstr("system-node-critical is 2000"));
   EXPECT_THAT(Pod("poor", "", "gold", asks), HasSubstr("gold is 5000"));
   EXPECT_THAT(Pod("poor", "", "gold", worker), HasSubstr("gold is 5000"));
   EXPECT_EQ(Pod("poor", "", "gold"), "");
@@ -120,11 +122,12 @@ TEST_F(HelmPrioritiesTest, APodDoesNotBecomeAGangsLater) {
 }
 
 TEST_F(HelmPrioritiesTest, TenantsDoNotRaiseTheirOwnLimits) {
-  for (const char* note : {"yardmaster.dev/max-priority=9", "yardmaster.dev/priority-classes=gold"}) {
-    EXPECT_THAT(MessageOf(plane_
-                              ->Kubectl({"annotate", "namespace", "poor", note, "--as=tenant-poor"})
-                              .status()),
-                HasSubstr("cannot patch resource \"namespaces\""));
+  for (const char* note :
+       {"yardmaster.dev/max-priority=9", "yardmaster.dev/priority-classes=gold"}) {
+    EXPECT_THAT(
+        MessageOf(
+            plane_->Kubectl({"annotate", "namespace", "poor", note, "--as=tenant-poor"}).status()),
+        HasSubstr("cannot patch resource \"namespaces\""));
   }
 }
 

@@ -36,12 +36,12 @@ absl::Status FabricChoice::Take(JsonView object) {
 void FabricChoice::Drop(const std::string& name) { fabrics_.erase(name); }
 
 std::optional<FabricView> FabricChoice::Chosen(const std::string& name) const {
-  const auto at =
-      name.empty() ? std::min_element(fabrics_.begin(), fabrics_.end(),
-                                      [](const auto& a, const auto& b) {
-                                        return api::IsUsedBefore(a.second.order, b.second.order);
-                                      })
-                   : fabrics_.find(name);
+  const auto at = name.empty()
+                      ? std::min_element(fabrics_.begin(), fabrics_.end(),
+                                         [](const auto& a, const auto& b) {
+                                           return api::IsUsedBefore(a.second.order, b.second.order);
+                                         })
+                      : fabrics_.find(name);
   if (at == fabrics_.end()) return std::nullopt;
   return at->second.view;
 }

@@ -47,7 +47,8 @@ absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,
   }
   input.network = hosts.network();
   std::vector<std::uint8_t> down = hosts.cable_down();
-  const std::string problem = op::MarkDownLinks(*state::UsedFabric(cluster.fabrics), *input.network, down);
+  const std::string problem =
+      op::MarkDownLinks(*state::UsedFabric(cluster.fabrics), *input.network, down);
   if (!problem.empty()) input.warnings.push_back(StrCat("Fabric: ", problem));
   for (std::size_t c = 0; c < down.size(); ++c) {
     if (down[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));

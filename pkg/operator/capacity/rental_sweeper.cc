@@ -161,8 +161,8 @@ bool RentalSweeper::SweepKind(const kube::Resource& resource,
     }
     auto decision = read.find(one.job_uid);
     if (decision == read.end()) decision = read.emplace(one.job_uid, ReadDecision(one)).first;
-    const absl::Status done = decision->second.ok() ? GiveBackIfLate(one, *decision->second)
-                                                    : decision->second.status();
+    const absl::Status done =
+        decision->second.ok() ? GiveBackIfLate(one, *decision->second) : decision->second.status();
     if (!done.ok()) failures.Add(StrCat(one.target.resource.kind, " ", one.target.name), done);
   }
   return true;
