@@ -143,7 +143,11 @@ void ChaosCluster::PutOwner(const Job& job) {
 }
 
 void ChaosCluster::ScaleJob(Random& random) {
-  Job* job = AnyJob(random, [](const Job& j) { return !j.finished && !j.suspended; });
+  // Before there is a Gang its pods contradict each other, and nothing says which of them are right.
+  std::set<std::string> made;
+  for (const json& gang : server_.All(kube::Gangs())) made.insert(gang["spec"]["owner"]["name"]);
+  Job* job = AnyJob(
+      random, [&](const Job& j) { return !j.finished && !j.suspended && made.count(j.name) != 0; });
   if (job == nullptr) return;
   job->workers = 1 + static_cast<int>(random.Below(6));
   PutOwner(*job);
@@ -173,7 +177,8 @@ void ChaosCluster::AddPod(Job& job, int rank) {
        {"status", {{"phase", "Pending"}}}});
 }
 
-ChaosCluster::Job* ChaosCluster::AnyJob(Random& random, bool (*fits)(const Job&)) {
+ChaosCluster::Job* ChaosCluster::AnyJob(Random& random,
+                                        const std::function<bool(const Job&)>& fits) {
   std::vector<Job*> fitting;
   for (auto& [name, job] : jobs_) {
     if (fits(job)) fitting.push_back(&job);

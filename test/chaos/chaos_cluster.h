@@ -63,7 +63,7 @@ class ChaosCluster {
   void AddNode(int segment, int host, bool ready);
   void PutOwner(const Job& job);
   void AddPod(Job& job, int rank);
-  Job* AnyJob(Random& random, bool (*fits)(const Job&));
+  Job* AnyJob(Random& random, const std::function<bool(const Job&)>& fits);
   std::vector<nlohmann::json> PodsOf(const std::string& job) const;
   void DeletePods(const std::string& job);
 
