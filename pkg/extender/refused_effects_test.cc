@@ -101,8 +101,10 @@ class RefusedEffectsTest : public PlannerFixture {
       for (std::size_t fault = 0; fault < std::size(kFaults); ++fault) {
         SCOPED_TRACE(StrCat("write ", first, " is ", kNames[fault]));
         ExpectEnd(expected, {{first, kFaults[fault]}});
-        // And one that follows from it.
-        ExpectEnd(expected, {{first, kFaults[fault]}, {first + 1, kFaults[(fault + 1) % 5]}});
+        // And, of some, one that follows from it.
+        if ((first + static_cast<int>(fault)) % 3 == 0) {
+          ExpectEnd(expected, {{first, kFaults[fault]}, {first + 1, kFaults[(fault + 1) % 5]}});
+        }
         if (HasFailure()) return;
       }
     }

@@ -42,7 +42,11 @@ class ExecutorTest : public ::testing::Test {
   }
   PassReport Pass(const std::vector<Work>& works, Executor::Limits limits = {}) {
     EXPECT_TRUE(executor_.Begin());
-    executor_.SetFacts({});
+    PassFacts facts;
+    for (const Work& work : works) {
+      facts.gathered[work.gang] = std::make_shared<const GatheredGang>();
+    }
+    executor_.SetFacts(std::move(facts));
     executor_.Run(
         "testing it", [&](const PassFacts&) { return works; }, limits);
     return executor_.End();
