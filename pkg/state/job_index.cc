@@ -132,9 +132,12 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
 
 // Anybody may write a job of a million workers in ten lines; its groups would take 100 MB.
 std::vector<std::string> JobIndex::ProblemsOf(const workload::Job& job) const {
-  if (job.workers <= kMaxWorkers) return workload::Problems(job, gpus_per_host_);
-  return {StrCat("spec.workers: is ", job.workers, "; a Gang has at most ", kMaxWorkers,
-                 " ranks; use fewer workers with more GPUs each")};
+  std::vector<std::string> problems = workload::Problems(job, gpus_per_host_);
+  if (problems.empty() && job.workers > kMaxWorkers) {
+    problems.push_back(StrCat("spec.workers: is ", job.workers, "; a Gang has at most ",
+                              kMaxWorkers, " ranks; use fewer workers with more GPUs each"));
+  }
+  return problems;
 }
 
 // A placed gang has the size at which it was placed, even if its owner now wants another size.
