@@ -84,7 +84,8 @@ class FieldSchema final : public FieldVisitor {
                    const About& about) override {
     json schema = {{"type", "number"}, {"format", "double"}};
     if (min > -kNoMaximum) schema["minimum"] = Short(min);
-    if (max < kNoMaximum) schema["maximum"] = Short(max);
+    // The API server compares whole numbers as int64, which a larger maximum overflows.
+    if (max < static_cast<double>(INT64_MAX)) schema["maximum"] = Short(max);
     Put(key, std::move(schema), about, Short(value));
   }
   void VisitBool(const char* key, bool& value, const About& about) override {

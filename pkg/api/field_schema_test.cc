@@ -36,6 +36,17 @@ TEST(FieldSchemaTest, BoundsOfTheTypeAreLeftOut) {
   EXPECT_FALSE(properties["share"].contains("maximum"));
 }
 
+// It compares whole numbers as int64.
+TEST(FieldSchemaTest, ABoundThatTheServerCannotCompareIsLeftOut) {
+  double flop = 0;
+  const json properties = SchemaOf([&](FieldVisitor& fields) {
+    fields.Number("large", flop, 0, 1e18, "FLOP.");
+    fields.Number("larger", flop, 0, 1e30, "FLOP.");
+  })["properties"];
+  EXPECT_EQ(properties["large"]["maximum"], 1'000'000'000'000'000'000);
+  EXPECT_FALSE(properties["larger"].contains("maximum"));
+}
+
 TEST(FieldSchemaTest, ATextThatHasToBeThereIsNotEmpty) {
   std::string name, other;
   const json schema = SchemaOf([&](FieldVisitor& fields) {
