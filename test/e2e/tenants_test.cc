@@ -62,6 +62,7 @@ constexpr Typo kTypos[] = {
      "spec.template.spec.affinity.nodeAffinity: expected an object"}};
 
 TEST_F(TenantsTest, AMalformedTemplateIsSaidOnItsJobAndStopsNobodyElse) {
+  ASSERT_TRUE(WaitFor(kPatience, [] { return !cluster_->LeaderOf("operator").empty(); }));
   const std::string leader = cluster_->LeaderOf("operator");
   json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", json::array()}};
   for (const Typo& typo : kTypos) {
