@@ -151,6 +151,10 @@ void GangStatus::Describe(FieldVisitor& fields) {
   fields.Int("settledWrites", settled_writes, 0, INT64_MAX,
              About("Counts writes whose outcome was unknown and that were then made impossible.")
                  .OmitAt(0));
+  // One that cannot be read promises nothing.
+  fields.Check([this](FieldReader& in) {
+    if (in.has("outcome")) outcome = placement::Outcome::kNotNow;
+  });
   fields.Enum("outcome", outcome, kOutcomeNames, "Of the last planning.");
   fields.Object(
       "objective", objective,

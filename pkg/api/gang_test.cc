@@ -185,5 +185,18 @@ TEST(GangTest, OnlyAGangWithoutANameIsNotReadAtAll) {
   EXPECT_FALSE(DecodeGang(object, Decoding::kLenient).ok());
 }
 
+TEST(GangTest, InAClusterAnOutcomeThatCannotBeReadPromisesNothing) {
+  json object = {{"metadata", {{"name", "g"}}},
+                 {"spec", {{"owner", {{"kind", "Job"}, {"name", "j"}}}}},
+                 {"status", {{"outcome", "Soon"}}}};
+  const auto gang = DecodeGang(object, Decoding::kLenient);
+  ASSERT_TRUE(gang.ok()) << gang.status();
+  EXPECT_EQ(gang->status.outcome, placement::Outcome::kNotNow);
+  ASSERT_EQ(gang->problems.size(), 1u);
+  EXPECT_EQ(gang->problems[0].rfind("status.outcome: expected Placed, NotNow or Never", 0), 0u);
+  object["status"] = json::object();
+  EXPECT_EQ(DecodeGang(object, Decoding::kLenient)->status.outcome, std::nullopt);
+}
+
 }  // namespace
 }  // namespace yardmaster::api
