@@ -265,7 +265,7 @@ class Load {
       const op::JobTurn turn = whole_       ? op::JobTurn::kWhole
                                : background ? op::JobTurn::kBackground
                                             : op::JobTurn::kPrompt;
-      const auto done = controller_.Run(*key, turn);
+      const auto done = controller_.RunOnce(*key, turn);
       if (!done.ok()) {
         queue_.AddRateLimited(*key);
       } else {
