@@ -28,9 +28,6 @@ absl::Status TooManyNicPorts(const FabricSpec& spec, int hosts) {
                     "correct rails and nicPorts, or the labels of the Nodes");
 }
 
-// Of addresses that are shown and never predicted with.
-constexpr char kPlaceholderBase[] = "10.0.0.0";
-
 int NumPlaces(Scope scope, const Places& places) {
   if (scope == Scope::kSegment) return places.num_segments();
   return scope == Scope::kFabricPod ? places.num_fabric_pods() : 1;
@@ -43,9 +40,9 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
   Network net;
   net.spec_ = std::move(spec);
   net.places_ = std::move(places);
-  YM_ASSIGN_OR_RETURN(net.base_address_, IpAddress::Parse(net.spec_.addressing.base.empty()
-                                                              ? kPlaceholderBase
-                                                              : net.spec_.addressing.base));
+  if (!net.spec_.addressing.base.empty()) {
+    YM_ASSIGN_OR_RETURN(net.base_address_, IpAddress::Parse(net.spec_.addressing.base));
+  }
   // Each of the two is up to 1,000,000: the numbers multiply to more than an int64 holds.
   const std::int64_t ports_per_host = std::int64_t{net.spec_.rails} * net.spec_.nic_ports;
   if (ports_per_host > kMaxCables || ports_per_host * net.places_->num_hosts() > kMaxCables) {
@@ -273,11 +270,12 @@ SwitchId Network::far_end(LinkId link) const {
 IpAddress Network::nic_address(HostId host, int rail) const {
   const std::vector<IpAddress>& given = places_->nic_addresses(host);
   if (static_cast<std::size_t>(rail) < given.size()) return given[static_cast<std::size_t>(rail)];
-  return base_address_.Plus(static_cast<std::uint32_t>(host.value * spec_.rails + rail));
+  if (!base_address_) return IpAddress();
+  return base_address_->Plus(static_cast<std::uint32_t>(host.value * spec_.rails + rail));
 }
 
 bool Network::knows_addresses(HostId host) const {
-  return !spec_.addressing.base.empty() ||
+  return base_address_.has_value() ||
          places_->nic_addresses(host).size() >= static_cast<std::size_t>(spec_.rails);
 }
 

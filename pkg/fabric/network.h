@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,9 +101,9 @@ class Network {
   // The switch at the far end of a link, or an invalid id when the far end is a host.
   SwitchId far_end(LinkId link) const;
 
-  // Address of a NIC (both ports of a rail share it).
+  // Address of a NIC (both ports of a rail share it); 0.0.0.0 unless knows_addresses.
   IpAddress nic_address(HostId host, int rail) const;
-  // False: neither the host nor the spec states them, and nic_address makes them up.
+  // Whether the host states the addresses of its NICs, or the spec states addressing.base.
   bool knows_addresses(HostId host) const;
 
   std::string name(SwitchId id) const;
@@ -135,7 +136,7 @@ class Network {
   std::vector<TierIndex> tiers_;
   int num_host_cables_ = 0;
   int num_cables_ = 0;
-  IpAddress base_address_;
+  std::optional<IpAddress> base_address_;  // nullopt: not stated
 };
 
 }  // namespace yardmaster::fabric

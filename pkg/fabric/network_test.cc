@@ -129,6 +129,7 @@ TEST(NetworkTest, AddressesFollowFromPlaceOrAreThoseOfTheHost) {
   const auto net = Network::Build(spec, std::make_shared<const Places>(*Places::Build(hosts)));
   ASSERT_TRUE(net.ok()) << net.status();
   EXPECT_FALSE(net->knows_addresses(HostId(1)));
+  EXPECT_EQ(net->nic_address(HostId(1), 3), IpAddress());
   EXPECT_TRUE(net->knows_addresses(HostId(2)));
   EXPECT_EQ(IpAddress::Parse("10.0.0.250")->Plus(11).ToString(), "10.0.1.5");
   EXPECT_EQ(IpAddress::Parse("fd00::ffff:fffa")->Plus(11).ToString(), "fd00::1:0:5");

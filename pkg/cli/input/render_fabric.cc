@@ -107,7 +107,10 @@ absl::StatusOr<api::Fabric> Resize(api::Fabric fabric, const RenderSize& size) {
 absl::StatusOr<std::vector<json>> RenderFabric(const api::Fabric& fabric) {
   YM_ASSIGN_OR_RETURN(fabric::Places built, fabric::Places::Build(PlacesOf(fabric.spec)));
   auto places = std::make_shared<const fabric::Places>(std::move(built));
-  YM_ASSIGN_OR_RETURN(const fabric::Network network, fabric::Network::Build(fabric.spec, places));
+  fabric::FabricSpec spec = fabric.spec;
+  // The rendered Nodes state the addresses of their NICs, whatever the Fabric states.
+  if (spec.addressing.base.empty()) spec.addressing.base = "10.0.0.0";
+  YM_ASSIGN_OR_RETURN(const fabric::Network network, fabric::Network::Build(spec, places));
   std::vector<json> out = {api::EncodeFabric(fabric)};
   for (fabric::SegmentId segment : places->segments()) {
     const auto hosts = places->hosts_of(segment);
