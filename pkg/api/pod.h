@@ -87,7 +87,7 @@ std::int64_t GpusOf(const Pod& pod, std::string_view resource);
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only when
 // the pod has no name. With kLenient a pod takes at most 128 KiB, whatever its writer put into it, besides
 // the annotations of ours that our policy keeps from people; what is left out for it is one of `problems`,
-// but for labels and annotations that nobody reads.
+// except labels and annotations that no code reads.
 absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding = Decoding::kStrict);
 
 }  // namespace yardmaster::api

@@ -1,7 +1,7 @@
 // A pod as a template describes it: what Yardmaster reads or changes has a C++ type, the rest is kept as
 // it was written.
 //
-// A pod template is typed by nobody before it gets here: the schema of a TrainingJob lets it through whole,
+// No earlier layer checks the types of a pod template: the schema of a TrainingJob lets it through whole,
 // and the API server looks at it first when a pod is made of it. ReadPodManifest is the one place that looks
 // at the types of its fields. What is built from a manifest cannot meet a value of another type.
 //

@@ -103,7 +103,7 @@ absl::Status Runtime::StartServer(const std::string& address,
                                   std::unique_ptr<http::Server>& server) {
   YM_ASSIGN_OR_RETURN(http::ServerOptions options, ParseBindAddress(address));
   options.io_threads = 1;
-  // Anybody who reaches these ports would choose what a process holds.
+  // A body would let any client of these ports choose how much memory the process holds.
   options.limits.methods = {"GET", "HEAD"};
   options.limits.body_bytes = options.limits.total_body_bytes = 1024;
   server = std::make_unique<http::Server>(std::move(options), http::HandlerOf(std::move(router)));

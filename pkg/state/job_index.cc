@@ -130,7 +130,7 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
   return job;
 }
 
-// Anybody may write a job of a million workers in ten lines; its groups would take 100 MB.
+// A tenant can write a job of a million workers in ten lines; its groups would take 100 MB.
 std::vector<std::string> JobIndex::ProblemsOf(const workload::Job& job) const {
   std::vector<std::string> problems = workload::Problems(job, gpus_per_host_);
   if (problems.empty() && job.workers > kMaxWorkers) {

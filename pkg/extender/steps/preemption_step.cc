@@ -92,7 +92,7 @@ Decision Evict(const PassFacts& facts, const NamespacedName& winner,
   return decision;
 }
 
-// Of pods that are being deleted with more time than anybody waits for.
+// Pods that are being deleted with a longer grace period than a preemption waits for.
 Decision ShortenGrace(const PassFacts& facts, const NamespacedName& winner,
                       const std::vector<GangPtr>& victims, const EvictionOptions& options) {
   Decision decision;

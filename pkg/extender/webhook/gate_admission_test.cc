@@ -100,7 +100,7 @@ TEST(GateAdmissionTest, OtherBodiesAreErrorsThatNameTheField) {
   }
 }
 
-// The largest body that the server takes, posted by anybody who reaches the port.
+// The largest body that the server takes, as any client of the port may post it.
 TEST(GateAdmissionTest, ABodyOfBracketsIsRefusedInBoundedMemory) {
   for (const char* piece : {"[", "{\"a\":", "[],", "9"}) {
     std::string body = piece[0] == '[' && piece[1] == ']' ? "[" : "";
