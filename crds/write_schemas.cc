@@ -50,7 +50,9 @@ bool Write(const Crd& crd, const std::string& folder, bool check) {
   const std::string before(std::istreambuf_iterator<char>(in), {});
   const std::size_t schema = before.find(kSchemaLine);
   if (schema == std::string::npos) {
-    std::fprintf(stderr, "%s: missing line \"schema:\"; restore the part above it from version control\n", path.c_str());
+    std::fprintf(stderr,
+                 "%s: missing line \"schema:\"; restore the part above it from version control\n",
+                 path.c_str());
     return false;
   }
   const std::string after = before.substr(0, schema + kSchemaLine.size()) + SchemaText(crd);
