@@ -92,7 +92,7 @@ GangPlan PlanGang(const Cluster& cluster, const GangRequest& request,
   }
   const bool one_model =
       job.mixed_gpu_models || cluster.num_gpu_models() < 2 || plan.outcome == Outcome::kNever ||
-      (plan.outcome == Outcome::kPlaced && GpuModelsOf(cluster, plan.host_of_rank).size() < 2);
+      (plan.outcome == Outcome::kPlaced && GpuModelsOf(cluster, job, plan.host_of_rank).size() < 2);
   return one_model ? plan : PlanOnOneModel(cluster, request, options, std::move(plan));
 }
 

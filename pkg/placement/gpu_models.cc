@@ -22,12 +22,14 @@ bool MayMix(const Cluster& cluster, const GangRequest& request) {
 
 }  // namespace
 
-std::vector<std::uint8_t> GpuModelsOf(const Cluster& cluster, const std::vector<HostId>& hosts) {
+std::vector<std::uint8_t> GpuModelsOf(const Cluster& cluster, const workload::Job& job,
+                                      const std::vector<HostId>& host_of_rank) {
   std::set<std::uint8_t> models;
-  for (const HostId id : hosts) {
+  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
+    const HostId id = host_of_rank[rank];
     if (!id.valid() || id.index() >= cluster.hosts.size()) continue;
     const HostState& host = cluster.hosts[id.index()];
-    if (host.gpus > 0) models.insert(host.gpu_model);
+    if (host.gpus > 0 && job.GpusOf(static_cast<int>(rank)) > 0) models.insert(host.gpu_model);
   }
   return Sorted(models);
 }
@@ -53,11 +55,18 @@ std::vector<std::uint8_t> HostsOfModel(const Cluster& cluster, const GangRequest
   return allowed;
 }
 
-std::optional<std::vector<std::uint8_t>> HostsLikeThoseOf(const Cluster& cluster,
-                                                          const GangRequest& request,
-                                                          const std::vector<HostId>& hosts) {
+std::optional<std::vector<std::uint8_t>> HostsForRanks(const Cluster& cluster,
+                                                       const GangRequest& request,
+                                                       const std::vector<HostId>& host_of_rank,
+                                                       const std::vector<int>& ranks) {
   if (MayMix(cluster, request)) return std::nullopt;
-  const std::vector<std::uint8_t> models = GpuModelsOf(cluster, hosts);
+  std::vector<HostId> others = host_of_rank;
+  for (const int rank : ranks) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (rank >= 0 && index < others.size()) others[index] = HostId();
+  }
+  std::vector<std::uint8_t> models = GpuModelsOf(cluster, *request.job, others);
+  if (models.empty()) models = GpuModelsOf(cluster, *request.job, host_of_rank);
   if (models.size() != 1) return std::nullopt;
   return HostsOfModel(cluster, request, models.front());
 }

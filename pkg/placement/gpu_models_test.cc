@@ -38,7 +38,7 @@ TEST(GpuModelsTest, AGangGetsHostsOfOneModel) {
   const Case c = MixedCase(4);
   const GangPlan plan = PlanGang(c.cluster, c.request());
   ASSERT_EQ(plan.outcome, Outcome::kPlaced);
-  EXPECT_THAT(GpuModelsOf(c.cluster, plan.host_of_rank), ElementsAre(1));
+  EXPECT_THAT(GpuModelsOf(c.cluster, c.job, plan.host_of_rank), ElementsAre(1));
 }
 
 TEST(GpuModelsTest, AGangThatNoModelCanHoldIsToldTheModelsAndWhatWouldHelp) {
@@ -77,8 +77,24 @@ TEST(GpuModelsTest, AModelThatNoHostHasIsAnsweredWithThoseThereAre) {
 TEST(GpuModelsTest, HostsWithoutGpusAreOfNoModel) {
   Case c = MixedCase(4);
   c.cluster.hosts[0].gpus = c.cluster.hosts[0].free_gpus = 0;
-  EXPECT_THAT(GpuModelsOf(c.cluster, {HostId(0), HostId(2)}), ElementsAre(1));
+  EXPECT_THAT(GpuModelsOf(c.cluster, c.job, {HostId(0), HostId(2)}), ElementsAre(1));
   EXPECT_EQ(HostsOfModel(c.cluster, c.request(), 1)[0], 1);
+}
+
+// Of three workers the first asks for no GPU, and fits beside the others on no host.
+TEST(GpuModelsTest, AWorkerWithoutGpusMayHaveAHostOfAnotherModel) {
+  Case c = MixedCase(2);
+  c.job.workers = 3;
+  c.job.roles = {{0, {}, 0}, {1, {}, 8}};
+  c.groups = GroupsOf(c.job);
+  EXPECT_THAT(GpuModelsOf(c.cluster, c.job, {HostId(0), HostId(2), HostId(3)}), ElementsAre(1));
+  const std::vector<std::uint8_t> allowed = {1, 0, 1, 1, 0, 0};
+  GangRequest request = c.request();
+  request.eligible = &allowed;
+  c.cluster.hosts[2].free_gpus = c.cluster.hosts[3].free_gpus = 8;
+  EXPECT_EQ(PlanGang(c.cluster, request).outcome, Outcome::kPlaced);
+  EXPECT_EQ(HostsForRanks(c.cluster, c.request(), {HostId(0), HostId(2), HostId(3)}, {1}),
+            HostsOfModel(c.cluster, c.request(), 1));
 }
 
 TEST(GpuModelsTest, ALostHostIsReplacedByOneOfTheGangsModel) {
@@ -131,7 +147,7 @@ TEST(GpuModelsTest, MatchesTheBestModelByBruteForce) {
     if (!best) continue;
     ++placed;
     ASSERT_EQ(plan.objective, *best) << Describe(c);
-    ASSERT_EQ(GpuModelsOf(c.cluster, plan.host_of_rank).size(), 1U) << Describe(c);
+    ASSERT_EQ(GpuModelsOf(c.cluster, c.job, plan.host_of_rank).size(), 1U) << Describe(c);
   }
   EXPECT_GT(placed, MoreThan(200));
   EXPECT_GT(mixed_would_do, MoreThan(20));

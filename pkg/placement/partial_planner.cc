@@ -124,18 +124,6 @@ std::vector<std::uint8_t> HostsNear(const fabric::Places& places, const GangRequ
   return near;
 }
 
-// The hosts of the ranks that are not in `ranks`, which ascend.
-std::vector<HostId> StayingHosts(const std::vector<HostId>& host_of_rank,
-                                 const std::vector<int>& ranks) {
-  std::vector<HostId> hosts;
-  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
-    if (!std::binary_search(ranks.begin(), ranks.end(), static_cast<int>(rank))) {
-      hosts.push_back(host_of_rank[rank]);
-    }
-  }
-  return hosts;
-}
-
 // What is said where every place breaks a limit, before and after the limit's name.
 struct BrokenLimit {
   std::string before;
@@ -150,7 +138,7 @@ GangPlan PlanRanks(const Cluster& cluster, const GangRequest& request,
   const WorkerGroups groups = GroupsAmong(*request.groups, ranks);
   GangPlan best, plan;
   std::string broken;
-  const auto alike = HostsLikeThoseOf(cluster, request, StayingHosts(host_of_rank, ranks));
+  const auto alike = HostsForRanks(cluster, request, host_of_rank, ranks);
   GangRequest allowed_hosts = request;
   if (alike) allowed_hosts.eligible = &*alike;
   for (const TopologyLevel level : kNearestFirst) {

@@ -363,12 +363,7 @@ class Replacer {
 GangPlan ReplaceHosts(const Cluster& cluster, const GangRequest& request,
                       const std::vector<HostId>& host_of_rank, const std::vector<int>& lost,
                       const fabric::BackupPolicy& policy) {
-  std::vector<HostId> staying = host_of_rank;
-  for (const int rank : lost) {
-    if (rank >= 0 && static_cast<std::size_t>(rank) < staying.size()) staying[rank] = HostId();
-  }
-  const bool all_lost = GpuModelsOf(cluster, staying).empty();
-  const auto alike = HostsLikeThoseOf(cluster, request, all_lost ? host_of_rank : staying);
+  const auto alike = HostsForRanks(cluster, request, host_of_rank, lost);
   GangRequest allowed_hosts = request;
   if (alike) allowed_hosts.eligible = &*alike;
   return Replacer(cluster, allowed_hosts, host_of_rank, policy).Run(lost);

@@ -117,7 +117,7 @@ class Verifier {
     std::set<std::string> kept, added;
     for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
       const placement::HostState& host = snapshot_.cluster.hosts[host_of_[rank].index()];
-      if (host.gpus == 0) continue;
+      if (host.gpus == 0 || job_.GpusOf(static_cast<int>(rank)) == 0) continue;
       (Keeps(rank) ? kept : added).insert((*snapshot_.cluster.gpu_models)[host.gpu_model]);
     }
     std::set<std::string> models = added;
