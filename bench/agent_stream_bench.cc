@@ -1,5 +1,6 @@
-// What the agents' streams cost the operator: so many agents in another process, mutual TLS, tokens, the real
-// server and client. Figures of the server's side; docs/evaluation/scale.md has them.
+// What the agents' streams cost the operator: so many agents in another process, mutual TLS,
+// tokens, the real server and client. Figures of the server's side; docs/evaluation/scale.md has
+// them.
 //
 //   agent_stream_bench [AGENTS] [IDLE_SECONDS]     default 2000 and 30
 #include <algorithm>

@@ -1,15 +1,18 @@
 // The webhook's front as kube-scheduler uses it: filter calls over mutual TLS on connections that
-// stay open, alone and beside other clients that attack it. Client, server and attackers share the machine.
+// stay open, alone and beside other clients that attack it. Client, server and attackers share the
+// machine.
 //
-//   front_bench [SECONDS] [ROUNDS]     of every measurement, 3 by default; of the flood, 3 by default
+//   front_bench [SECONDS] [ROUNDS]     of every measurement, 3 by default; of the flood, 3 by
+//                                      default
 //
 // Figures are ratios to a handler that does nothing, measured in the same run: they say what the
 // webhook costs and what attackers cost, independent of the machine.
 //
-// Attackers send a recorded ClientHello and do no cryptography, on a thread that the kernel runs when nothing else is
-// to be done. What they cost the machine all the same is measured by the same flood against another port, where
-// connections are only accepted and closed: the figure of the front is the ratio to that. Each line of the flood is
-// the median of ROUNDS measurements that take turns, and says how much of a core each side used.
+// Attackers send a recorded ClientHello and do no cryptography, on a thread that the kernel runs
+// when nothing else is to be done. What they cost the machine all the same is measured by the same
+// flood against another port, where connections are only accepted and closed: the figure of the
+// front is the ratio to that. Each line of the flood is the median of ROUNDS measurements that take
+// turns, and says how much of a core each side used.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -73,7 +76,8 @@ double CpuSeconds(clockid_t clock) {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
-// Of the process's threads that stand back behind the others: the server's that accept and shake hands.
+// Of the process's threads that stand back behind the others: the server's that accept and shake
+// hands.
 double FrontCpuSeconds() {
   double seconds = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -247,7 +251,8 @@ class Flood {
           std::deque<std::unique_ptr<http::SocketStream>> open;
           const auto began = SteadyClock::now();
           while (!stop.stop_requested()) {
-            // Left open for a while, else the server finds the client gone before it has done its part.
+            // Left open for a while, else the server finds the client gone before it has done its
+            // part.
             open.push_back(std::make_unique<http::SocketStream>(
                 port, "127.0.0.1", 1'000, Source(static_cast<int>(tried_++))));
             open.back()->Send(hello);

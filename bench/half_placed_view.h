@@ -1,4 +1,5 @@
-// A view of a cluster with one gang placed on half of its hosts; the webhook's benchmarks answer from it.
+// A view of a cluster with one gang placed on half of its hosts; the webhook's benchmarks answer
+// from it.
 #pragma once
 
 #include <memory>

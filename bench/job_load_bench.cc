@@ -1,10 +1,10 @@
-// The operator's job workers over an API server in memory, which is a process of its own: how long a
-// change waits for its reconcile, how long pods wait to be made, how many requests it costs, and how much
-// memory the operator's part takes.
+// The operator's job workers over an API server in memory, which is a process of its own: how long
+// a change waits for its reconcile, how long pods wait to be made, how many requests it costs, and
+// how much memory the operator's part takes.
 // Usage: job_load_bench [jobs=2000] [workers of each=25] [changes a second=200] [seconds=10]
 //                       [large jobs=0] [whole]
-// Large jobs have 1,000 workers and arrive before the others. "whole": each reconcile makes all pods of
-// its job, as the operator did before it made them in turns; the two are to be compared.
+// Large jobs have 1,000 workers and arrive before the others. "whole": each reconcile makes all
+// pods of its job, as the operator did before it made them in turns; the two are to be compared.
 // Phases: all jobs arrive together; every pod starts to run; pods of healthy jobs fail at a steady
 // rate while the API server refuses or loses one write of twenty.
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A round of the network planner over a fabric full of gangs: from nothing, with everything as it
 // was, and with one gang more. Usage: network_bench [gangs=1000] [hosts per gang=16]
-// [candidates=128] [search budget in events]. Prints CPU time, and the fullest uplink over what an even
-// spread would give.
+// [candidates=128] [search budget in events]. Prints CPU time, and the fullest uplink over what an
+// even spread would give.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -139,8 +139,8 @@ void SetTraffic(workload::Job& job, double gigabytes) {
   job.profile.data_bytes = gigabytes * 1e9;
 }
 
-// A gang of 240 hosts on 16,320, where every segment has six gangs of 16 hosts that share its uplinks
-// with gangs of the next one. Argument: whether contention is looked at.
+// A gang of 240 hosts on 16,320, where every segment has six gangs of 16 hosts that share its
+// uplinks with gangs of the next one. Argument: whether contention is looked at.
 void PlanAmongContention(benchmark::State& state) {
   plan::Snapshot snapshot = plan::MakeSnapshot(Hpn(8));
   Random random(1);

@@ -1,6 +1,6 @@
-// What it costs to take in a list of pods as clouds write them: when nothing is held, when the same states are held
-// (a list read again), and when each has a new version. Usage: relist_bench [pods=20000].
-// Prints CPU time, from the parsed object to the cache.
+// What it costs to take in a list of pods as clouds write them: when nothing is held, when the same
+// states are held (a list read again), and when each has a new version. Usage: relist_bench
+// [pods=20000]. Prints CPU time, from the parsed object to the cache.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -20,8 +20,8 @@ using namespace yardmaster;
 
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// CPU seconds to take in all pods, without those to parse them. `prefix` goes before the digits of each resource
-// version.
+// CPU seconds to take in all pods, without those to parse them. `prefix` goes before the digits of
+// each resource version.
 double List(const bench::CloudCluster& cluster, std::string_view prefix, kube::ObjectSink& sink) {
   constexpr std::string_view kVersion = "\"resourceVersion\":\"";
   double seconds = 0;

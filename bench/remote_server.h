@@ -1,12 +1,13 @@
-// An API server in memory (pkg/kube/testing/fake_client.h) in a process of its own, so that a benchmark's
-// memory and processor time are those of the code it measures. Requests and answers are JSON text over a
-// socket, as they are on the way to a real API server; watches and lists are not offered.
+// An API server in memory (pkg/kube/testing/fake_client.h) in a process of its own, so that a
+// benchmark's memory and processor time are those of the code it measures. Requests and answers are
+// JSON text over a socket, as they are on the way to a real API server; watches and lists are not
+// offered.
 //
-// Of WriteOptions only the field manager is sent, and that not by Patch; of DeleteOptions the uid and the
-// grace period. Errors of the socket abort the process.
+// Of WriteOptions only the field manager is sent, and that not by Patch; of DeleteOptions the uid
+// and the grace period. Errors of the socket abort the process.
 //
-// Thread safety: all methods of RemoteServer from any thread; each call that runs at the same time has a
-// connection of its own.
+// Thread safety: all methods of RemoteServer from any thread; each call that runs at the same time
+// has a connection of its own.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@ namespace yardmaster::bench {
 
 class RemoteServer final : public kube::Client {
  public:
-  // Forks: call it before the process has threads. The server ends with the thread that calls this, or in
-  // the destructor. A process can have one RemoteServer at a time.
+  // Forks: call it before the process has threads. The server ends with the thread that calls this,
+  // or in the destructor. A process can have one RemoteServer at a time.
   RemoteServer();
   ~RemoteServer() override;
 
@@ -50,7 +51,8 @@ class RemoteServer final : public kube::Client {
   nlohmann::json Seed(const kube::Resource& resource, const nlohmann::json& object);
   std::optional<nlohmann::json> Find(const kube::Resource& resource, const std::string& ns,
                                      const std::string& name);
-  // From now on, or no longer, one write of twenty fails, with ResourceExhausted "429" and Unavailable
+  // From now on, or no longer, one write of twenty fails, with ResourceExhausted "429" and
+  // Unavailable
   // "500" in turn.
   void Disturb(bool disturbed);
   // Resident memory of the server's process.

@@ -1,5 +1,5 @@
-// Writes the schemas of the CRDs as the types of pkg/api describe them: what follows the line `schema:` of each file.
-// Names, versions and columns before that line are written by hand.
+// Writes the schemas of the CRDs as the types of pkg/api describe them: what follows the line
+// `schema:` of each file. Names, versions and columns before that line are written by hand.
 //
 //   ym_crd_schemas FOLDER            writes them
 //   ym_crd_schemas FOLDER --check    changes nothing; exits 1 where a file differs

@@ -1,12 +1,12 @@
 // As much of an API server as the processes' informers and writers need, over a CloudCluster: lists
-// in pages, watches, streamed lists (WatchList), GET, PUT, merge and JSON patches and POST, in plain
-// HTTP/1.1 or over TLS, on 127.0.0.1. Lists and watches are chunked as kube-apiserver chunks them: one
-// chunk for every object. GET /bench returns hosts for requests and counts of requests.
+// in pages, watches, streamed lists (WatchList), GET, PUT, merge and JSON patches and POST, in
+// plain HTTP/1.1 or over TLS, on 127.0.0.1. Lists and watches are chunked as kube-apiserver chunks
+// them: one chunk for every object. GET /bench returns hosts for requests and counts of requests.
 //
-// Unlike kube-apiserver: no DELETE, admission, validation or conflicts. A write is kept and sent to watches.
-// Lists hold only the objects that were there from the start, in their newest version. A watch ignores
-// resourceVersion and namespace: it begins with all events since the start, after a streamed list with
-// those after the list. One thread for every connection.
+// Unlike kube-apiserver: no DELETE, admission, validation or conflicts. A write is kept and sent to
+// watches. Lists hold only the objects that were there from the start, in their newest version. A
+// watch ignores resourceVersion and namespace: it begins with all events since the start, after a
+// streamed list with those after the list. One thread for every connection.
 #pragma once
 
 #include <condition_variable>
@@ -33,8 +33,8 @@ class ApiServer {
  public:
   // `cluster` must outlive this.
   ApiServer(const CloudCluster& cluster, ApiServerOptions options);
-  // Serves until the process ends; returns only on a failure, with the reason: the port, the certificate or
-  // the key cannot be used, or a connection cannot be accepted.
+  // Serves until the process ends; returns only on a failure, with the reason: the port, the
+  // certificate or the key cannot be used, or a connection cannot be accepted.
   std::string Run();
 
  private:

@@ -6,8 +6,8 @@
 // over all Nodes. Gangs are Placed and Released, promised hosts carry their taint: the extender has
 // nothing to write.
 //
-// Texts are made on request, from templates; only names, places and addresses of the Nodes and names of the
-// gangs are kept. Thread safety: const methods from any thread.
+// Texts are made on request, from templates; only names, places and addresses of the Nodes and
+// names of the gangs are kept. Thread safety: const methods from any thread.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ class Template {
 
 class CloudCluster {
  public:
-  // `pods` counts the gangs' pods; fewer than those are raised to their number. Errors: a Fabric that is not
-  // valid. REQUIRES: at least two segments.
+  // `pods` counts the gangs' pods; fewer than those are raised to their number. Errors: a Fabric
+  // that is not valid. REQUIRES: at least two segments.
   static absl::StatusOr<CloudCluster> Make(const api::Fabric& fabric, int pods);
 
   std::size_t pods() const { return pods_; }
@@ -54,8 +54,8 @@ class CloudCluster {
   std::string PodPath(std::size_t index) const;  // "team/j3-17"
   const std::string& NodeName(std::size_t index) const { return nodes_[index].name; }
   const std::string& GangNameOf(std::size_t index) const { return gang_names_[index]; }
-  // Names of hosts for a request to filter. REQUIRES: the cluster has `count` of them; BackupHosts takes at
-  // most one of a segment, the other two at most as many as a segment has ordinary hosts.
+  // Names of hosts for a request to filter. REQUIRES: the cluster has `count` of them; BackupHosts
+  // takes at most one of a segment, the other two at most as many as a segment has ordinary hosts.
   std::vector<std::string> PromisedHosts(std::size_t count) const;
   std::vector<std::string> BackupHosts(std::size_t count) const;
   std::vector<std::string> FreeHosts(std::size_t count) const;

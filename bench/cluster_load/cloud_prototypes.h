@@ -1,6 +1,6 @@
-// Pods and Nodes as a cloud writes them, with managedFields and everything else that Yardmaster does not
-// read: about 8 KiB a pod, 10 KiB a Node. Values that differ from object to object are holes "@0@" to "@9@" of a
-// Template (cloud_objects.h). Thread safety: pure functions.
+// Pods and Nodes as a cloud writes them, with managedFields and everything else that Yardmaster
+// does not read: about 8 KiB a pod, 10 KiB a Node. Values that differ from object to object are
+// holes "@0@" to "@9@" of a Template (cloud_objects.h). Thread safety: pure functions.
 #pragma once
 
 #include "nlohmann/json.hpp"

@@ -294,8 +294,8 @@ class Agent::Impl {
     }
   }
 
-  // Everything that is written to the API server, but for events. What cannot be read or written is logged now and
-  // then, since it comes again with every look.
+  // Everything that is written to the API server, but for events. What cannot be read or written is
+  // logged now and then, since it comes again with every look.
   RunResult ReportOnce() {
     const std::int64_t now = deps_.timing.clock.SteadyMs();
     for (const std::string& node : feed_.TakeRemovedNodes()) {

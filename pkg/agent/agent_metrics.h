@@ -1,5 +1,5 @@
-// yardmaster_agent_* on /metrics. Thread safety: any thread. Lifetime: what the sources read outlives
-// the registry's last Text().
+// yardmaster_agent_* on /metrics. Thread safety: any thread. Lifetime: what the sources read
+// outlives the registry's last Text().
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// What an agent is told by its command line: the nodes it serves, where it finds things on the host, and where it
-// reports. Thread safety: a value.
+// What an agent is told by its command line: the nodes it serves, where it finds things on the
+// host, and where it reports. Thread safety: a value.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,11 @@ struct AgentOptions {
   std::int64_t link_poll_ms = 250;
   // What host programs have seen of the network (report_relay.h); empty: nothing is relayed.
   std::string reports_dir;
-  // How the nodes' NICs balance by themselves, for the annotation yardmaster.dev/nic-load-balancing.
+  // How the nodes' NICs balance by themselves, for the annotation
+  // yardmaster.dev/nic-load-balancing.
   std::string nic_load_balancing;
-  // Measures iterations by the NICs' byte counters (host_job_observer.h); needs one node and sysfs_root.
+  // Measures iterations by the NICs' byte counters (host_job_observer.h); needs one node and
+  // sysfs_root.
   bool measure_traffic = true;
   // Traffic class of RDMA connections that choose none (default_class.h); -1: unchanged. Needs
   // configfs_root, "/sys/kernel/config"; empty: nothing there is touched.
@@ -40,14 +42,15 @@ struct AgentOptions {
   std::string kubelet_socket;
   // Kubelet's folder of pods, for what the shims in them did; empty: it is not read.
   std::string kubelet_pods_dir;
-  // The same folder, for programs that say by a file that a checkpoint is complete; empty: it is not read.
+  // The same folder, for programs that say by a file that a checkpoint is complete; empty: it is
+  // not read.
   std::string checkpoint_marks_dir;
   // A dcgm-exporter and an LLDP daemon of the host; needs one node.
   HostProgramOptions programs;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};
   rpc::TlsFiles grpc_tls;
-  // Where the operator takes reports of lost links at once (rpc/report_stream.h), next to the annotation; target
-  // empty: nowhere. Needs one node and sysfs_root; the node is filled in.
+  // Where the operator takes reports of lost links at once (rpc/report_stream.h), next to the
+  // annotation; target empty: nowhere. Needs one node and sysfs_root; the node is filled in.
   rpc::ReportStreamOptions operator_stream;
 
   // It serves the node of the host that it runs on, and no other.

@@ -26,7 +26,8 @@ uid_t OwnerOf(const std::string& path) {
   return status.st_uid;
 }
 
-// What a process of that user and group reports; a child of its own, because a process gives its rights away for good.
+// What a process of that user and group reports; a child of its own, because a process gives its
+// rights away for good.
 bool AsUser(uid_t user, gid_t group, const std::function<bool()>& what) {
   const pid_t child = ::fork();
   if (child == 0) {

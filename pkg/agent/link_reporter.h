@@ -1,5 +1,5 @@
-// Reads the link state of the nodes' NIC ports and writes, when it has changed for some time, the Node
-// annotation yardmaster.dev/down-ports.
+// Reads the link state of the nodes' NIC ports and writes, when it has changed for some time, the
+// Node annotation yardmaster.dev/down-ports.
 //
 // A process always writes its first reading, since the annotation may be an earlier process's. A
 // write that fails is tried again with every Poll. Ports found by discovery count only when there
@@ -47,12 +47,12 @@ class LinkReporter {
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes,
                                  const std::optional<FabricView>& fabric);
 
-  // The Node was deleted: one that is recreated under its name gets the annotation at the next Poll. On the
-  // polling thread.
+  // The Node was deleted: one that is recreated under its name gets the annotation at the next
+  // Poll. On the polling thread.
   void Forget(const std::string& node);
 
-  // Calls `on_down` with a node's ports that are down, at the node's first reading and at every change,
-  // before the annotation is written; on the polling thread. Set it before the first Poll.
+  // Calls `on_down` with a node's ports that are down, at the node's first reading and at every
+  // change, before the annotation is written; on the polling thread. Set it before the first Poll.
   using OnDownPorts = std::function<void(const std::string& node, const std::vector<PortKey>&)>;
   void OnDown(OnDownPorts on_down) { on_down_ = std::move(on_down); }
 

@@ -1,5 +1,5 @@
-// What capacity a TrainingJob may use and what it may cost: spec.capacity. Thread safety: values and
-// pure functions.
+// What capacity a TrainingJob may use and what it may cost: spec.capacity. Thread safety: values
+// and pure functions.
 #pragma once
 
 #include <cstdint>

@@ -142,8 +142,9 @@ void AddRental(const CapacityStatus& status, const std::string& job_uid,
     constraints.tolerations.push_back(
         {kRentedKey, TolerationOperator::kEqual, value, "NoSchedule"});
   }
-  // Terms are alternatives: every one that the job has, with every one of the rented hosts. An empty
-  // one of the job selects nothing and stays out: requirements added to it would select hosts.
+  // Terms are alternatives: every one that the job has, with every one of the rented hosts. An
+  // empty one of the job selects nothing and stays out: requirements added to it would select
+  // hosts.
   std::vector<SelectorTerm> own = {{}};
   if (constraints.has_affinity) {
     own = std::move(constraints.terms);

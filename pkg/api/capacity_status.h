@@ -1,16 +1,17 @@
-// What the operator rents for a TrainingJob: status.capacity. It is written before hosts are asked for,
-// and everything that is done follows from it, so that any leader carries on.
+// What the operator rents for a TrainingJob: status.capacity. It is written before hosts are asked
+// for, and everything that is done follows from it, so that any leader carries on.
 //
 //   None -> Requested -> Provisioned -> Leaving -> Releasing -> None, AwaitingPrice or Requested
 //
-// A rental that ends before all its hosts are there skips Provisioned; one whose job has no pods skips
-// Leaving. AwaitingPrice ends in Requested or None.
+// A rental that ends before all its hosts are there skips Provisioned; one whose job has no pods
+// skips Leaving. AwaitingPrice ends in Requested or None.
 //
 //   Requested      the hosts are chosen and are being provided; the job has no pods
 //   Provisioned    they are there; the job's pods run on them and nowhere else
 //   Leaving        the job is asked for a checkpoint, then its pods are ended
 //   Releasing      what asked for the hosts is being deleted
-//   AwaitingPrice  the prices of these hosts rose above the cap, and the policy says to wait for them
+//   AwaitingPrice  the prices of these hosts rose above the cap, and the policy says to wait for
+//                  them
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -119,8 +120,8 @@ CapacityStatus ReadCapacityStatus(FieldReader in);
 // Null for a job that has never rented. Nulls inside remove what an earlier status had.
 nlohmann::json EncodeCapacityStatus(const CapacityStatus& status);
 
-// While hosts are rented, the job's pods go to Nodes with the labels of one of the entries of `hosts`,
-// and tolerate their taint. Without that, `constraints` stay as they are.
+// While hosts are rented, the job's pods go to Nodes with the labels of one of the entries of
+// `hosts`, and tolerate their taint. Without that, `constraints` stay as they are.
 void AddRental(const CapacityStatus& status, const std::string& job_uid,
                NodeConstraints& constraints);
 

@@ -1,5 +1,5 @@
-// By the annotation yardmaster.dev/checkpoint of one of its pods, by a file in a volume of the pod, or by the
-// termination message of a container that ends, a job says that a checkpoint is complete.
+// By the annotation yardmaster.dev/checkpoint of one of its pods, by a file in a volume of the pod,
+// or by the termination message of a container that ends, a job says that a checkpoint is complete.
 //
 //   {"version":1,"time":"2026-01-01T00:00:00Z","seconds":42.5}
 //

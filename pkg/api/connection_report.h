@@ -1,6 +1,6 @@
 // The pod annotation yardmaster.dev/connections: whether the pod's connections have their planned
-// ports, as the shims in its containers say. Written by the agent, read by the operator, which makes
-// the Gang's condition ConnectionsSteered of it.
+// ports, as the shims in its containers say. Written by the agent, read by the operator, which
+// makes the Gang's condition ConnectionsSteered of it.
 //
 //   {"version":1,"steered":16,"unsteered":2,"unplanned":0,"why":"refused by the device"}
 //

@@ -27,8 +27,8 @@ struct DisruptionBudget {
               const std::map<std::string, std::string>& labels) const;
 };
 
-// Other fields are ignored, labels and annotations of the budget included. Errors: InvalidArgument naming
-// each wrong field; a selector of more than 1,024 values is one.
+// Other fields are ignored, labels and annotations of the budget included. Errors: InvalidArgument
+// naming each wrong field; a selector of more than 1,024 values is one.
 absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(JsonView object);
 
 }  // namespace yardmaster::api

@@ -4,9 +4,9 @@
 //    "rtag7": {"function": "crc32c-lo", "preMix": false}, "seed": 305419896, "rotateRight": 0,
 //    "keepBits": 16}
 //
-// `model` is required and decides which of the blocks crc, rtag7, sai, toeplitz, bmv2, unpredictable
-// may stand beside it. Numbers too wide for JSON readers may be strings ("0x42F0E1EBA9EA3693"). docs/paths.md
-// explains every field. Thread safety: pure functions.
+// `model` is required and decides which of the blocks crc, rtag7, sai, toeplitz, bmv2,
+// unpredictable may stand beside it. Numbers too wide for JSON readers may be strings
+// ("0x42F0E1EBA9EA3693"). docs/paths.md explains every field. Thread safety: pure functions.
 #pragma once
 
 #include "absl/status/statusor.h"

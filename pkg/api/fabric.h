@@ -70,8 +70,8 @@ struct Fabric {
   void Describe(FieldVisitor& fields);
 };
 
-// Errors: InvalidArgument, one line per wrong field. Of the hashes, contradictions between fields are
-// errors, too (ecmp_hash_json.h); those of the rest of the spec are not: see fabric::Problems.
+// Errors: InvalidArgument, one line per wrong field. Of the hashes, contradictions between fields
+// are errors, too (ecmp_hash_json.h); those of the rest of the spec are not: see fabric::Problems.
 absl::StatusOr<Fabric> DecodeFabric(JsonView object,
                                     UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeFabric(const Fabric& fabric);

@@ -1,5 +1,6 @@
-// One cluster plans on one Fabric. Of several the oldest is in use, so that a new one takes nothing over. To switch is an
-// edit: the annotation yardmaster.dev/in-use=true on the new one, or the end of the old one. Thread safety: pure function.
+// One cluster plans on one Fabric. Of several the oldest is in use, so that a new one takes nothing
+// over. To switch is an edit: the annotation yardmaster.dev/in-use=true on the new one, or the end
+// of the old one. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace yardmaster::api {
 
-// Whether the Fabric of `a` is in use rather than that of `b`: first those with the annotation, then the older one,
-// then by name.
+// Whether the Fabric of `a` is in use rather than that of `b`: first those with the annotation,
+// then the older one, then by name.
 inline bool IsUsedBefore(const ObjectMeta& a, const ObjectMeta& b) {
   const auto rank = [](const ObjectMeta& meta) {
     const bool is_meant = Find(meta.annotations, kInUseAnnotation) == "true";

@@ -1,5 +1,5 @@
-// What the description of a field (field_visitor.h) says besides name, member and bounds: the meaning, whether the
-// schema or the codec requires it, and when it is written.
+// What the description of a field (field_visitor.h) says besides name, member and bounds: the
+// meaning, whether the schema or the codec requires it, and when it is written.
 //
 // Lifetimes: texts outlive it; they are literals. Thread safety: values.
 #pragma once
@@ -49,7 +49,8 @@ struct About {
   const char* omitted_text = "";
 };
 
-// The schema requires it; and the codec, too, where it is a text, or where `fix` says how to mend a missing word.
+// The schema requires it; and the codec, too, where it is a text, or where `fix` says how to mend a
+// missing word.
 inline About Required(const char* meaning, const char* fix = nullptr) {
   About about(meaning);
   about.required = about.read_required = true;

@@ -1,4 +1,5 @@
-// Reads and writes values whose types describe their fields (field_visitor.h). Thread safety: pure functions.
+// Reads and writes values whose types describe their fields (field_visitor.h). Thread safety: pure
+// functions.
 #pragma once
 
 #include <utility>
@@ -10,7 +11,8 @@
 
 namespace yardmaster::api {
 
-// Reads the fields that `describe` visits out of the object; others stay to be read, and Close is left to the caller.
+// Reads the fields that `describe` visits out of the object; others stay to be read, and Close is
+// left to the caller.
 void DecodeFields(FieldReader& object, absl::FunctionRef<void(FieldVisitor&)> describe);
 nlohmann::json EncodeFields(absl::FunctionRef<void(FieldVisitor&)> describe);
 

@@ -3,15 +3,16 @@
 //
 //   spec.parallelism.tensor: expected an integer from 1 to 1000000, got "eight"; ...
 //
-// The errors of one object are collected, each once and at most 50 lines of 512 bytes, so that a person
-// mends them in one go. A reader never stops: after an error it returns the fallback. Null is treated as left out, as
-// Kubernetes has it.
+// The errors of one object are collected, each once and at most 50 lines of 512 bytes, so that a
+// person mends them in one go. A reader never stops: after an error it returns the fallback. Null
+// is treated as left out, as Kubernetes has it.
 //
-// UnknownFields::kReject is for what people wrote. Close makes an error of each field that was not read,
-// since a misspelt field would otherwise change the job unnoticed, and a value that breaks its rule
-// (field_rules.h) is an error, since the API server would refuse it. kIgnore is for what the API server
-// has, which an older version may have stored under another schema: such fields are ignored and rules are
-// not checked. There a list of more than 65,536 entries is an error and is not read, whatever it is a list of.
+// UnknownFields::kReject is for what people wrote. Close makes an error of each field that was not
+// read, since a misspelt field would otherwise change the job unnoticed, and a value that breaks
+// its rule (field_rules.h) is an error, since the API server would refuse it. kIgnore is for what
+// the API server has, which an older version may have stored under another schema: such fields are
+// ignored and rules are not checked. There a list of more than 65,536 entries is an error and is
+// not read, whatever it is a list of.
 //
 // Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
 // safety: none; readers are local variables.
@@ -51,8 +52,8 @@ class FieldErrors {
   bool empty() const { return lines_.empty(); }
   // The errors that are kept, in order.
   const std::vector<std::string>& lines() const { return lines_; }
-  // How many errors were added, those that are not kept included. It tells whether reading a part found an error,
-  // which the number of lines does not once the list is full.
+  // How many errors were added, those that are not kept included. It tells whether reading a part
+  // found an error, which the number of lines does not once the list is full.
   std::int64_t added() const { return added_; }
   // OK, or InvalidArgument with one line per error.
   absl::Status status() const;
@@ -97,7 +98,8 @@ class FieldReader {
   }
   std::string String(std::string_view key, const TextRule& rule, std::string_view fallback = "");
   std::string RequiredString(std::string_view key, const TextRule& rule = {});
-  // For a field that is read in another way or not at all: reports a value that is not a string by this rule.
+  // For a field that is read in another way or not at all: reports a value that is not a string by
+  // this rule.
   void CheckText(std::string_view key, const TextRule& rule);
   // RFC 3339; 0 when left out or wrong.
   std::int64_t TimeMs(std::string_view key);

@@ -1,6 +1,6 @@
-// What is required of text and lists besides their types. FieldReader checks it where it reads what people wrote, and the
-// schemas in crds/ have it (field_visitor.h). Rules that several kinds share are here. Thread safety: values and pure
-// functions.
+// What is required of text and lists besides their types. FieldReader checks it where it reads what
+// people wrote, and the schemas in crds/ have it (field_visitor.h). Rules that several kinds share
+// are here. Thread safety: values and pure functions.
 #pragma once
 
 #include <limits>
@@ -13,7 +13,8 @@ inline constexpr int kNoLimit = std::numeric_limits<int>::max();
 struct TextRule {
   int max_length = kNoLimit;  // in characters
   int min_length = 0;
-  // Null: any text. `form` says what it accepts, to people, and `pattern` is the same for the schema.
+  // Null: any text. `form` says what it accepts, to people, and `pattern` is the same for the
+  // schema.
   bool (*matches)(std::string_view text) = nullptr;
   const char* form = "";
   const char* pattern = "";

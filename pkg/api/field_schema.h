@@ -1,5 +1,6 @@
-// The OpenAPI schema of a type that describes its fields (field_visitor.h), as CustomResourceDefinitions have it. Defaults are those
-// of a value that was just made. Thread safety: pure functions.
+// The OpenAPI schema of a type that describes its fields (field_visitor.h), as
+// CustomResourceDefinitions have it. Defaults are those of a value that was just made. Thread
+// safety: pure functions.
 #pragma once
 
 #include <string>

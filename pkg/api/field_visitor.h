@@ -1,5 +1,6 @@
-// How a type of a custom resource describes its fields, once: JSON name, member, limits, default and meaning. What is
-// read, written, required by the schema in crds/ and documented in docs/reference/fields.md follows from this.
+// How a type of a custom resource describes its fields, once: JSON name, member, limits, default
+// and meaning. What is read, written, required by the schema in crds/ and documented in
+// docs/reference/fields.md follows from this.
 //
 //   struct Offer {
 //     CapacityType type = CapacityType::kOnDemand;
@@ -10,15 +11,16 @@
 //     }
 //   };
 //
-// A type of a folder that may not include this one has a free function `void Describe(FieldVisitor&, T&)` instead.
-// field_codec.h and field_schema.h have the visitors.
+// A type of a folder that may not include this one has a free function `void
+// Describe(FieldVisitor&, T&)` instead. field_codec.h and field_schema.h have the visitors.
 //
-// Fields are visited, and so their errors reported, in the order of the description. Numbers, booleans and
-// enumerations are always written, other fields where they are not empty, objects where they differ from the default;
-// About changes that. A default is what the member has in a value that was just made.
+// Fields are visited, and so their errors reported, in the order of the description. Numbers,
+// booleans and enumerations are always written, other fields where they are not empty, objects
+// where they differ from the default; About changes that. A default is what the member has in a
+// value that was just made.
 //
-// Lifetimes: what is passed is used during the call only. Thread safety: a visitor that writes does not change the
-// value, so that several threads may write one; otherwise none.
+// Lifetimes: what is passed is used during the call only. Thread safety: a visitor that writes does
+// not change the value, so that several threads may write one; otherwise none.
 #pragma once
 
 #include <cstdint>
@@ -88,8 +90,8 @@ class FieldVisitor {
   void Enum(const char* key, E& value, Names names, const About& about) {
     Choose(key, value, names, nullptr, about);
   }
-  // A word of a status that explains and decides nothing: one that a newer version wrote is `unknown`, without an error
-  // where reading is not strict.
+  // A word of a status that explains and decides nothing: one that a newer version wrote is
+  // `unknown`, without an error where reading is not strict.
   template <typename E>
   requires std::is_enum_v<E>
   void Word(const char* key, E& value, Names names, E unknown, const About& about) {
@@ -134,7 +136,8 @@ class FieldVisitor {
       DescribeValue(in, *value);
     });
   }
-  // Fields that are an object in JSON and none in C++. `given`: whether it is there, where that means something.
+  // Fields that are an object in JSON and none in C++. `given`: whether it is there, where that
+  // means something.
   void Group(const char* key, const About& about, absl::FunctionRef<void(FieldVisitor&)> describe) {
     VisitObject(key, true, false, about, describe);
   }
@@ -159,19 +162,19 @@ class FieldVisitor {
         [&](std::size_t i, FieldVisitor& in) { describe(in, values[i]); });
   }
 
-  // A text that `read` parses, from the reader of the object that has the field. `write` returns "" for a field that is
-  // not written.
+  // A text that `read` parses, from the reader of the object that has the field. `write` returns ""
+  // for a field that is not written.
   virtual void Parsed(const char* key, const TextRule& rule, const About& about,
                       absl::FunctionRef<void(FieldReader& in)> read,
                       absl::FunctionRef<std::string()> write) = 0;
-  // A field of another form. `schema` returns its schema without the meaning; null is not written, unless About says
-  // so.
+  // A field of another form. `schema` returns its schema without the meaning; null is not written,
+  // unless About says so.
   virtual void Custom(const char* key, absl::FunctionRef<nlohmann::json()> schema,
                       const About& about, absl::FunctionRef<void(FieldReader& in)> read,
                       absl::FunctionRef<nlohmann::json()> write) = 0;
 
-  // What the fields contradict in each other: a rule of the schema in CEL. `path` is the field that is blamed. The
-  // rule holds too where `unless` does.
+  // What the fields contradict in each other: a rule of the schema in CEL. `path` is the field that
+  // is blamed. The rule holds too where `unless` does.
   virtual void Rule(const char* cel, const char* message, const char* path = "",
                     const char* unless = "") = 0;
   // The same for the codec, which reports what is wrong to the reader.
@@ -201,8 +204,8 @@ class FieldVisitor {
   // Returns the index of the name. `unknown`: of a Word, else null.
   virtual std::size_t VisitChoice(const char* key, std::size_t index, Names names,
                                   const std::size_t* unknown, const About& about) = 0;
-  // `given`: whether it is written. `optional`: whether one that is left out is not described. Returns whether it is
-  // there.
+  // `given`: whether it is written. `optional`: whether one that is left out is not described.
+  // Returns whether it is there.
   virtual bool VisitObject(const char* key, bool given, bool optional, const About& about,
                            absl::FunctionRef<void(FieldVisitor&)> describe) = 0;
   virtual void VisitObjects(const char* key, std::size_t size, const ListRule& rule,

@@ -1,6 +1,6 @@
 // The Node annotation yardmaster.dev/host-failures: worker failures that count against a host, and
-// how long it is quarantined for them. Written by the operator, read by the operator and the command
-// line.
+// how long it is quarantined for them. Written by the operator, read by the operator and the
+// command line.
 //
 //   {"version":1,"quarantines":1,"until":"2026-01-01T00:30:00Z","failures":[
 //     {"job":"team/a","uid":"...","attempt":3,"rank":5,"exitCode":134,"time":"2026-01-01T00:00:00Z"}]}

@@ -1,10 +1,10 @@
-// Roles of a TrainingJob beside its workers: pods without GPUs of the job, such as a launcher, a data
-// service or an evaluator on CPUs. They have no rank and take no part in placement, parallelism or the
-// network plan: the gang is the workers.
+// Roles of a TrainingJob beside its workers: pods without GPUs of the job, such as a launcher, a
+// data service or an evaluator on CPUs. They have no rank and take no part in placement,
+// parallelism or the network plan: the gang is the workers.
 //
 // Members of a job are its workers by rank, then the pods of roles in the order of `spec.roles`, by
-// index. The number of a pod of a role among them follows the last rank (RoleMemberOf); incidents name pods
-// of roles by it.
+// index. The number of a pod of a role among them follows the last rank (RoleMemberOf); incidents
+// name pods of roles by it.
 //
 // Thread safety: values and pure functions.
 #pragma once

@@ -82,9 +82,9 @@ struct JobSpec {
   std::optional<double> reserve_after_seconds;
   bool operator==(const JobSpec&) const = default;
 
-  // Fields of a `spec` with others beside them. Sizes of parallelism whose product no number of workers and GPUs can
-  // equal are an error, so that the product of a job without errors fits an int. Where the rule `sizes_differ`
-  // (CEL) holds, the sizes need not come out even.
+  // Fields of a `spec` with others beside them. Sizes of parallelism whose product no number of
+  // workers and GPUs can equal are an error, so that the product of a job without errors fits an
+  // int. Where the rule `sizes_differ` (CEL) holds, the sizes need not come out even.
   void Describe(FieldVisitor& spec, const char* sizes_differ = "");
 };
 
@@ -101,8 +101,8 @@ workload::Job ToJob(const JobSpec& spec, NamespacedName key, std::string uid,
 int DerivedData(const workload::Parallelism& parallelism, std::int64_t world);
 
 // The job with that many workers: the data axis takes what the other sizes leave. Where they do not
-// divide the new number of GPUs, or the expert size does not divide the new data size, all other sizes
-// become 1 and the data size is the number of GPUs. Unchanged if it has that many workers.
+// divide the new number of GPUs, or the expert size does not divide the new data size, all other
+// sizes become 1 and the data size is the number of GPUs. Unchanged if it has that many workers.
 JobSpec WithWorkers(JobSpec spec, int workers);
 
 }  // namespace yardmaster::api

@@ -1,6 +1,6 @@
-// Which labels and annotations of pods, TrainingJobs and Nodes are read, and how much of each: what a
-// process keeps of their metadata (KeptMetadata in metadata.h). An annotation that is read and not
-// listed here reads as absent.
+// Which labels and annotations of pods, TrainingJobs and Nodes are read, and how much of each: what
+// a process keeps of their metadata (KeptMetadata in metadata.h). An annotation that is read and
+// not listed here reads as absent.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,4 +1,5 @@
-// A LabelSelector of Kubernetes: matchLabels and matchExpressions. Thread safety: values and pure functions.
+// A LabelSelector of Kubernetes: matchLabels and matchExpressions. Thread safety: values and pure
+// functions.
 #pragma once
 
 #include <map>

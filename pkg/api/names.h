@@ -40,7 +40,8 @@ inline constexpr char kHostRecordAnnotation[] = "yardmaster.dev/host-failures";
 // operator's NodeClaims, or kRentedByAny, on those of a node group.
 inline constexpr char kRentedKey[] = "yardmaster.dev/rented";
 inline constexpr char kRentedByAny[] = "pool";
-// Label of the operator's NodeClaims and their Nodes, the uid of the job, and the annotation with its
+// Label of the operator's NodeClaims and their Nodes, the uid of the job, and the annotation with
+// its
 // "namespace/name": an object without a namespace cannot be owned by one with a namespace.
 inline constexpr char kRentalLabel[] = "yardmaster.dev/rental";
 inline constexpr char kRentalJobAnnotation[] = "yardmaster.dev/rental-job";
@@ -48,7 +49,8 @@ inline constexpr char kRentalJobAnnotation[] = "yardmaster.dev/rental-job";
 // the operator knows its own.
 inline constexpr char kOutOfServiceKey[] = "node.kubernetes.io/out-of-service";
 inline constexpr char kOutOfServiceValue[] = "yardmaster";
-// Node annotation: address of every rail's NIC, all IPv4 or all IPv6, comma separated, rail 0 first.
+// Node annotation: address of every rail's NIC, all IPv4 or all IPv6, comma separated, rail 0
+// first.
 inline constexpr char kNicAddressesAnnotation[] = "yardmaster.dev/nic-addresses";
 // Node annotation, written by the agent: NIC ports that are down, "r0p1,r3p0"; absent or empty:
 // none.
@@ -98,7 +100,8 @@ inline constexpr char kAttemptAnnotation[] = "yardmaster.dev/attempt";
 // the attempt for which its containers are asked to restart in place.
 inline constexpr char kAttemptEndsAnnotation[] = "yardmaster.dev/attempt-ends";
 inline constexpr char kRestartGenerationAnnotation[] = "yardmaster.dev/restart-generation";
-// By the operator: the job is about to be stopped and asks for a checkpoint; the time of the request.
+// By the operator: the job is about to be stopped and asks for a checkpoint; the time of the
+// request.
 inline constexpr char kCheckpointRequestAnnotation[] = "yardmaster.dev/checkpoint-request";
 // By the job, on any of its pods: its last complete checkpoint (checkpoint_mark.h).
 inline constexpr char kCheckpointAnnotation[] = "yardmaster.dev/checkpoint";

@@ -31,10 +31,11 @@ struct Node {
   ObjectMeta metadata;
   bool unschedulable = false;  // cordoned
   std::vector<Taint> taints;
-  // Whether the Ready condition is True; False and Unknown read as false. nullopt: the node has none yet
-  // (the API server taints such nodes itself).
+  // Whether the Ready condition is True; False and Unknown read as false. nullopt: the node has
+  // none yet (the API server taints such nodes itself).
   std::optional<bool> ready;
-  // Type and status of the conditions besides Ready and the kubelet's four about pressure and network.
+  // Type and status of the conditions besides Ready and the kubelet's four about pressure and
+  // network.
   std::vector<std::pair<std::string, std::string>> conditions;
   // Every resource that the node lists: allocatable, else capacity.
   workload::ResourceList allocatable;

@@ -1,6 +1,6 @@
 // What a pod template asks of a node: selectors, required affinity, tolerations, GPU model and
-// capacity type. Placement narrows hosts with it by kube-scheduler's rules, so that kube-scheduler does
-// not refuse a planned host for one of them.
+// capacity type. Placement narrows hosts with it by kube-scheduler's rules, so that kube-scheduler
+// does not refuse a planned host for one of them.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -78,8 +78,8 @@ bool Tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 // From the labels that clouds and node provisioners set; a node without any is on demand.
 CapacityType CapacityTypeOf(const Node& node);
 
-// From a pod spec: nodeSelector, affinity, tolerations. More than 512 values or 16 KiB of text are an
-// error and select no node, so that a host is never thought fit that is not.
+// From a pod spec: nodeSelector, affinity, tolerations. More than 512 values or 16 KiB of text are
+// an error and select no node, so that a host is never thought fit that is not.
 NodeConstraints ReadPodConstraints(FieldReader& pod_spec);
 
 void CapacityTypesField(FieldVisitor& fields, const char* key, std::vector<CapacityType>& types);

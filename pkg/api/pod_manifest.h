@@ -1,12 +1,13 @@
-// A pod as a template describes it: what Yardmaster reads or changes has a C++ type, the rest is kept as
-// it was written.
+// A pod as a template describes it: what Yardmaster reads or changes has a C++ type, the rest is
+// kept as it was written.
 //
-// No earlier layer checks the types of a pod template: the schema of a TrainingJob lets it through whole,
-// and the API server looks at it first when a pod is made of it. ReadPodManifest is the one place that looks
-// at the types of its fields. What is built from a manifest cannot meet a value of another type.
+// No earlier layer checks the types of a pod template: the schema of a TrainingJob lets it through
+// whole, and the API server looks at it first when a pod is made of it. ReadPodManifest is the one
+// place that looks at the types of its fields. What is built from a manifest cannot meet a value of
+// another type.
 //
-// Encode gives back what was read, except that fields that were null and lists that were empty are left out.
-// Thread safety: values and pure functions.
+// Encode gives back what was read, except that fields that were null and lists that were empty are
+// left out. Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -83,8 +84,9 @@ struct PodManifest {
   void AddVolume(const std::string& name, nlohmann::json volume);
 };
 
-// Reads the field `key` of `object`, which holds a pod template. Reports each field of another type than core/v1
-// gives it, or without the name that the API server asks for, with its path, and leaves it out.
+// Reads the field `key` of `object`, which holds a pod template. Reports each field of another type
+// than core/v1 gives it, or without the name that the API server asks for, with its path, and
+// leaves it out.
 PodManifest ReadPodManifest(FieldReader& object, std::string_view key);
 nlohmann::json EncodePodManifest(const PodManifest& pod);
 

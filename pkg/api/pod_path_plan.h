@@ -7,8 +7,8 @@
 //       {"rank":1,"host":"n2","address":"10.0.0.9","plane":0,"sourcePorts":[49321],
 //        "alternatePorts":[50012]}]}]}
 //
-// A peer may also have "tcp":[{"listenPort":29500,"sourcePorts":[50001,50077]}], a rail "device", and
-// the plan "fabricUid".
+// A peer may also have "tcp":[{"listenPort":29500,"sourcePorts":[50001,50077]}], a rail "device",
+// and the plan "fabricUid".
 //
 // An alternate port avoids every link between switches that its source port takes. A connection
 // that failed may use it before a new plan arrives. 0: there is none; left out: none at all.
@@ -39,8 +39,8 @@
 
 namespace yardmaster::api {
 
-// TCP connections to a port that the peer listens on: local ports that take them along the path of the
-// RoCEv2 connections, any of them.
+// TCP connections to a port that the peer listens on: local ports that take them along the path of
+// the RoCEv2 connections, any of them.
 struct TcpPaths {
   int listen_port = 0;
   std::vector<std::uint16_t> source_ports;
@@ -80,8 +80,8 @@ absl::StatusOr<std::string> EncodePathPlan(const PodPathPlan& plan);
 // Errors: InvalidArgument; another version than 1 or an unknown ordinal rule is one.
 absl::StatusOr<PodPathPlan> DecodePathPlan(std::string_view text);
 
-// Pod annotation, written by people: ports that the pod's processes listen on for TCP from their peers
-// ("29500,29501"). The operator then plans local ports for connections to them, too.
+// Pod annotation, written by people: ports that the pod's processes listen on for TCP from their
+// peers ("29500,29501"). The operator then plans local ports for connections to them, too.
 inline constexpr char kSocketPortsAnnotation[] = "yardmaster.dev/socket-ports";
 inline constexpr int kMaxSocketPorts = 8;
 // Its ports, ascending. Errors: InvalidArgument.

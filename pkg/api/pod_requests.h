@@ -12,10 +12,11 @@
 //   yardmaster.dev/host-port-tcp-8080-<ip>   all of this address' port, where hostIP is given
 //   yardmaster.dev/one-per-host-<hash>       required anti-affinity by hostname that excludes the
 //                                            pod's own kind: labels, namespace and term are hashed
-// Other pod affinity, topology spread and volumes are not counted. Of more than 64 names the last are
-// not counted, which is an error; cpu, memory, pods and GPUs always are.
+// Other pod affinity, topology spread and volumes are not counted. Of more than 64 names the last
+// are not counted, which is an error; cpu, memory, pods and GPUs always are.
 // A container that asks for one of the
-// last three as an extended resource claims nothing: its name gets the prefix "requests.", and no host has it.
+// last three as an extended resource claims nothing: its name gets the prefix "requests.", and no
+// host has it.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -32,8 +33,8 @@ namespace yardmaster::api {
 // The resource of which every pod asks for one, as a Node says it.
 inline constexpr std::string_view kPodsResource = "pods";
 
-// `status` may be absent. Labels, annotations and namespace are taken from `metadata`. `readable`: whether
-// every amount of a resource could be read.
+// `status` may be absent. Labels, annotations and namespace are taken from `metadata`. `readable`:
+// whether every amount of a resource could be read.
 workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
                                        const ObjectMeta& metadata, bool* readable = nullptr);
 
@@ -41,9 +42,10 @@ workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& statu
 std::int64_t RoomForExclusive(std::string_view name);
 
 // The extended resource that is the pod's GPU: the one that the annotation
-// yardmaster.dev/gpu-resource names, if it is an extended one ("vendor.example/npu"); else nvidia.com/gpu where it asks for it; else the first of
-// amd.com/gpu, gpu.intel.com/xe, gpu.intel.com/i915, habana.ai/gaudi, huawei.com/Ascend910,
-// nvidia.com/mig-* that it asks for; else nvidia.com/gpu.
+// yardmaster.dev/gpu-resource names, if it is an extended one ("vendor.example/npu"); else
+// nvidia.com/gpu where it asks for it; else the first of amd.com/gpu, gpu.intel.com/xe,
+// gpu.intel.com/i915, habana.ai/gaudi, huawei.com/Ascend910, nvidia.com/mig-* that it asks for;
+// else nvidia.com/gpu.
 std::string GpuResourceOf(const ObjectMeta& metadata, const workload::ResourceList& requests);
 
 }  // namespace yardmaster::api

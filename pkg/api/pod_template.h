@@ -1,7 +1,7 @@
 // The pod template of a TrainingJob or of one of its roles, as it is kept while the job exists.
 //
-// Invariant: its fields have the types that ReadPodManifest checks. It is kept as one text of bytes() bytes and not as
-// a tree of values, which takes many times as much.
+// Invariant: its fields have the types that ReadPodManifest checks. It is kept as one text of
+// bytes() bytes and not as a tree of values, which takes many times as much.
 // Thread safety: a value; copies share what is immutable.
 #pragma once
 
@@ -25,8 +25,8 @@ class PodTemplate {
   // More than a template has that names its scripts and does not contain them.
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 10;
 
-  // Reads the field `key` of `object`. Errors are those of ReadPodManifest, and a template that is larger than kMaxBytes
-  // or has more than 64 levels, which reads as empty.
+  // Reads the field `key` of `object`. Errors are those of ReadPodManifest, and a template that is
+  // larger than kMaxBytes or has more than 64 levels, which reads as empty.
   static PodTemplate Read(FieldReader& object, std::string_view key);
 
   // A new pod to fill in. O(bytes()).

@@ -7,9 +7,9 @@
 // All numbers are means over the last `samples` iterations, of this worker alone: seconds of one
 // iteration, of its compute without waiting, of its transfers; the fraction of compute after which
 // communication begins; the FLOP of the worker's GPUs; bytes sent by each NIC, rail 0 first. Left
-// out: not measured. Numbers that cannot be true are refused: negative or not finite; more than a day,
-// 1e24 FLOP, 1e15 bytes of a NIC or 64 NICs; a fraction above 1; 0 for iterationSeconds, computeSeconds,
-// flop and samples.
+// out: not measured. Numbers that cannot be true are refused: negative or not finite; more than a
+// day, 1e24 FLOP, 1e15 bytes of a NIC or 64 NICs; a fraction above 1; 0 for iterationSeconds,
+// computeSeconds, flop and samples.
 //
 // Thread safety: values and pure functions.
 #pragma once

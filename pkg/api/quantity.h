@@ -1,5 +1,6 @@
 // Kubernetes quantities ("8", "500m", "64Gi", "1e3") as whole numbers of 1/scale, rounded up as
-// Kubernetes rounds a fraction of a device. What exceeds 2^53 is read as 2^53. Thread safety: pure functions.
+// Kubernetes rounds a fraction of a device. What exceeds 2^53 is read as 2^53. Thread safety: pure
+// functions.
 #pragma once
 
 #include <cstdint>

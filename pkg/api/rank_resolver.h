@@ -3,19 +3,21 @@
 // One table of labels; nothing is ever guessed from a pod's name.
 //
 // Pods without a controller say themselves that they are a gang: labels yardmaster.dev/job and
-// yardmaster.dev/rank, and the annotation yardmaster.dev/gang-size (or the total count of a Kueue pod
-// group). Their gang is none of any other owner, whatever name it has.
+// yardmaster.dev/rank, and the annotation yardmaster.dev/gang-size (or the total count of a Kueue
+// pod group). Their gang is none of any other owner, whatever name it has.
 //
-// Labels can be copied. A pod whose controller contradicts its labels is an error: another uid where a
-// label carries the controller's, another kind, or another name where the labels give it (a JobSet's
-// pods name the JobSet, not the Job that is their controller: only the kind is compared). For a pod
-// without a controller its labels are used unchanged; extender::Gatherer can refuse such pods.
+// Labels can be copied. A pod whose controller contradicts its labels is an error: another uid
+// where a label carries the controller's, another kind, or another name where the labels give it (a
+// JobSet's pods name the JobSet, not the Job that is their controller: only the kind is compared).
+// For a pod without a controller its labels are used unchanged; extender::Gatherer can refuse such
+// pods.
 //
 // A pod's labels give its index inside a subgroup (one Job of a JobSet, the masters or the workers
 // of a PyTorchJob); ranks number the subgroups one after another. Where a subgroup begins depends
 // on the sizes of those before it, so it is computed once from all pods (RankBasesOf) and kept in
 // the Gang, which lets a later replacement pod find its rank alone. The label yardmaster.dev/rank,
-// on a pod that a row of the table fits, is the rank itself and replaces the row's subgroup and index.
+// on a pod that a row of the table fits, is the rank itself and replaces the row's subgroup and
+// index.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -66,8 +68,9 @@ bool IsMembershipKey(std::string_view key);
 // is missing or is not a number, or when the pod has another controller than its labels say.
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod);
 
-// Whether `gang` was made for the object with that uid, and not for a former one of its name. Where the kind's pods do not know
-// their owner's uid, the root's decides; where that is not known either, the name does.
+// Whether `gang` was made for the object with that uid, and not for a former one of its name. Where
+// the kind's pods do not know their owner's uid, the root's decides; where that is not known
+// either, the name does.
 bool IsOfOwner(const Gang& gang, std::string_view owner_uid, std::string_view root_uid);
 
 // Order of subgroups: numbers by value, then masters, chiefs, launchers and leaders, then by name.
@@ -75,8 +78,8 @@ bool SubgroupLess(std::string_view a, std::string_view b);
 
 // First rank of every subgroup. `members` are all pods of one gang.
 std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members);
-// The rank; nullopt when the subgroup is not among the bases or the index lies beyond its end, which is
-// where the next subgroup begins. The last subgroup has no end.
+// The rank; nullopt when the subgroup is not among the bases or the index lies beyond its end,
+// which is where the next subgroup begins. The last subgroup has no end.
 std::optional<int> RankOf(const std::vector<RankBase>& bases, std::string_view subgroup, int index);
 inline std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member) {
   return RankOf(bases, member.subgroup, member.index);

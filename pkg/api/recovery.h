@@ -1,5 +1,5 @@
-// Recovery of a TrainingJob: spec.recovery, which a user writes, and status.recovery, which holds what
-// the operator decided about failures. Thread safety: values and pure functions.
+// Recovery of a TrainingJob: spec.recovery, which a user writes, and status.recovery, which holds
+// what the operator decided about failures. Thread safety: values and pure functions.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ enum class FailureAction {
   kReplace,  // the failed rank alone is recreated
   kRestart,  // all workers restart, as with OnHostLoss::kRestart
   kFail,     // the job fails
-  // As onWorkerFailure (Restart for Fail), and the job avoids the host of the worker that failed first
-  // for a day.
+  // As onWorkerFailure (Restart for Fail), and the job avoids the host of the worker that failed
+  // first for a day.
   kReplaceHost
 };
 
@@ -58,8 +58,8 @@ struct RecoveryPolicy {
   int restart_window_seconds = 21'600;  // the budget is full again this long after its first use
   int backoff_seconds = 10;             // before the second restart in a row; doubles with each
   int max_backoff_seconds = 300;
-  // How long a container may take to restart inside its pod before the pod is recreated; 0: pods are
-  // always recreated.
+  // How long a container may take to restart inside its pod before the pod is recreated; 0: pods
+  // are always recreated.
   int in_place_seconds = 120;
   std::vector<FailureRule> rules;  // the first that matches decides
   bool operator==(const RecoveryPolicy&) const = default;
@@ -125,7 +125,8 @@ struct RecoveryState {
   int consecutive_restarts = 0;           // without ten minutes of all workers running between them
   std::vector<Incident> incidents;        // oldest first, the last kKeptIncidents
   std::vector<AvoidedHost> avoided = {};  // by host
-  // It was suspended; its pods are removed. Cleared by the resumption, which begins another attempt.
+  // It was suspended; its pods are removed. Cleared by the resumption, which begins another
+  // attempt.
   bool suspended = false;
   // A checkpoint was asked for before the job is stopped; 0: none is awaited.
   std::int64_t checkpoint_requested_ms = 0;

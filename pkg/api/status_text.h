@@ -1,6 +1,7 @@
-// Texts of a status, as long as the schemas of our CRDs allow (maxLength 4096). One that is longer would have the
-// API server refuse the whole status, and with it the reason that the text is about: refusals by
-// admission policies and messages of cloud providers have any length. Thread safety: pure function.
+// Texts of a status, as long as the schemas of our CRDs allow (maxLength 4096). One that is longer
+// would have the API server refuse the whole status, and with it the reason that the text is about:
+// refusals by admission policies and messages of cloud providers have any length. Thread safety:
+// pure function.
 #pragma once
 
 #include <cstddef>

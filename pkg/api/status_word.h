@@ -1,5 +1,6 @@
-// Words of a status that explain and decide nothing, such as reasons. In a cluster, a newer version may have written one
-// that this one does not know; the object is used all the same. Thread safety: pure function.
+// Words of a status that explain and decide nothing, such as reasons. In a cluster, a newer version
+// may have written one that this one does not know; the object is used all the same. Thread safety:
+// pure function.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 
 namespace yardmaster::api {
 
-// As FieldReader::Enum, but another word is `fallback` without an error where the reader is not strict.
+// As FieldReader::Enum, but another word is `fallback` without an error where the reader is not
+// strict.
 template <typename E, std::size_t N>
 E ReadWord(FieldReader& object, std::string_view key, const std::string_view (&names)[N],
            E fallback) {

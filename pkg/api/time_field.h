@@ -1,4 +1,5 @@
-// A field of an object that is a time, such as "2026-01-31T08:00:00Z". Thread safety: pure functions.
+// A field of an object that is a time, such as "2026-01-31T08:00:00Z". Thread safety: pure
+// functions.
 #pragma once
 
 #include <cstdint>

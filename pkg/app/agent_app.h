@@ -24,7 +24,8 @@ struct AgentAppOptions {
   std::optional<std::uint32_t> prepare_folders_for;
 };
 
-// Runs until SIGTERM or SIGINT, or only prepares the folders. Errors: what could not be started, naming the flag.
+// Runs until SIGTERM or SIGINT, or only prepares the folders. Errors: what could not be started,
+// naming the flag.
 absl::Status RunAgent(const AgentAppOptions& options);
 
 // Parses flags and runs; the exit code of the process.

@@ -1,7 +1,8 @@
-// The operator's thread that renews certificates (op::CertificateKeeper), while this replica leads. A failure is told
-// once, and again when its text changes; every look at it counts.
+// The operator's thread that renews certificates (op::CertificateKeeper), while this replica leads.
+// A failure is told once, and again when its text changes; every look at it counts.
 //
-// Thread safety: Start and Stop from one thread. Lifetimes: everything passed in outlives the object.
+// Thread safety: Start and Stop from one thread. Lifetimes: everything passed in outlives the
+// object.
 #pragma once
 
 #include <cstdint>

@@ -131,8 +131,8 @@ void Extender::LogPass(const extender::PassReport& report) {
   logged_ = std::move(problems);
 }
 
-// A pass costs more in a large cluster, where more changes, too: a pause as long as the pass keeps the
-// planner to half a core under constant change.
+// A pass costs more in a large cluster, where more changes, too: a pause as long as the pass keeps
+// the planner to half a core under constant change.
 RoundTimes PassTimes(const ExtenderOptions& options) {
   return {.quiet_ms = options.min_pass_ms,
           .max_delay_ms = options.min_pass_ms,
@@ -224,7 +224,8 @@ absl::Status Extender::Start(KubeAccess& access) {
 }
 
 // The lease goes first, so that another replica leads while this one still answers calls; a pass
-// that is under way writes nothing more. Passes go on, so that the last calls are answered from what is true then.
+// that is under way writes nothing more. Passes go on, so that the last calls are answered from
+// what is true then.
 void Extender::Stop() {
   leadership_.Stop();
   const absl::Status drained = server_.Drain(options_.drain_ms);

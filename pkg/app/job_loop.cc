@@ -36,8 +36,8 @@ void JobLoop::ReportDefect(const RunFailure& failure) const {
        StrCat(MessageOf(failure.error), "; the job is left as it is and tried again")});
 }
 
-// What is rented is decided first: it says whether the job may have pods. They are made even where hosts
-// cannot be rented.
+// What is rented is decided first: it says whether the job may have pods. They are made even where
+// hosts cannot be rented.
 RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
   RunResult result{.done = 1};
   result.Fail(key, Contain([&]() -> absl::Status {

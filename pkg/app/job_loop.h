@@ -1,15 +1,16 @@
-// The operator's workers: they take the turns of TrainingJobs and decide when each job has its next one.
+// The operator's workers: they take the turns of TrainingJobs and decide when each job has its next
+// one.
 //
 //   the job said when       then
 //   pods are left to make   a background turn (op::JobTurn)
 //   its pods were refused   as op::RefusalPacer says; its turns make no pods meanwhile
 //   the turn failed         after 50 ms, which doubles with each failure up to 30 s
 //
-// What a job's turn throws is a failure of that job: it is counted, logged, an event of the job, and the other jobs go on.
-// While this process does not lead, jobs wait.
+// What a job's turn throws is a failure of that job: it is counted, logged, an event of the job,
+// and the other jobs go on. While this process does not lead, jobs wait.
 //
-// Thread safety: all methods from any thread; Run from several at once, which never have the same job. Lifetimes:
-// everything passed in outlives the loop.
+// Thread safety: all methods from any thread; Run from several at once, which never have the same
+// job. Lifetimes: everything passed in outlives the loop.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,8 @@ class KubeAccess {
                                                           Runtime& runtime);
   // With limits of its own. Lives no longer than the access and the runtime it was opened with.
   virtual absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(const ClientLimits& limits) = 0;
-  // The process ends: from now on no client waits long for the API server (Ending in pkg/kube/rest_client.h).
+  // The process ends: from now on no client waits long for the API server (Ending in
+  // pkg/kube/rest_client.h).
   virtual void End() = 0;
   // Steady time of the API server's last answer to any client; -1: none yet. From any thread.
   virtual std::int64_t LastAnswerMs() const = 0;

@@ -9,7 +9,8 @@ namespace yardmaster::app {
 
 namespace {
 
-// Reports over the agents' streams do not wake the thread that waits for the cache: it looks this often.
+// Reports over the agents' streams do not wake the thread that waits for the cache: it looks this
+// often.
 constexpr std::int64_t kLiveLinksPollMs = 50;
 // Levels and ports are looked at this often even when nothing changed (path plans grow old).
 constexpr std::int64_t kNetworkResyncMs = 60'000;

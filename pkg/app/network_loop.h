@@ -1,4 +1,5 @@
-// The operator's thread for the network: decides when NetworkController plans and when deferred annotations go out.
+// The operator's thread for the network: decides when NetworkController plans and when deferred
+// annotations go out.
 //
 //   changes of objects         a round once they are quiet, or after a limit (round_schedule.h)
 //   pods without a first plan  a round soon, although other objects go on changing

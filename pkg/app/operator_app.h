@@ -1,7 +1,8 @@
 // The object graph of yardmaster-operator: informers -> work queue -> job workers, and informers ->
 // debounced network planner.
 //
-//   informers       -> ClusterCache       every change of Fabric, Node, Pod, TrainingJob, Gang, CapacityPool
+//   informers       -> ClusterCache       every change of Fabric, Node, Pod, TrainingJob, Gang,
+//                   CapacityPool
 //   informers       -> WorkQueue        keys of TrainingJobs that a change concerns
 //   job workers     -> API server       pods, Services, TrainingJob status; events
 //   network thread  -> API server       Gang status (network part), pod annotations

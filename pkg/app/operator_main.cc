@@ -173,8 +173,8 @@ absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& fil
 }  // namespace
 
 int OperatorMain(int argc, char** argv) {
-  // Informers, workers and the planner would each fill an arena of their own with what lives as long as the
-  // cluster's objects: a tenth of the process's memory.
+  // Informers, workers and the planner would each fill an arena of their own with what lives as
+  // long as the cluster's objects: a tenth of the process's memory.
   ::mallopt(M_ARENA_MAX, 2);
   OperatorOptions options;
   options.leader.resource_name = "yardmaster-operator";

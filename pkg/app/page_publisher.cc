@@ -17,8 +17,9 @@ constexpr std::int64_t kTickMs = 500;
 constexpr std::int64_t kLiveMs = 1'000;      // between frames while a browser looks
 constexpr std::int64_t kHistoryMs = 10'000;  // between frames otherwise
 constexpr std::size_t kMaxEvents = 200;
-// A page is a handful of connections; the API servers' proxies come from few addresses. Half of the connections may wait
-// for events (HubOptions::waiters), and a quarter is out of one address' reach.
+// A page is a handful of connections; the API servers' proxies come from few addresses. Half of the
+// connections may wait for events (HubOptions::waiters), and a quarter is out of one address'
+// reach.
 constexpr int kMaxConnections = 128;
 constexpr int kMaxConnectionsOfPeer = 96;
 

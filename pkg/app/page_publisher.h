@@ -1,8 +1,8 @@
-// Serves the operator's page: makes a frame of the cluster at most once a second while a browser looks,
-// every ten seconds for the history otherwise, and only after a change.
+// Serves the operator's page: makes a frame of the cluster at most once a second while a browser
+// looks, every ten seconds for the history otherwise, and only after a change.
 //
-// Thread safety: SetPicture and Note from any thread; the rest from the main thread. Lifetimes: what is
-// passed in outlives the publisher.
+// Thread safety: SetPicture and Note from any thread; the rest from the main thread. Lifetimes:
+// what is passed in outlives the publisher.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // When to make the next round of work that follows from changes: after `quiet_ms` without another
-// change, or `max_delay_ms` after the first change that no round has seen, whichever is earlier; at the
-// latest at a time that was requested (RequestAt), and every `resync_ms`. After a round there is a pause of
-// `pause_share` times its length, at most `max_pause_ms`, which delays all of these: changes that never
-// end, such as those that the rounds' own writes make, do not keep a core busy. The time that a round
-// waited for others does not count. Pure arithmetic on times that the caller reads. Thread safety: none.
+// change, or `max_delay_ms` after the first change that no round has seen, whichever is earlier; at
+// the latest at a time that was requested (RequestAt), and every `resync_ms`. After a round there
+// is a pause of `pause_share` times its length, at most `max_pause_ms`, which delays all of these:
+// changes that never end, such as those that the rounds' own writes make, do not keep a core busy.
+// The time that a round waited for others does not count. Pure arithmetic on times that the caller
+// reads. Thread safety: none.
 #pragma once
 
 #include <algorithm>

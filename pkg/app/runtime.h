@@ -3,7 +3,8 @@
 //   CommonOptions options;            // filled by AddCommonFlags and the command line
 //   Runtime runtime(options, "yardmaster-extender");
 //   status = runtime.Serve();         // /metrics, /metrics/history, /healthz, /readyz
-//   runtime.WaitForSignal();          // SIGTERM or SIGINT; what waits before it is given stopping()
+//   runtime.WaitForSignal();          // SIGTERM or SIGINT; what waits before it is given
+//                                     stopping()
 //
 // Thread safety: accessors from any thread; Serve, WaitForSignal and Stop from the main thread.
 #pragma once
@@ -55,18 +56,20 @@ struct LeaderOptions {
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
 void AddLeaderFlags(CLI::App& app, LeaderOptions& options);
-// Call it after the last flag is declared. Of a flag that is given several times the last one counts, unless it may be
-// repeated: what people add stands behind what the chart writes. A number is not NaN, above which there is no limit.
+// Call it after the last flag is declared. Of a flag that is given several times the last one
+// counts, unless it may be repeated: what people add stands behind what the chart writes. A number
+// is not NaN, above which there is no limit.
 void FinishFlags(CLI::App& app);
 
 // The exit code of the program `name` that ended with `status`; an error goes to standard error.
 int ExitCodeOf(std::string_view name, const absl::Status& status);
 
-// The options of a server that listens on "host:port", ":port" or "[::1]:port". Errors: InvalidArgument.
+// The options of a server that listens on "host:port", ":port" or "[::1]:port". Errors:
+// InvalidArgument.
 absl::StatusOr<http::ServerOptions> ParseBindAddress(std::string_view text);
 
-// The constructor blocks SIGTERM and SIGINT for the calling thread and those that it starts later, so
-// construct it before any thread starts.
+// The constructor blocks SIGTERM and SIGINT for the calling thread and those that it starts later,
+// so construct it before any thread starts.
 class Runtime {
  public:
   Runtime(const CommonOptions& options, std::string name);
@@ -81,7 +84,8 @@ class Runtime {
   const std::string& identity() const { return identity_; }
 
   absl::Status Serve();
-  // Requested at SIGTERM or SIGINT, at any time since the construction. From then on /readyz says no.
+  // Requested at SIGTERM or SIGINT, at any time since the construction. From then on /readyz says
+  // no.
   std::stop_token stopping() const { return stopping_.get_token(); }
   // Blocks until then.
   void WaitForSignal();

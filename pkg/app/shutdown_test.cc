@@ -1,4 +1,5 @@
-// The whole processes, in a process of their own, at an API server that takes connections and never answers.
+// The whole processes, in a process of their own, at an API server that takes connections and never
+// answers.
 #include <chrono>
 #include <csignal>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Whether what a process knows of the cluster is recent enough to answer from.
 //
-// Two times are looked at, because either can fail alone: the last answer of the API server to any call
-// (with leader election every few seconds), and the last event of the watch that has
+// Two times are looked at, because either can fail alone: the last answer of the API server to any
+// call (with leader election every few seconds), and the last event of the watch that has
 // been silent for longest (the API server sends a bookmark about once a minute).
 // Thread safety: pure functions.
 #pragma once
@@ -27,7 +27,8 @@ struct LastContact {
 absl::Status CheckStaleness(const LastContact& contact, const StalenessLimits& limits,
                             std::int64_t now_ms);
 
-// How long a contact has been missing: since `last_ms`, or, where that is -1, since the process began.
+// How long a contact has been missing: since `last_ms`, or, where that is -1, since the process
+// began.
 double SilenceSeconds(std::int64_t last_ms, std::int64_t began_ms, std::int64_t now_ms);
 
 }  // namespace yardmaster::app

@@ -130,7 +130,8 @@ absl::Status WebhookServer::Start(std::function<absl::Status()> fresh) {
 }
 
 absl::Status WebhookServer::Drain(std::int64_t max_ms) {
-  // What is left of an admission call is cut by Stop; the API server then follows its failurePolicy.
+  // What is left of an admission call is cut by Stop; the API server then follows its
+  // failurePolicy.
   std::jthread gate;
   if (gate_server_ != nullptr) {
     gate = std::jthread([this, max_ms] { gate_server_->Drain(max_ms).IgnoreError(); });

@@ -1,10 +1,11 @@
 // The HTTPS server that answers kube-scheduler: the webhook's verbs over the router, client
-// certificates, the watch of the certificate files, and worker threads for bindings, which wait for the
-// API server. On request a second one for the API server's admission calls (extender/webhook/gate_admission.h), which
-// brings no client certificate and so has a port of its own.
+// certificates, the watch of the certificate files, and worker threads for bindings, which wait for
+// the API server. On request a second one for the API server's admission calls
+// (extender/webhook/gate_admission.h), which brings no client certificate and so has a port of its
+// own.
 //
-// Thread safety: Start, Drain and Stop from one thread. Lifetimes: everything passed in outlives the
-// object.
+// Thread safety: Start, Drain and Stop from one thread. Lifetimes: everything passed in outlives
+// the object.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +42,9 @@ class WebhookServer {
                 extender::Binder& binder, Runtime& runtime)
       : options_(options), webhook_(webhook), binder_(binder), runtime_(runtime) {}
 
-  // `fresh`: whether the webhook knows enough of the cluster to answer. Filter, prioritize and preempt
-  // answer its errors with 503; bind and gate do not ask it. Errors: what could not be read or bound,
-  // naming the flag.
+  // `fresh`: whether the webhook knows enough of the cluster to answer. Filter, prioritize and
+  // preempt answer its errors with 503; bind and gate do not ask it. Errors: what could not be read
+  // or bound, naming the flag.
   absl::Status Start(std::function<absl::Status()> fresh);
   // Takes no more connections, and waits for the last call of those that are open.
   absl::Status Drain(std::int64_t max_ms);

@@ -1,5 +1,5 @@
-// Time as an argument. Components hold a Clock&; tests hold a FakeClock, which moves only when a test advances it.
-// Wall time is for timestamps and expiry; steady time is for durations.
+// Time as an argument. Components hold a Clock&; tests hold a FakeClock, which moves only when a
+// test advances it. Wall time is for timestamps and expiry; steady time is for durations.
 // Thread safety: both clocks may be read from any thread; FakeClock may be advanced from any
 // thread.
 #pragma once
@@ -44,7 +44,8 @@ class FakeClock final : public Clock {
   std::atomic<std::int64_t> steady_ms_{0};
 };
 
-// Milliseconds until the deadline, rounded up; 0 once it has passed, at most 1,000,000. For poll(2).
+// Milliseconds until the deadline, rounded up; 0 once it has passed, at most 1,000,000. For
+// poll(2).
 int MsUntil(std::chrono::steady_clock::time_point deadline);
 
 // RFC 3339 in UTC with seconds ("2026-01-02T03:04:05Z"), as Kubernetes writes metav1.Time.
@@ -52,8 +53,8 @@ std::string FormatTime(std::int64_t wall_ms);
 // RFC 3339 in UTC with microseconds, as Kubernetes writes metav1.MicroTime (leases, events).
 std::string FormatMicroTime(std::int64_t wall_ms);
 // Any RFC 3339 time, with an offset from UTC and with a fraction of a second of any length, in
-// milliseconds since the Unix epoch; a finer fraction is rounded down. Errors: InvalidArgument on anything
-// else, and on years outside 0000 to 9999.
+// milliseconds since the Unix epoch; a finer fraction is rounded down. Errors: InvalidArgument on
+// anything else, and on years outside 0000 to 9999.
 absl::StatusOr<std::int64_t> ParseTime(std::string_view text);
 
 }  // namespace yardmaster

@@ -1,8 +1,9 @@
-// Things by group, and groups that take turns: between two turns of one group each other group that has things has one.
+// Things by group, and groups that take turns: between two turns of one group each other group that
+// has things has one.
 //
-// Invariant: a group is in `turns` if and only if it is in `things`. The caller ends a turn after it has taken something,
-// and drops a group from which it has taken the last thing outside of a turn.
-// Complexity: O(groups) a turn. Thread safety: none.
+// Invariant: a group is in `turns` if and only if it is in `things`. The caller ends a turn after
+// it has taken something, and drops a group from which it has taken the last thing outside of a
+// turn. Complexity: O(groups) a turn. Thread safety: none.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,7 @@
 // Strong dense ids. An id is an index into the arrays of the object that issued it (Places, a
-// Network, the jobs of a Snapshot) and means nothing elsewhere. Ids order by that index; sorts whose result
-// must be deterministic use it as the last key. A default id is invalid. Thread safety: values.
+// Network, the jobs of a Snapshot) and means nothing elsewhere. Ids order by that index; sorts
+// whose result must be deterministic use it as the last key. A default id is invalid. Thread
+// safety: values.
 #pragma once
 
 #include <compare>

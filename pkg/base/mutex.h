@@ -1,6 +1,7 @@
 // std::mutex with clang's thread-safety annotations. A member that a mutex guards says so by
-// ABSL_GUARDED_BY(mutex_), a function that needs it held by ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_), and
-// `make thread-safety` fails when the code does otherwise. Other compilers ignore the annotations.
+// ABSL_GUARDED_BY(mutex_), a function that needs it held by ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_),
+// and `make thread-safety` fails when the code does otherwise. Other compilers ignore the
+// annotations.
 //
 // Why not absl::Mutex: a Debian package of it is not built for ThreadSanitizer, which then reports
 // false races.
@@ -33,7 +34,8 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Locks a Mutex and unlocks it at the end of its scope; unlock() and lock() may be called in between.
+// Locks a Mutex and unlocks it at the end of its scope; unlock() and lock() may be called in
+// between.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {

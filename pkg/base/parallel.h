@@ -1,6 +1,6 @@
-// Runs independent pieces of blocking work on a few threads, the caller's among them, and waits for all of
-// them. If pieces throw, one of their exceptions is thrown to the caller after all pieces have ended.
-// Thread safety: the work function is called from several threads concurrently.
+// Runs independent pieces of blocking work on a few threads, the caller's among them, and waits for
+// all of them. If pieces throw, one of their exceptions is thrown to the caller after all pieces
+// have ended. Thread safety: the work function is called from several threads concurrently.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace yardmaster {
 
-// Calls work(i) for every i in [0, count), on at most `threads` threads at a time; a `threads` of 0 means 1. The work
-// should block rather than compute.
+// Calls work(i) for every i in [0, count), on at most `threads` threads at a time; a `threads` of 0
+// means 1. The work should block rather than compute.
 template <typename Work>
 void ParallelFor(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next = 0;

@@ -1,9 +1,10 @@
-// The shape of every loop of a process: RunOnce does what is due, and returns what it did, when it has to run again, and
-// what failed.
+// The shape of every loop of a process: RunOnce does what is due, and returns what it did, when it
+// has to run again, and what failed.
 //
-// One object that cannot be handled stops neither the loop nor the other objects. Handling of one object is a call of
-// Contain: an exception there is a defect of this program or a lack of memory, and becomes a failure of that object.
-// Who owns the loop reports failures and tries the object again with back-off (metrics/loop.h).
+// One object that cannot be handled stops neither the loop nor the other objects. Handling of one
+// object is a call of Contain: an exception there is a defect of this program or a lack of memory,
+// and becomes a failure of that object. Who owns the loop reports failures and tries the object
+// again with back-off (metrics/loop.h).
 //
 // Thread safety: values and pure functions.
 #pragma once

@@ -48,8 +48,9 @@ std::optional<T> ParseNumber(std::string_view text) {
   if (error != std::errc() || at != end || text.empty()) return std::nullopt;
   return value;
 }
-// The longest beginning of `text` of at most `max_bytes` bytes that ends between two UTF-8 characters. Of a
-// text that is not UTF-8 it may be the first `max_bytes` bytes. Points into `text`.
+// The longest beginning of `text` of at most `max_bytes` bytes that ends between two UTF-8
+// characters. Of a text that is not UTF-8 it may be the first `max_bytes` bytes. Points into
+// `text`.
 std::string_view CutAtCharacter(std::string_view text, std::size_t max_bytes);
 // "1 host", "2 hosts".
 std::string Count(std::int64_t n, std::string_view noun);

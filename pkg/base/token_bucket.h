@@ -20,8 +20,9 @@ class TokenBucket {
   // Whether Take would take one.
   bool Has(std::int64_t now_ms);
 
-  // Takes a token in advance and returns after how many milliseconds the caller may use it; callers are
-  // served in the order of their calls. If the result is above `longest_ms`, no token was taken.
+  // Takes a token in advance and returns after how many milliseconds the caller may use it; callers
+  // are served in the order of their calls. If the result is above `longest_ms`, no token was
+  // taken.
   std::int64_t Reserve(std::int64_t now_ms, std::int64_t longest_ms);
 
  private:

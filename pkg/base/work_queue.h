@@ -1,22 +1,25 @@
-// A keyed work queue with the semantics of client-go's, shared fairly by groups of keys: many producers, many consumers.
+// A keyed work queue with the semantics of client-go's, shared fairly by groups of keys: many
+// producers, many consumers.
 //
-// The group of a key is what stands before its first '/', of "namespace/name" the namespace; keys without one are a group.
+// The group of a key is what stands before its first '/', of "namespace/name" the namespace; keys
+// without one are a group.
 //
 // Promises:
 //   1. A key added while it waits is there once (de-duplicated).
 //   2. Two consumers never have the same key; a key added while being worked on comes back after
 //      Done(key).
 //   3. AddAfter never delivers earlier than its delay; the earliest of several wins.
-//   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and background
-//      work are dropped.
-//   5. Groups take turns: between two ready keys of one group, each other group that has ready keys gets one. Keys of one
-//      group are delivered in the order in which they became ready.
-//   6. Background work is delivered when no key is ready, even before it is due. Groups take turns at it, too, and within
-//      one the earliest due time goes first. While keys are always ready, at most one consumer at a time has background
-//      work, only work that is due is delivered, and at least three ready keys are delivered between two pieces of it. It
-//      is apart from what Add asks for: a key may wait for both, and never has two consumers.
-// Complexity: Get is O(groups + log keys), and passes over background work of keys that have a consumer.
-// Invariant: a ready key is in `dirty_` and not in `processing_`.
+//   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and
+//      background work are dropped.
+//   5. Groups take turns: between two ready keys of one group, each other group that has ready keys
+//      gets one. Keys of one group are delivered in the order in which they became ready.
+//   6. Background work is delivered when no key is ready, even before it is due. Groups take turns
+//      at it, too, and within one the earliest due time goes first. While keys are always ready, at
+//      most one consumer at a time has background work, only work that is due is delivered, and at
+//      least three ready keys are delivered between two pieces of it. It is apart from what Add
+//      asks for: a key may wait for both, and never has two consumers.
+// Complexity: Get is O(groups + log keys), and passes over background work of keys that have a
+// consumer. Invariant: a ready key is in `dirty_` and not in `processing_`.
 // Thread safety: all methods from any thread.
 #pragma once
 

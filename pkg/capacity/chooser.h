@@ -2,8 +2,8 @@
 //
 // Problem. Offers i with price p_i (per host and hour), interruptions l_i (per host and hour),
 // room u_i (hosts) and k_i workers a host, each in one domain (a segment, or a zone). The gang
-// has G groups of m workers; all workers of a group lie in one domain. Choose hosts n_i <= u_i and how
-// many groups each domain holds such that the domains' hosts carry their groups' workers, and
+// has G groups of m workers; all workers of a group lie in one domain. Choose hosts n_i <= u_i and
+// how many groups each domain holds such that the domains' hosts carry their groups' workers, and
 //
 //   P = sum n_i p_i <= cap,   minimal expected price of a useful hour  P / (1 - share(L, L')),
 //
@@ -11,18 +11,20 @@
 // runs in lockstep: one host taken back stops all of it.
 //
 // Method. The objective rises with P, L and L', so dynamic programming over (offers, workers) with
-// the Pareto front of (P, L, L') in every state loses no optimum. A bound (the cheapest hosts for the
-// workers that are missing) drops what cannot win. Fronts are cut to `max_labels`, their cheapest
-// label kept; a choice found by cut fronts says exact = false and is the best of what was kept.
-// Complexity: at worst offers * workers^2 * max_labels^2 labels are made, each compared with a front.
+// the Pareto front of (P, L, L') in every state loses no optimum. A bound (the cheapest hosts for
+// the workers that are missing) drops what cannot win. Fronts are cut to `max_labels`, their
+// cheapest label kept; a choice found by cut fronts says exact = false and is the best of what was
+// kept. Complexity: at worst offers * workers^2 * max_labels^2 labels are made, each compared with
+// a front.
 //
-// Budgets. An offer gives no more hosts than its budget pays for. Where offers of one budget cost more together,
-// the dearest of them gives up what is too much and the choice is made again; each time an offer has fewer
-// hosts. Such a choice says exact = false. No choice is ever above a budget.
+// Budgets. An offer gives no more hosts than its budget pays for. Where offers of one budget cost
+// more together, the dearest of them gives up what is too much and the choice is made again; each
+// time an offer has fewer hosts. Such a choice says exact = false. No choice is ever above a
+// budget.
 //
-// Fails to choose when the offers have no room for the gang, or when every combination is above the cap or
-// loses all of its time (share >= 1); lowest_price tells the first case from the others. Determinism: the
-// outcome is a function of the arguments. Thread safety: pure functions.
+// Fails to choose when the offers have no room for the gang, or when every combination is above the
+// cap or loses all of its time (share >= 1); lowest_price tells the first case from the others.
+// Determinism: the outcome is a function of the arguments. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +74,8 @@ struct Choice {
 
 struct ChoiceOutcome {
   std::optional<Choice> choice;
-  // Without a choice: the lowest P without the cap; absent when the offers have no room for the gang at
-  // any price.
+  // Without a choice: the lowest P without the cap; absent when the offers have no room for the
+  // gang at any price.
   std::optional<Micros> lowest_price;
   // Groups that the offers have room for (of one instance type where the need says so), at most
   // Need::groups.
@@ -83,12 +85,12 @@ struct ChoiceOutcome {
 // The largest gang that Choose takes, in workers: its work grows with the square.
 inline constexpr int kMaxWorkers = 1024;
 
-// `max_labels` are kept in a front. REQUIRES: groups and workers_per_group >= 1, their product at most
-// kMaxWorkers; prices, interruptions, budgets and hosts >= 0; max_labels >= 2.
+// `max_labels` are kept in a front. REQUIRES: groups and workers_per_group >= 1, their product at
+// most kMaxWorkers; prices, interruptions, budgets and hosts >= 0; max_labels >= 2.
 ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, int max_labels = 32);
 
-// The highest hourly price at which `remaining` pays for `min_run_seconds` (at least 1 s); 0 if nothing
-// remains.
+// The highest hourly price at which `remaining` pays for `min_run_seconds` (at least 1 s); 0 if
+// nothing remains.
 Micros MaxPriceForTotal(Micros remaining, std::int64_t min_run_seconds);
 
 }  // namespace yardmaster::capacity

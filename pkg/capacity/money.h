@@ -1,5 +1,5 @@
-// Amounts of money as people write them: "12.50 USD". Whole millionths of a currency's unit, so that
-// sums are exact and comparisons do not depend on rounding. Currencies are never converted.
+// Amounts of money as people write them: "12.50 USD". Whole millionths of a currency's unit, so
+// that sums are exact and comparisons do not depend on rounding. Currencies are never converted.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -30,8 +30,8 @@ struct Money {
 // above 10^9.
 absl::StatusOr<Money> ParseMoney(std::string_view text);
 
-// The shortest text with at least two decimals that ParseMoney (above 10^9: ParseSum) reads as the same
-// amount. REQUIRES: not negative.
+// The shortest text with at least two decimals that ParseMoney (above 10^9: ParseSum) reads as the
+// same amount. REQUIRES: not negative.
 std::string FormatMoney(const Money& money);
 
 }  // namespace yardmaster::capacity

@@ -1,8 +1,8 @@
 // What interruptions cost a lockstep job: the share of its rented time that brings it no further.
 //
-// A gang stops as a whole when one of its hosts is taken back. With the time C of one checkpoint, the
-// time R from an interruption to the next useful step, the interval tau between checkpoints and the
-// rates (1/h) of interruptions that are announced at least C before (L) and of others (L'), the
+// A gang stops as a whole when one of its hosts is taken back. With the time C of one checkpoint,
+// the time R from an interruption to the next useful step, the interval tau between checkpoints and
+// the rates (1/h) of interruptions that are announced at least C before (L) and of others (L'), the
 // first-order expectation (Young, CACM 17(9), 1974) is
 //
 //   share(tau) = C / tau + L' * (tau / 2 + R) + L * (C + R)    minimal at tau* = sqrt(2 C / L')

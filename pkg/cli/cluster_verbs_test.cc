@@ -1,4 +1,5 @@
-// why, explain of nodes and pods, drain, backup, fabric show, get's flags: their output on one cluster.
+// why, explain of nodes and pods, drain, backup, fabric show, get's flags: their output on one
+// cluster.
 #include <sstream>
 
 #include "gmock/gmock.h"

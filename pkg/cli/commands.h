@@ -1,9 +1,10 @@
-// The verbs of `kubectl yardmaster`, one function each. docs/cli.md has their flags and answers, `VERB --help` the
-// flags.
+// The verbs of `kubectl yardmaster`, one function each. docs/cli.md has their flags and answers,
+// `VERB --help` the flags.
 //
-// `args` are those after the words of the verb. The answer goes to `out`, everything said to people to `err`. Returns
-// the exit code (dispatch.h). How a cluster is reached is the caller's: a Connector. Only drain, backup set and
-// release change a cluster. Thread safety: reads the files named, else as the client.
+// `args` are those after the words of the verb. The answer goes to `out`, everything said to people
+// to `err`. Returns the exit code (dispatch.h). How a cluster is reached is the caller's: a
+// Connector. Only drain, backup set and release change a cluster. Thread safety: reads the files
+// named, else as the client.
 #pragma once
 
 #include <iosfwd>

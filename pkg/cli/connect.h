@@ -1,6 +1,6 @@
-// From the flags of a verb to a client of the cluster they name. Verbs take a Connector, so that tests
-// give them a cluster of their own. Thread safety: call a Connector once, before other threads start (it
-// sets the trusted certificates of the process).
+// From the flags of a verb to a client of the cluster they name. Verbs take a Connector, so that
+// tests give them a cluster of their own. Thread safety: call a Connector once, before other
+// threads start (it sets the trusted certificates of the process).
 #pragma once
 
 #include <cstdint>

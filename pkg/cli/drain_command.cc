@@ -136,8 +136,9 @@ int ForEach(const std::vector<std::string>& hosts, const char* done, Change chan
   return failed == 0 ? 0 : 1;
 }
 
-// Names of the Nodes that `what` means: a host; a segment ("p00s00" or "p00/p00s00"); a ToR by its name in
-// the Fabric ("p00/p00s00/tor-r2-p0": the hosts below it). Errors: NotFound that names what is near.
+// Names of the Nodes that `what` means: a host; a segment ("p00s00" or "p00/p00s00"); a ToR by its
+// name in the Fabric ("p00/p00s00/tor-r2-p0": the hosts below it). Errors: NotFound that names what
+// is near.
 absl::StatusOr<std::vector<std::string>> HostsMeant(const state::ClusterState& cluster,
                                                     const std::string& what) {
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);

@@ -41,8 +41,8 @@ std::set<std::string> HostsOfJob(const state::ClusterState& cluster, const std::
   return hosts;
 }
 
-// One line a segment, hosts by name, wrapped at `columns` letters; then the legend of letters that occur.
-// `job` ("namespace/name", or empty): its hosts are upper case.
+// One line a segment, hosts by name, wrapped at `columns` letters; then the legend of letters that
+// occur. `job` ("namespace/name", or empty): its hosts are upper case.
 std::string FabricMap(const state::ClusterState& cluster, const std::string& job, int columns) {
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   const fabric::Places& places = *snapshot.places;

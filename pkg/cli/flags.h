@@ -1,4 +1,5 @@
-// What the verbs share in reading their flags with CLI11 and in failing. Thread safety: pure functions.
+// What the verbs share in reading their flags with CLI11 and in failing. Thread safety: pure
+// functions.
 #pragma once
 
 #include <cstdint>

@@ -205,7 +205,8 @@ bool PrintProblems(const Question& question, bool all_given, std::ostream& err) 
   return any;
 }
 
-// Says why no flow has a source port where the Fabric's hashes cannot be used. True when the Fabric was given.
+// Says why no flow has a source port where the Fabric's hashes cannot be used. True when the Fabric
+// was given.
 bool PrintHashesProblem(const Question& question, const netplan::NetworkPlan& plan,
                         std::ostream& err) {
   if (plan.report.hashes_problem.empty()) return false;

@@ -35,8 +35,8 @@ Keys KnownJobs(const state::ClusterState& cluster) {
   return known;
 }
 
-// By rank, where all pods of the gang run, or where another controller wants all of them. Empty: the gang is
-// to be planned.
+// By rank, where all pods of the gang run, or where another controller wants all of them. Empty:
+// the gang is to be planned.
 std::vector<std::string> HostsOfPods(const extender::GatheredGang& pods, const api::Gang& gang,
                                      const state::ClusterState& cluster) {
   extender::GatheredGang ranked = pods;
@@ -90,8 +90,8 @@ struct NotPlanned {
 
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
-// `sources`: of the workloads that the pods are expected of; they say how many there are where the pods do
-// not.
+// `sources`: of the workloads that the pods are expected of; they say how many there are where the
+// pods do not.
 std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const Sources& sources,
                                        Keys& known, state::ClusterState& cluster) {
   std::vector<NotPlanned> out;
@@ -201,7 +201,8 @@ ReportNames NamesOf(const state::ClusterState& cluster) {
   return names;
 }
 
-// A suspended job asks for no place; one that still holds hosts has them until it has given them back.
+// A suspended job asks for no place; one that still holds hosts has them until it has given them
+// back.
 void LeaveOutSuspended(state::ClusterState& cluster, std::ostream& err) {
   std::vector<NamespacedName> left_out;
   for (const auto& job : cluster.jobs) {

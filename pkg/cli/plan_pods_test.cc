@@ -1,4 +1,5 @@
-// Pods that other controllers made, through `plan --offline`: where they run is where their gang is.
+// Pods that other controllers made, through `plan --offline`: where they run is where their gang
+// is.
 #include <string>
 
 #include "gmock/gmock.h"

@@ -1,6 +1,6 @@
 // On a terminal, a line that says what a verb asks the API server for, once it has been at it for a
-// second. The line is gone before the verb prints anything, because it stands only while a call is under
-// way; watches are long by nature and show none.
+// second. The line is gone before the verb prints anything, because it stands only while a call is
+// under way; watches are long by nature and show none.
 //
 // Thread safety: ProgressLine from any thread; the client is as the one it wraps.
 #pragma once
@@ -37,7 +37,8 @@ class ProgressLine {
   bool shown_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// `client`, with such a line on `out` and a thread that writes it. Clock, sleeper and `out` must outlive it.
+// `client`, with such a line on `out` and a thread that writes it. Clock, sleeper and `out` must
+// outlive it.
 std::unique_ptr<kube::Client> WithProgress(std::unique_ptr<kube::Client> client, std::ostream& out,
                                            const Clock& clock, kube::Sleeper& sleeper);
 

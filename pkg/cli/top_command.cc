@@ -43,7 +43,8 @@ std::string Percent(double part) {
   return StrCat(static_cast<std::int64_t>(std::llround(part * 100)), "%");
 }
 
-// Gangs by what they send, largest first. Loads are in Gb/s. `ns`: of this namespace; empty: of all.
+// Gangs by what they send, largest first. Loads are in Gb/s. `ns`: of this namespace; empty: of
+// all.
 Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& picture,
               const std::string& ns) {
   std::vector<std::pair<double, const plan::JobState*>> order;

@@ -1,7 +1,8 @@
-// What `top` shows of a cluster: its jobs and what they load the network with, read over one connection as often as asked.
+// What `top` shows of a cluster: its jobs and what they load the network with, read over one
+// connection as often as asked.
 //
-// Each Read lists all objects. A warning is said when it comes up, not with every Read for which it holds.
-// Lifetimes: the clock outlives the reader. Thread safety: as the client.
+// Each Read lists all objects. A warning is said when it comes up, not with every Read for which it
+// holds. Lifetimes: the clock outlives the reader. Thread safety: as the client.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // The verb `trace`: what each process did for one job, in the order of time.
 //
-// From the objects (when they were made and committed, the last change of each condition, incidents) and the
-// events about the job, its Gang and its pods; nothing is read from logs. Thread safety: pure function.
+// From the objects (when they were made and committed, the last change of each condition,
+// incidents) and the events about the job, its Gang and its pods; nothing is read from logs. Thread
+// safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// Ascending by time. `events` are events.k8s.io/v1 documents of the namespace. Pods that did the same at the
-// same second are one step. Errors: as FindSubject (output/overview.h).
+// Ascending by time. `events` are events.k8s.io/v1 documents of the namespace. Pods that did the
+// same at the same second are one step. Errors: as FindSubject (output/overview.h).
 absl::StatusOr<std::vector<Step>> TraceOf(const state::ClusterState& cluster,
                                           const std::string& namespace_name, const std::string& job,
                                           const std::vector<nlohmann::json>& events);

@@ -30,8 +30,8 @@ using nlohmann::json;
 constexpr int kPagePort = 8082;
 constexpr char kOperators[] = "app.kubernetes.io/component=operator";
 
-// The pod that holds the operators' lease: identities are "<pod>_<process>". People who may look at the
-// page may get this lease by its name and list none; it is called like the pods' Deployment.
+// The pod that holds the operators' lease: identities are "<pod>_<process>". People who may look at
+// the page may get this lease by its name and list none; it is called like the pods' Deployment.
 std::string LeaderIn(kube::Client& client, const std::string& ns,
                      const std::vector<std::string>& pods) {
   constexpr std::string_view kSuffix = "-operator";

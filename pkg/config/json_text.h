@@ -1,7 +1,7 @@
-// JSON text to a value, at the speed of nlohmann's own parser and with two of the refusals of yaml.h:
-// a key given twice in one object, and nesting deeper than a limit. Deep values overflow the stack
-// of the code that copies or prints them. For large files; yaml.h reads JSON too, and copies more.
-// Thread safety: pure function.
+// JSON text to a value, at the speed of nlohmann's own parser and with two of the refusals of
+// yaml.h: a key given twice in one object, and nesting deeper than a limit. Deep values overflow
+// the stack of the code that copies or prints them. For large files; yaml.h reads JSON too, and
+// copies more. Thread safety: pure function.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // From kubeconfig files, or the files Kubernetes gives a pod, to kube::ClientConfig.
 //
-// The configuration is read from the first of these places that is set. If the flag or $KUBECONFIG is set and its
-// files do not exist, the error is NotFound, and the later places are not tried.
+// The configuration is read from the first of these places that is set. If the flag or $KUBECONFIG
+// is set and its files do not exist, the error is NotFound, and the later places are not tried.
 //   our processes:  the file named by flag, $KUBECONFIG, in-cluster, ~/.kube/config
 //   kubectl:        the file named by flag, $KUBECONFIG, ~/.kube/config, in-cluster
 // $KUBECONFIG may be a list of files ("a:b"); files of it that do not exist are left out. Of
@@ -48,8 +48,8 @@ struct Surroundings {
 Surroundings SurroundingsOfThisProcess();
 
 // Errors: NotFound if no configuration exists, or a named file does not exist; PermissionDenied or
-// Unavailable if a file cannot be opened or read; InvalidArgument for what is wrong in one. The result
-// passes kube::ValidateClientConfig.
+// Unavailable if a file cannot be opened or read; InvalidArgument for what is wrong in one. The
+// result passes kube::ValidateClientConfig.
 absl::StatusOr<kube::ClientConfig> LoadClientConfig(
     const ClientConfigRequest& request,
     const Surroundings& surroundings = SurroundingsOfThisProcess());

@@ -51,8 +51,8 @@ absl::StatusOr<json> List(const json& object, const std::string& path, const cha
   return *at;
 }
 
-// `list` is the document's only key; `read_entry` gets each entry with its path. Errors name the document, then the
-// path in it.
+// `list` is the document's only key; `read_entry` gets each entry with its path. Errors name the
+// document, then the path in it.
 template <typename T, typename ReadEntry>
 absl::StatusOr<std::vector<T>> ReadList(const std::string& text, const std::string& name,
                                         const char* key, ReadEntry read_entry) {

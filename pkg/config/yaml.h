@@ -8,14 +8,15 @@
 // own reader: a plain integer with a leading zero is octal (`defaultMode: 0644` is 420).
 // Anchors, aliases and merge keys (`<<`) work. JSON text is read too, with its own escapes.
 //
-// Refused, with the line and column except for oversized texts and JSON: broken syntax, a key given twice in
-// one mapping, a key that is not a scalar, a merge key whose value is neither a mapping nor a list of mappings
-// (null is not), a tag of its own (`!foo`), numbers JSON cannot hold (.inf, .nan), an alias to an anchor that
-// is not complete, invalid UTF-8, more bytes, nesting or values than `YamlLimits` allows (aliases are counted as
-// what they stand for, so a short text cannot blow up).
+// Refused, with the line and column except for oversized texts and JSON: broken syntax, a key given
+// twice in one mapping, a key that is not a scalar, a merge key whose value is neither a mapping
+// nor a list of mappings (null is not), a tag of its own (`!foo`), numbers JSON cannot hold (.inf,
+// .nan), an alias to an anchor that is not complete, invalid UTF-8, more bytes, nesting or values
+// than `YamlLimits` allows (aliases are counted as what they stand for, so a short text cannot blow
+// up).
 //
-// Writing. Two-space block style, keys in order, multi-line texts of printable ASCII as block scalars
-// where that keeps them exact, else quoted; a text that a
+// Writing. Two-space block style, keys in order, multi-line texts of printable ASCII as block
+// scalars where that keeps them exact, else quoted; a text that a
 // YAML reader could read as another type is quoted. ParseYaml(EmitYaml(x)) == x for every x
 // that is JSON (valid UTF-8, finite numbers).
 //
@@ -47,8 +48,8 @@ struct YamlDocument {
   int line = 1;
 };
 
-// All documents, in order; documents that are empty or null are left out. `name` says in errors where
-// the text is from ("fabric.yaml"). Errors: InvalidArgument, "fabric.yaml:12:3: ...".
+// All documents, in order; documents that are empty or null are left out. `name` says in errors
+// where the text is from ("fabric.yaml"). Errors: InvalidArgument, "fabric.yaml:12:3: ...".
 absl::StatusOr<std::vector<YamlDocument>> ParseYamlDocuments(std::string_view text,
                                                              std::string_view name,
                                                              const YamlLimits& limits = {});

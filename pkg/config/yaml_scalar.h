@@ -18,8 +18,9 @@ struct TextPosition {
   int line = 1;
   int column = 1;
 };
-// The first byte that is not part of printable UTF-8 (tab, line feed, carriage return are treated as
-// printable); nullopt if there is none. yaml-cpp would take some of those for the end of its input.
+// The first byte that is not part of printable UTF-8 (tab, line feed, carriage return are treated
+// as printable); nullopt if there is none. yaml-cpp would take some of those for the end of its
+// input.
 std::optional<TextPosition> FindUnprintable(std::string_view text);
 
 // Length in bytes of the valid UTF-8 sequence that `text` begins with; 0 if it begins with none.

@@ -53,8 +53,8 @@ PieceResult CutPiece(const Dag& dag, std::int32_t levels, const CompressionOptio
   if (options.exact_when_small && static_cast<std::size_t>(dag.size()) <= kExactJobs) {
     return {ExactBlocks(dag, levels), true};
   }
-  // Every piece begins the same stream: neither what happens in another piece nor the numbers of its
-  // jobs change its draws.
+  // Every piece begins the same stream: neither what happens in another piece nor the numbers of
+  // its jobs change its draws.
   Random random(options.seed * 0x9E3779B97F4A7C15ULL);
   return {BestOfOrders(dag, levels, options, random), false};
 }

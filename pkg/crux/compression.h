@@ -12,8 +12,8 @@
 // Beyond it: a component whose longest chain fits into K levels is solved without loss at once; a
 // component of at most kExactJobs is solved exactly (dynamic program over the sets closed under
 // predecessors, O(3^n)); and larger ones are improved by drawing a new random order that contains
-// the cut found so far and cutting that again, which never gets worse. A component of more than 1,000 jobs
-// gets a fifth of the draws and of the improvements.
+// the cut found so far and cutting that again, which never gets worse. A component of more than
+// 1,000 jobs gets a fifth of the draws and of the improvements.
 // Levels: K-1 is the highest; the lowest stay empty when fewer are needed.
 // Deterministic in (edges, levels, options). No failure. Thread safety: pure functions.
 #pragma once
@@ -44,7 +44,8 @@ struct Compression {
   std::optional<double> optimal_loss;  // only where every component was solved exactly
 };
 
-// The connected pieces of the last DAG whose longest chain did not fit into the levels, with their cuts.
+// The connected pieces of the last DAG whose longest chain did not fit into the levels, with their
+// cuts.
 class KnownCuts {
  public:
   struct Arc {  // between places in the piece
@@ -66,8 +67,8 @@ class KnownCuts {
   std::vector<Piece> pieces;
 };
 
-// REQUIRES: edges form a DAG over [0, job_count), levels >= 1. `known`, if given, is brought up to date;
-// the answer does not depend on it.
+// REQUIRES: edges form a DAG over [0, job_count), levels >= 1. `known`, if given, is brought up to
+// date; the answer does not depend on it.
 Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edges,
                      std::int32_t levels, const CompressionOptions& options = {},
                      KnownCuts* known = nullptr);

@@ -123,8 +123,8 @@ std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
   const auto from_of = [&](const ContendingPair& pair) {
     return position[pair.a.index()] < position[pair.b.index()] ? pair.a : pair.b;
   };
-  // Where the edges of each job begin. Those to lower jobs are met before those to higher ones, each in
-  // rising order, since that is the order of the pairs.
+  // Where the edges of each job begin. Those to lower jobs are met before those to higher ones,
+  // each in rising order, since that is the order of the pairs.
   std::vector<std::size_t> next(order.size() + 1, 0);
   for (const ContendingPair& pair : pairs) ++next[from_of(pair).index() + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());

@@ -1,7 +1,7 @@
-// The pairs of jobs that share a link (section 4.3). Jobs are nodes; a pair that shares at least one link
-// contends. The relation splits the jobs into components that share no link: compression and level
-// hysteresis work on one component at a time, and a job's reference (priority.h) comes from its own.
-// Thread safety: values and pure functions.
+// The pairs of jobs that share a link (section 4.3). Jobs are nodes; a pair that shares at least
+// one link contends. The relation splits the jobs into components that share no link: compression
+// and level hysteresis work on one component at a time, and a job's reference (priority.h) comes
+// from its own. Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace yardmaster::crux {
 
-// a < b, with the seconds that each keeps a link busy per iteration, on the shared link where the sum of
-// both is greatest.
+// a < b, with the seconds that each keeps a link busy per iteration, on the shared link where the
+// sum of both is greatest.
 struct ContendingPair {
   ContendingJobId a;
   ContendingJobId b;
@@ -22,8 +22,8 @@ struct ContendingPair {
   double b_seconds = 0;
 };
 
-// loads[j] as LinkLoads gives it. Sorted by (a, b). Complexity: O(links + P log P), P counting a pair once
-// for each link that it shares.
+// loads[j] as LinkLoads gives it. Sorted by (a, b). Complexity: O(links + P log P), P counting a
+// pair once for each link that it shares.
 std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
                                             std::span<const std::vector<LinkSeconds>> loads);
 
@@ -35,8 +35,8 @@ void KeepFullestLinks(std::vector<ContendingPair>& pairs);
 std::vector<std::vector<ContendingJobId>> Components(std::int32_t job_count,
                                                      std::span<const ContendingPair> pairs);
 
-// As Components, where two jobs are related if they have a link in common on any of their candidate paths,
-// flows in the background included.
+// As Components, where two jobs are related if they have a link in common on any of their candidate
+// paths, flows in the background included.
 std::vector<std::vector<ContendingJobId>> PossibleComponents(const Problem& problem);
 
 // The DAG: each pair as an edge from the job earlier in `order` to the later one, weighted with the

@@ -134,7 +134,8 @@ class Decider {
                             .optimal_loss;
   }
 
-  // Whole plans made again, where the jobs that could contend are few enough to be simulated together.
+  // Whole plans made again, where the jobs that could contend are few enough to be simulated
+  // together.
   void ReplanComponents(LevelledDraft& plan) {
     const Draft& draft = *plan.draft;
     SearchState state{draft.paths, plan.levels};

@@ -1,10 +1,12 @@
-// What Decide keeps from one decision to the next, so that an arrival does not count the traffic of all
-// jobs again. Hold one per cluster and pass it to every decision for that cluster, one after the other.
+// What Decide keeps from one decision to the next, so that an arrival does not count the traffic of
+// all jobs again. Hold one per cluster and pass it to every decision for that cluster, one after
+// the other.
 //
-// The answer does not depend on it: for every problem, options and history a decision with a memory is,
-// to the bit, the decision without. It is a cache that compares what it holds with the problem
-// (incremental_load_cache.h), so callers never have to invalidate it. It helps most where jobs keep their ids and
-// order and links their numbers, and new links are appended. Clear() frees what it holds.
+// The answer does not depend on it: for every problem, options and history a decision with a memory
+// is, to the bit, the decision without. It is a cache that compares what it holds with the problem
+// (incremental_load_cache.h), so callers never have to invalidate it. It helps most where jobs keep
+// their ids and order and links their numbers, and new links are appended. Clear() frees what it
+// holds.
 //
 // Memory: about 150 bytes a flow and 40 a link. Thread safety: single threaded.
 #pragma once

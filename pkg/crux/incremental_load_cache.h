@@ -1,22 +1,22 @@
-// The draft of the present plan (draft.h), kept from one decision to the next: an arrival counts what
-// the new job puts on links and what that changes, and no flow of any other job.
+// The draft of the present plan (draft.h), kept from one decision to the next: an arrival counts
+// what the new job puts on links and what that changes, and no flow of any other job.
 //
-// What is kept: per job what it puts on links, its traffic and intensity; per link its users and the
-// share of time it is busy; the pairs that contend; per job the load of its fullest link.
+// What is kept: per job what it puts on links, its traffic and intensity; per link its users and
+// the share of time it is busy; the pairs that contend; per job the load of its fullest link.
 //
-// It is a cache and cannot be stale: Follow compares every job that is to stay with the flows, numbers
-// and chosen paths it was counted for, and links by their speed, and counts again what differs. Jobs are
-// recognised by id, which decides only what is compared with what. Where the jobs that stayed are in
-// another order, a link changed its speed or links were removed, everything is counted again. So after Refresh the draft,
-// busy() and contention() are, to the bit, those of an object that has seen nothing before: sums are
-// added in the order of the jobs in either case.
+// It is a cache and cannot be stale: Follow compares every job that is to stay with the flows,
+// numbers and chosen paths it was counted for, and links by their speed, and counts again what
+// differs. Jobs are recognised by id, which decides only what is compared with what. Where the jobs
+// that stayed are in another order, a link changed its speed or links were removed, everything is
+// counted again. So after Refresh the draft, busy() and contention() are, to the bit, those of an
+// object that has seen nothing before: sums are added in the order of the jobs in either case.
 //
-// Complexity: Follow O(flows * links of a path) comparisons; Refresh O(uses of the links that jobs came
-// to or left, and of the jobs there, + jobs + pairs); where more than a quarter of the jobs moved, Refresh
-// finds all pairs again. Thread safety: single threaded.
+// Complexity: Follow O(flows * links of a path) comparisons; Refresh O(uses of the links that jobs
+// came to or left, and of the jobs there, + jobs + pairs); where more than a quarter of the jobs
+// moved, Refresh finds all pairs again. Thread safety: single threaded.
 //
-// Order of calls: Begin, then Follow and Move, then Refresh; draft(), busy() and contention() are valid
-// after Refresh.
+// Order of calls: Begin, then Follow and Move, then Refresh; draft(), busy() and contention() are
+// valid after Refresh.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ class IncrementalLoadCache final : public BaseLoad {
 
   // What the jobs present put on a link, background included, as path selection counts it.
   double BusyWith(std::int32_t link) const override;
-  // The paths that `jobs` (sorted) would choose if they had none and all others stayed. The entries of
-  // the others are empty.
+  // The paths that `jobs` (sorted) would choose if they had none and all others stayed. The entries
+  // of the others are empty.
   Paths ReselectAsIfNew(const Problem& problem, std::span<const ContendingJobId> jobs,
                         const PathSelectionOptions& options);
   PathSpace& path_space() { return path_space_; }

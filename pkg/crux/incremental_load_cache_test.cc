@@ -1,4 +1,5 @@
-// A draft that followed a cluster through any history is, to the bit, one that has seen nothing before.
+// A draft that followed a cluster through any history is, to the bit, one that has seen nothing
+// before.
 #include "pkg/crux/incremental_load_cache.h"
 
 #include <algorithm>

@@ -92,8 +92,8 @@ double Intensity(const ContendingJob& job, double communication_seconds);
 // Length of an iteration without contention.
 double IterationSeconds(const ContendingJob& job, double span_seconds);
 
-// Whole and part iterations that a job alone begins after the one it is in, in a window that begins where its
-// first flow may start.
+// Whole and part iterations that a job alone begins after the one it is in, in a window that begins
+// where its first flow may start.
 double IterationsBegun(const ContendingJob& job, double span_seconds, double window_seconds);
 
 }  // namespace yardmaster::crux

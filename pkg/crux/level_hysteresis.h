@@ -1,13 +1,13 @@
 // Which levels running jobs keep when priorities were recomputed.
 //
-// Every k and every priority is computed from the present jobs; only the step from priorities to levels is
-// damped. A pair of jobs that share a link costs, in units of intensity, I of the one with the higher
-// present priority where both have one level, and twice that where the lower one has the higher level.
-// In each component of the contention DAG either all running jobs keep their level and new ones take
-// the one that costs least, or, where that would cost more than `hysteresis` of the component's
-// weight more than the levels found again, the new levels are taken, but for those jobs that can keep
-// theirs at no cost. A component without affected or new jobs keeps its levels.
-// Deterministic. Thread safety: pure functions.
+// Every k and every priority is computed from the present jobs; only the step from priorities to
+// levels is damped. A pair of jobs that share a link costs, in units of intensity, I of the one
+// with the higher present priority where both have one level, and twice that where the lower one
+// has the higher level. In each component of the contention DAG either all running jobs keep their
+// level and new ones take the one that costs least, or, where that would cost more than
+// `hysteresis` of the component's weight more than the levels found again, the new levels are
+// taken, but for those jobs that can keep theirs at no cost. A component without affected or new
+// jobs keeps its levels. Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

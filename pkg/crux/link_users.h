@@ -1,11 +1,11 @@
 // Which jobs use a link, for every link of a problem, kept while jobs come, go and move.
 //
-// A job is known here by its slot, a number that stays while the job does; `rank` gives each slot the
-// place of its job among all jobs. The users of a link are listed by rank, lowest first, independent of
-// the order in which they were added, so a sum over them is the sum that a walk over all jobs gives, to
-// the bit. The order by rank of the slots in use must not change while they are listed.
-// Complexity: adding a job behind all others O(1) a link, anything else O(users of the link).
-// Memory: 24 bytes a use, 8 a link. Thread safety: single threaded.
+// A job is known here by its slot, a number that stays while the job does; `rank` gives each slot
+// the place of its job among all jobs. The users of a link are listed by rank, lowest first,
+// independent of the order in which they were added, so a sum over them is the sum that a walk over
+// all jobs gives, to the bit. The order by rank of the slots in use must not change while they are
+// listed. Complexity: adding a job behind all others O(1) a link, anything else O(users of the
+// link). Memory: 24 bytes a use, 8 a link. Thread safety: single threaded.
 #pragma once
 
 #include <cstdint>

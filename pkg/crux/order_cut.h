@@ -67,7 +67,8 @@ class OrderCutter {
   std::vector<std::vector<std::int32_t>> split_;
 };
 
-// Blocks of least loss over all valid cuts. REQUIRES: dag.size() <= 20. Complexity: O(levels * 3^n).
+// Blocks of least loss over all valid cuts. REQUIRES: dag.size() <= 20. Complexity: O(levels *
+// 3^n).
 std::vector<std::int32_t> ExactBlocks(const Dag& dag, std::int32_t levels);
 
 }  // namespace yardmaster::crux

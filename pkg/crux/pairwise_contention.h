@@ -2,11 +2,11 @@
 // section 4.2 that follows from it.
 //
 // The model: every job repeats compute and communication; communication becomes ready after
-// `communication_start` of the compute; the link serves the first job alone and without delay, the second
-// in what is left. The first job then runs as if alone, with period T = max(c, s*c + t), so an
-// iteration of the second is a function of the phase at which it becomes ready: this is a map of
-// the circle onto itself, iterated until it repeats (Brent) or for kIterations (127). Both are ready at
-// time 0.
+// `communication_start` of the compute; the link serves the first job alone and without delay, the
+// second in what is left. The first job then runs as if alone, with period T = max(c, s*c + t), so
+// an iteration of the second is a function of the phase at which it becomes ready: this is a map of
+// the circle onto itself, iterated until it repeats (Brent) or for kIterations (127). Both are
+// ready at time 0.
 //
 // Correction factor, reference r with k = 1 against job j (r1, s1 seconds of r and j carried with r
 // first; r2, s2 with j first, over the same long time):  k_j = (s2 - s1) / (r1 - r2).

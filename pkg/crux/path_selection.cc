@@ -13,8 +13,8 @@ namespace {
 // Candidates looked at when a job's lone communication time is estimated.
 constexpr std::int32_t kEstimateCandidates = 16;
 
-// What flows put on links, in share of time. Links are looked at when a path first leads over them; a
-// large fabric has many that none does. Gives its space back as it found it.
+// What flows put on links, in share of time. Links are looked at when a path first leads over them;
+// a large fabric has many that none does. Gives its space back as it found it.
 class LinkLoad {
  public:
   LinkLoad(const Problem& problem, PathSpace& space, const BaseLoad* base = nullptr)

@@ -1,14 +1,15 @@
-// Path selection (section 4.1): takes the jobs from the highest GPU intensity to the lowest and gives
-// each flow the least congested of its candidates, given what has been placed so far.
+// Path selection (section 4.1): takes the jobs from the highest GPU intensity to the lowest and
+// gives each flow the least congested of its candidates, given what has been placed so far.
 //
 // Congestion of a path is the load of its fullest link with the flow on it, then the sum over its
-// links, then the lower index. Links that all candidates of a flow have in common (its NICs) are left
-// out in production: they cannot be avoided, and a full one would hide a full uplink behind it. The load of a link is the share of time it is busy: a job adds
-// M_{j,e} / (B_e * T_j), T_j being its iteration alone (a job that talks rarely congests little).
-// A flow in the background counts like any other, and before all others where it has one path.
-// Inside a job larger flows choose first. The order needs intensities before there are paths; a job that
-// had paths is estimated on those, any other on its own choice on an empty network among the first 16
-// candidates of each flow.
+// links, then the lower index. Links that all candidates of a flow have in common (its NICs) are
+// left out in production: they cannot be avoided, and a full one would hide a full uplink behind
+// it. The load of a link is the share of time it is busy: a job adds M_{j,e} / (B_e * T_j), T_j
+// being its iteration alone (a job that talks rarely congests little). A flow in the background
+// counts like any other, and before all others where it has one path. Inside a job larger flows
+// choose first. The order needs intensities before there are paths; a job that had paths is
+// estimated on those, any other on its own choice on an empty network among the first 16 candidates
+// of each flow.
 //
 // Complexity: O(sum over flows of candidates x links of a path). No failure: a problem that
 // passed Validate always has an answer. Deterministic. Thread safety: pure functions.
@@ -44,9 +45,9 @@ class BaseLoad {
 Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options = {});
 
 // Only the flows of `changed` jobs (sorted indices) choose, all others stay on `previous`.
-// A job that had paths keeps a flow's path unless the gain exceeds the hysteresis. If a changed job's entry in
-// `previous` does not have one valid path for each flow, the job is treated as new. Complexity: that of SelectPaths
-// for the changed jobs, plus the links that all other jobs use.
+// A job that had paths keeps a flow's path unless the gain exceeds the hysteresis. If a changed
+// job's entry in `previous` does not have one valid path for each flow, the job is treated as new.
+// Complexity: that of SelectPaths for the changed jobs, plus the links that all other jobs use.
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
                     std::span<const ContendingJobId> changed,

@@ -51,8 +51,9 @@ TEST(PathSelection, ARunningJobStaysUnlessTheGainIsWorthIt) {
   EXPECT_EQ(ReselectPaths(problem, {{0}}, changed, {.hysteresis = 0.05})[0][0], 1);
 }
 
-// The NIC, which every candidate uses, is the fullest link of the flow, and its uplink is full as well.
-// As published, nothing tells the candidates apart; in production the flow leaves the full uplink.
+// The NIC, which every candidate uses, is the fullest link of the flow, and its uplink is full as
+// well. As published, nothing tells the candidates apart; in production the flow leaves the full
+// uplink.
 TEST(PathSelection, AFullNicDoesNotHideAFullUplink) {
   // Links: 0 the NIC, 1 and 2 the uplinks.
   Problem problem = testing::WithLinks(2, 3, {});

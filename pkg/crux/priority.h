@@ -5,12 +5,13 @@
 // published, of the jobs of one contention component in production, since a job that shares no link
 // with j says nothing about it.
 //
-// Production uses k unchanged where only two jobs contend, since then it is what was simulated. Among
-// more it is bounded, and damped on full links: on a link that is not full, the order decides
-// which delays can be hidden behind compute, which is what k measures, and it runs to its limits where
-// one order costs nothing. On a full link every second that one job gains another one loses, and
-// the work done is greatest when seconds go to the jobs with most FLOP per link second, which is
-// I_j itself (a fractional knapsack): k tends to 1. docs/evaluation/crux.md has what was measured.
+// Production uses k unchanged where only two jobs contend, since then it is what was simulated.
+// Among more it is bounded, and damped on full links: on a link that is not full, the order decides
+// which delays can be hidden behind compute, which is what k measures, and it runs to its limits
+// where one order costs nothing. On a full link every second that one job gains another one loses,
+// and the work done is greatest when seconds go to the jobs with most FLOP per link second, which
+// is I_j itself (a fractional knapsack): k tends to 1. docs/evaluation/crux.md has what was
+// measured.
 //
 // A job whose flows start at several instants is simulated as if all of them started with the
 // first. Complexity: two bounded simulations per job. Deterministic. Thread safety: pure functions.
@@ -72,15 +73,15 @@ struct KnownCorrection {
   double factor = 0;  // 0: none known
 };
 
-// `contention` may be empty where options.published. `known`, if given, has an entry per job, and is
-// brought up to date; the answer does not depend on it.
+// `contention` may be empty where options.published. `known`, if given, has an entry per job, and
+// is brought up to date; the answer does not depend on it.
 Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
                             std::span<const JobContention> contention,
                             const CorrectionOptions& options = {},
                             std::vector<KnownCorrection>* known = nullptr);
 
-// Priorities that fall along `order` with the least squared change of the logarithms of `wanted`. Jobs of
-// priority 0 go to the end.
+// Priorities that fall along `order` with the least squared change of the logarithms of `wanted`.
+// Jobs of priority 0 go to the end.
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,
                        const std::vector<ContendingJobId>& order);
 

@@ -26,8 +26,8 @@ TEST(Priority, TheReferenceIsOfTheSameComponent) {
   EXPECT_EQ(Of(problem, {}).correction[1], 1.5);
 }
 
-// As published k runs to its limits where one order costs nothing; on a full link that is not a reason to
-// starve the other job.
+// As published k runs to its limits where one order costs nothing; on a full link that is not a
+// reason to starve the other job.
 TEST(Priority, CorrectionsAreBounded) {
   double published = 1;
   double production = 1;

@@ -209,8 +209,8 @@ TEST(Stability, AMovePaysForItselfBeforeOneOfTheJobsEndsOrIsNotMade) {
   EXPECT_FALSE(apart(AfterADeparture({0.5, 1e9})));
 }
 
-// A job of many flows, the slowest of which decides, beside one that needs all of its link: moving one
-// flow gains nothing, moving all of them does.
+// A job of many flows, the slowest of which decides, beside one that needs all of its link: moving
+// one flow gains nothing, moving all of them does.
 TEST(Stability, ARunningJobOfManyFlowsMovesAsAWhole) {
   Problem problem = testing::WithLinks(2, 12, {});
   ContendingJob many{"many", 64, 1e13, 1, 1, {}};
@@ -250,8 +250,8 @@ double RateOf(const Problem& problem, const Solution& solution) {
   return evaluator.FlopRate(all, PathsOf(solution), levels);
 }
 
-// Many small steps must not add up to a bad plan: after a sequence of replacements the plan is worth
-// what one made again is worth.
+// Many small steps must not add up to a bad plan: after a sequence of replacements the plan is
+// worth what one made again is worth.
 TEST(Stability, ReplacementsDoNotAddUpToABadPlan) {
   double sum = 0;
   double worst = 1;

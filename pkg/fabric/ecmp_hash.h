@@ -2,8 +2,8 @@
 // as plain data. pkg/repac turns it into something that can be evaluated.
 //
 // A hash is a key (packet fields), a function of it, a rotation and a mask; a group rule then turns
-// the value into a member. Only what decides the answer is here; how a switch is configured to do so
-// is the platform's business.
+// the value into a member. Only what decides the answer is here; how a switch is configured to do
+// so is the platform's business.
 //
 // Thread safety: values. Problems() must have been empty before a spec is compiled.
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace yardmaster::fabric {
 
-// kLinux is the Linux kernel's: SipHash-2-4 of the five-tuple with addresses and ports in order, and
-// members by hash threshold (RFC 2992) instead of modulo.
+// kLinux is the Linux kernel's: SipHash-2-4 of the five-tuple with addresses and ports in order,
+// and members by hash threshold (RFC 2992) instead of modulo.
 enum class HashKind { kCrc, kRtag7, kSai, kXor16, kToeplitz, kBmv2, kLinux, kUnpredictable };
 
 // What the key is made of. `kDestQp` (the RoCE destination queue pair) is known only after a
@@ -105,8 +105,8 @@ enum class Bmv2Calculation {
   kRoundRobinConsistent
 };
 
-// The hash of packets that came in through ports [first, last] (Tomahawk's table by ingress port). An
-// absent value is that of the HashSpec.
+// The hash of packets that came in through ports [first, last] (Tomahawk's table by ingress port).
+// An absent value is that of the HashSpec.
 struct IngressPortHash {
   int first = 0;
   int last = 0;

@@ -9,7 +9,8 @@ namespace yardmaster::fabric {
 
 namespace {
 
-// Many times more than a fabric of 100,000 GPUs has, and few enough for ids of links and arrays by cable.
+// Many times more than a fabric of 100,000 GPUs has, and few enough for ids of links and arrays by
+// cable.
 constexpr std::int64_t kMaxSwitches = 10'000'000;
 constexpr std::int64_t kMaxCables = 50'000'000;
 

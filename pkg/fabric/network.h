@@ -1,5 +1,6 @@
-// The switches and cables of a fabric, with dense ids and no array of switches or cables: everything is
-// arithmetic on the spec, so the memory does not grow with the fabric (apart from Places).
+// The switches and cables of a fabric, with dense ids and no array of switches or cables:
+// everything is arithmetic on the spec, so the memory does not grow with the fabric (apart from
+// Places).
 //
 // A *cable* joins a host NIC port to a ToR, or a switch's up port to a switch of the next tier. A
 // *link* is one direction of a cable: up (away from hosts) or down. Bandwidth and load belong to
@@ -39,8 +40,8 @@ struct NicPort {
   bool operator==(const NicPort&) const = default;
 };
 
-// Where a switch stands. `rail` and `plane` are -1 where the tier serves all of them. `place` is the index
-// of a segment or of a fabric pod, or 0, by the tier's scope.
+// Where a switch stands. `rail` and `plane` are -1 where the tier serves all of them. `place` is
+// the index of a segment or of a fabric pod, or 0, by the tier's scope.
 struct SwitchPlace {
   int tier = 0;
   int place = 0;
@@ -52,8 +53,8 @@ struct SwitchPlace {
 class Network {
  public:
   // Errors: InvalidArgument when the spec is invalid or the hosts need more ports than it has (more
-  // segments in a fabric pod than Agg ports, more hosts in a segment than ToR ports, ...), or when there
-  // are more than 10 million switches or 50 million cables.
+  // segments in a fabric pod than Agg ports, more hosts in a segment than ToR ports, ...), or when
+  // there are more than 10 million switches or 50 million cables.
   static absl::StatusOr<Network> Build(FabricSpec spec, std::shared_ptr<const Places> places);
 
   const FabricSpec& spec() const { return spec_; }
@@ -109,8 +110,8 @@ class Network {
   std::string name(SwitchId id) const;
   std::string name(CableId id) const;
   std::string name(LinkId id) const;
-  // By any of the names above; an invalid id if none matches. FindCable takes a link's name, too. A name
-  // that contains a switch costs O(switches).
+  // By any of the names above; an invalid id if none matches. FindCable takes a link's name, too. A
+  // name that contains a switch costs O(switches).
   CableId FindCable(std::string_view name) const;
   SwitchId FindSwitch(std::string_view name) const;
 

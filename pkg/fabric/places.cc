@@ -15,8 +15,8 @@ namespace {
 
 bool NameLess(const HostPlace* a, const HostPlace* b) { return a->name < b->name; }
 
-// By fabric pod, segment and name. Hosts that come one after the other are mostly of one segment, and
-// come by name where a segment's hosts do: O(hosts) then, else O(hosts * log hosts).
+// By fabric pod, segment and name. Hosts that come one after the other are mostly of one segment,
+// and come by name where a segment's hosts do: O(hosts) then, else O(hosts * log hosts).
 std::vector<const HostPlace*> BySegment(const std::vector<HostPlace>& hosts) {
   using Segment = std::pair<std::string_view, std::string_view>;
   std::map<Segment, std::vector<const HostPlace*>> segments;
@@ -108,8 +108,8 @@ void Places::IndexNames() {
   for (HostId host : hosts()) by_hash_[SlotOf(name(host))] = host;
 }
 
-// Where the host of that name is, or would be put: at its hash, or in the first slot behind it that is
-// free.
+// Where the host of that name is, or would be put: at its hash, or in the first slot behind it that
+// is free.
 std::size_t Places::SlotOf(std::string_view wanted) const {
   const std::size_t mask = by_hash_.size() - 1;
   std::size_t slot = std::hash<std::string_view>{}(wanted)&mask;

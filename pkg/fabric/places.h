@@ -35,9 +35,11 @@ struct HostPlace {
   // Address of every rail's NIC (both ports share it); empty: derived from the fabric's
   // `addressing`.
   std::vector<IpAddress> nic_addresses;
-  // Why the true addresses are unknown, so that no path of its NICs can be predicted; empty: they are known.
+  // Why the true addresses are unknown, so that no path of its NICs can be predicted; empty: they
+  // are known.
   std::string address_problem = {};
-  // False: an assignment names the host and no Node of that name exists. It needs no port of a switch.
+  // False: an assignment names the host and no Node of that name exists. It needs no port of a
+  // switch.
   bool has_node = true;
   bool operator==(const HostPlace&) const = default;
 };

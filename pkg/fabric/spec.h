@@ -2,14 +2,14 @@
 //
 // A fabric is a folded Clos. Hosts stand in segments (all hosts that share one set of ToRs),
 // segments in fabric pods. A host has `rails` NICs with `nic_ports` ports each; port p belongs to
-// plane p mod planes, and a packet stays in its plane in tiers with `per_plane`. Tiers are listed from the
-// hosts upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and fat trees are
-// all values of this type; nothing in the code knows a generation by name.
+// plane p mod planes, and a packet stays in its plane in tiers with `per_plane`. Tiers are listed
+// from the hosts upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and
+// fat trees are all values of this type; nothing in the code knows a generation by name.
 //
 // Wiring between tier t and tier t+1: a lower switch spreads its up_ports evenly, in port order,
-// over the upper switches of its stripe. `stripes` of the upper tier is 1 when every lower switch meets
-// every upper one; a k-ary fat tree has k/2 at the core. Lower switch i of a place and upper switch j
-// belong to stripes i mod stripes and j mod stripes.
+// over the upper switches of its stripe. `stripes` of the upper tier is 1 when every lower switch
+// meets every upper one; a k-ary fat tree has k/2 at the core. Lower switch i of a place and upper
+// switch j belong to stripes i mod stripes and j mod stripes.
 //
 // Thread safety: values. Network::Build validates the spec that it is given.
 #pragma once
@@ -61,9 +61,9 @@ struct NetworkLevels {
   std::map<int, int> traffic_class_of_level;
 };
 
-// Where a host does not name its NICs' addresses (HostPlace::nic_addresses), a NIC's is base + host *
-// rails + rail, with the host's dense id. `base` is IPv4 or IPv6; empty: not stated, and nothing is
-// predicted for hosts that do not name their addresses.
+// Where a host does not name its NICs' addresses (HostPlace::nic_addresses), a NIC's is base + host
+// * rails + rail, with the host's dense id. `base` is IPv4 or IPv6; empty: not stated, and nothing
+// is predicted for hosts that do not name their addresses.
 struct Addressing {
   std::string base;
 };
@@ -91,8 +91,8 @@ struct FabricSpec {
   NetworkLevels levels;
   Addressing addressing;
   std::vector<Tier> tiers;
-  // By the tier's role. A switch whose name (network.h) is in `ecmp_hash_overrides` has that hash instead.
-  // The hash of a role that is missing is not predictable.
+  // By the tier's role. A switch whose name (network.h) is in `ecmp_hash_overrides` has that hash
+  // instead. The hash of a role that is missing is not predictable.
   std::map<std::string, HashSpec> ecmp_hash;
   std::map<std::string, HashSpec> ecmp_hash_overrides;
 };

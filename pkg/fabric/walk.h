@@ -1,9 +1,9 @@
 // Follows a packet from switch to switch; the caller chooses a link at each of them.
 //
 // The one loop behind predicted paths (a hash chooses), candidate paths (a number chooses), drawn
-// paths (a random number chooses) and observed ones (the observation chooses). It ends at a host, where
-// the caller chooses no link, or after 2 * tiers + 2 switches, which is more than a path of a folded
-// Clos has.
+// paths (a random number chooses) and observed ones (the observation chooses). It ends at a host,
+// where the caller chooses no link, or after 2 * tiers + 2 switches, which is more than a path of a
+// folded Clos has.
 //
 // Complexity: O(tiers) choices. Deterministic as `choose` is. Thread safety: pure.
 #pragma once

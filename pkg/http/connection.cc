@@ -132,7 +132,8 @@ std::optional<std::int64_t> Connection::WaitingSinceMs() const {
   return since == kBusy ? std::nullopt : std::optional<std::int64_t>(since);
 }
 
-// A client that is not trusted is answered 403 at its request, because a TLS alert does not say why.
+// A client that is not trusted is answered 403 at its request, because a TLS alert does not say
+// why.
 void Connection::Identify() {
   if (!context_->trusts) return;
   const auto identity = transport_->peer_identity();
@@ -169,8 +170,8 @@ void Connection::OnDeadline() {
   }
 }
 
-// A client that may be about to send a request is not closed on when the server drains: it would not know whether
-// the request was worked on, and HTTP clients do not send a POST twice.
+// A client that may be about to send a request is not closed on when the server drains: it would
+// not know whether the request was worked on, and HTTP clients do not send a POST twice.
 std::int64_t Connection::WaitForRequestMs(std::int64_t deadline_ms) const {
   return draining_ ? std::min(deadline_ms, context_->deadlines.drain_idle_ms) : deadline_ms;
 }

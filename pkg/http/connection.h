@@ -1,5 +1,5 @@
-// One client connection: a state machine over a ConnectionTransport. It reads a request, gives it to the
-// handler, writes the answer, and starts over, with a deadline in every state:
+// One client connection: a state machine over a ConnectionTransport. It reads a request, gives it
+// to the handler, writes the answer, and starts over, with a deadline in every state:
 //
 //   handshake -> idle -> header -> body -> handler -> writing -> idle ...
 //                                                            \-> closing -> closed
@@ -8,8 +8,9 @@
 // header deadline. Requests are answered one at a time in the order they came (pipelining). A
 // request that breaks a rule is answered and the connection closed: the answer, close_notify, FIN,
 // and then what the client still sends is read and thrown away, so that it sees the answer.
-// Thread safety: PostStart, BeginDrain, Abort, WaitingSinceMs, used and Done from any thread; the rest in the transport's sequence.
-// Lifetime: owned by the context's `on_closed` side (ConnectionTable) until closed.
+// Thread safety: PostStart, BeginDrain, Abort, WaitingSinceMs, used and Done from any thread; the
+// rest in the transport's sequence. Lifetime: owned by the context's `on_closed` side
+// (ConnectionTable) until closed.
 #pragma once
 
 #include <atomic>
@@ -56,8 +57,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Start();
   // The same from any thread.
   void PostStart();
-  // The answer to the next request, be it under way or still to come, is the last one and says so. Closes after
-  // Deadlines::drain_idle_ms without a request.
+  // The answer to the next request, be it under way or still to come, is the last one and says so.
+  // Closes after Deadlines::drain_idle_ms without a request.
   void BeginDrain();
   // Closes now.
   void Abort();

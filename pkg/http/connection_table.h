@@ -1,11 +1,11 @@
 // Owns every open connection of a server; enforces the caps and chooses which one makes room.
 //
 // A connection of a trusted client has a place of its own and is never closed for another. Of the
-// others, one that waits for its client gives way to a newer one when a cap is reached: the one that
-// has waited longest of those that were never answered a request, else the one that has been idle
-// longest, if that is kIdleGraceMs or more. When the cap on all connections is reached, the choice is
-// among the 64 oldest that may go, and of these among those of the address with most connections, so
-// that one client's many do not cost another its few.
+// others, one that waits for its client gives way to a newer one when a cap is reached: the one
+// that has waited longest of those that were never answered a request, else the one that has been
+// idle longest, if that is kIdleGraceMs or more. When the cap on all connections is reached, the
+// choice is among the 64 oldest that may go, and of these among those of the address with most
+// connections, so that one client's many do not cost another its few.
 // Any number of slow and idle clients thus lose their connections, and a client that sends its
 // request right after its handshake is served.
 //

@@ -1,7 +1,7 @@
-// An Asio context and the threads that run it: the I/O threads of one server, the threads of its handlers.
-// Thread safety: context() and Post from any thread; Start, Stop and StopNow from the owner's thread.
-// Lifetime: shared by everything that holds a socket, so that a socket that outlives the server by
-// a moment still has its context.
+// An Asio context and the threads that run it: the I/O threads of one server, the threads of its
+// handlers. Thread safety: context() and Post from any thread; Start, Stop and StopNow from the
+// owner's thread. Lifetime: shared by everything that holds a socket, so that a socket that
+// outlives the server by a moment still has its context.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,8 @@ class EventLoop {
   // Lets what is under way end, and joins the threads. The owner closes sockets and timers first,
   // else this waits for them. Not from an I/O thread.
   void Stop();
-  // Joins the threads after what they are running. Tasks that have not begun are destroyed with the loop.
+  // Joins the threads after what they are running. Tasks that have not begun are destroyed with the
+  // loop.
   void StopNow();
 
  private:

@@ -2,11 +2,11 @@
 // of all clients' requests. One bucket of tokens per address and one for all addresses together.
 //
 // Addresses from which a client was authenticated in the last kKnownMs do not draw on the common
-// bucket, so that a flood from many addresses cannot keep kube-scheduler from coming back. The server
-// runs their handshakes on other threads than those of unknown addresses.
+// bucket, so that a flood from many addresses cannot keep kube-scheduler from coming back. The
+// server runs their handshakes on other threads than those of unknown addresses.
 //
-// Complexity: O(1) amortised; at most kAddresses are remembered. Deterministic: the caller gives the
-// time.
+// Complexity: O(1) amortised; at most kAddresses are remembered. Deterministic: the caller gives
+// the time.
 // Thread safety: all methods from any thread.
 #pragma once
 

@@ -1,14 +1,15 @@
-// Connections that wait for their TLS handshake to begin. Each handshake costs a signature, so HandshakeLimiter says
-// how many are begun; here is decided whose is next. A client is not turned away because of others: it waits for
-// its turn.
+// Connections that wait for their TLS handshake to begin. Each handshake costs a signature, so
+// HandshakeLimiter says how many are begun; here is decided whose is next. A client is not turned
+// away because of others: it waits for its turn.
 //
-// Order: the addresses in turn, and of one address the connection that came first. So a client waits for at
-// most one handshake of each other address, however many connections a flood opens from few addresses.
-// What has waited for `longest_ms` is given up.
+// Order: the addresses in turn, and of one address the connection that came first. So a client
+// waits for at most one handshake of each other address, however many connections a flood opens
+// from few addresses. What has waited for `longest_ms` is given up.
 //
-// Complexity: O(waiting addresses) a call of Next. A connection that is gone meanwhile takes no turn; what is kept of those is
-// dropped when there are as many as `most`. Deterministic: the caller gives the time. Thread safety: all methods from any
-// thread. Lifetimes: holds no connection alive.
+// Complexity: O(waiting addresses) a call of Next. A connection that is gone meanwhile takes no
+// turn; what is kept of those is dropped when there are as many as `most`. Deterministic: the
+// caller gives the time. Thread safety: all methods from any thread. Lifetimes: holds no connection
+// alive.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Accepts connections on one address. When descriptors run out it waits 100 ms and tries again
-// instead of spinning. Thread safety: Close and AcceptWaitingAndClose from any thread. The callbacks
-// run one at a time: on the loop, and on the caller's thread during AcceptWaitingAndClose.
-// Lifetime: keeps itself alive until closed.
+// instead of spinning. Thread safety: Close and AcceptWaitingAndClose from any thread. The
+// callbacks run one at a time: on the loop, and on the caller's thread during
+// AcceptWaitingAndClose. Lifetime: keeps itself alive until closed.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,8 @@ class Listener {
   virtual ~Listener() = default;
   virtual int port() const = 0;
   virtual void Start() = 0;
-  // No callback starts after this returns. Not from within a callback. The kernel resets the connections that wait to
-  // be accepted.
+  // No callback starts after this returns. Not from within a callback. The kernel resets the
+  // connections that wait to be accepted.
   virtual void Close() = 0;
   // As Close, but first accepts the waiting connections, 4,096 at most.
   virtual void AcceptWaitingAndClose() = 0;

@@ -47,9 +47,9 @@ struct Request {
   std::string_view query() const;
 };
 
-// The server writes Connection, Content-Length, Content-Type, Date, Keep-Alive and Transfer-Encoding;
-// a handler's own are left out, except that "Connection: close" closes the connection after the
-// response.
+// The server writes Connection, Content-Length, Content-Type, Date, Keep-Alive and
+// Transfer-Encoding; a handler's own are left out, except that "Connection: close" closes the
+// connection after the response.
 struct Response {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";

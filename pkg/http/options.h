@@ -33,8 +33,8 @@ struct Limits {
   // Open connections from one address, likewise. Raise it when many clients share an address (a
   // proxy).
   int connections_per_peer = 256;
-  // TLS handshakes that are begun; further connections wait for their turn (HandshakeQueue), at most as long as a
-  // handshake may take.
+  // TLS handshakes that are begun; further connections wait for their turn (HandshakeQueue), at
+  // most as long as a handshake may take.
   HandshakeRates handshakes;
   // Methods that reach the handler; others are answered 405, unknown ones 501. Never TRACE, which
   // shows a client's own credentials to any page that can make it ask.
@@ -60,8 +60,9 @@ struct Deadlines {
   // Between two requests of a connection. Keep it above the clients' own idle time (90 s in Go), so
   // that the client closes first, which it can do without a race.
   std::int64_t idle_ms = 120'000;
-  // For the next request of a connection while the server drains. Keep it above the time between two calls of a busy
-  // client; each is then told by an answer that its connection closes, and none sends into one that is closed.
+  // For the next request of a connection while the server drains. Keep it above the time between
+  // two calls of a busy client; each is then told by an answer that its connection closes, and none
+  // sends into one that is closed.
   std::int64_t drain_idle_ms = 3'000;
   // For the client to close after we did. What it still sends is read and thrown away, else the
   // kernel resets the connection and the client never sees our last answer.
@@ -69,13 +70,13 @@ struct Deadlines {
 };
 
 struct ServerOptions {
-  // A literal address: "0.0.0.0", "127.0.0.1", "::" (IPv6 and IPv4), "::1". Empty: every address of both families, or
-  // of the one that the host has.
+  // A literal address: "0.0.0.0", "127.0.0.1", "::" (IPv6 and IPv4), "::1". Empty: every address of
+  // both families, or of the one that the host has.
   std::string bind_address = "";
   // 0 lets the kernel choose; Server::port() returns it.
   int port = 0;
-  // Threads that do I/O and TLS and run handlers. A handler that may block hands its request to a thread of
-  // its own. More than the cores does not help.
+  // Threads that do I/O and TLS and run handlers. A handler that may block hands its request to a
+  // thread of its own. More than the cores does not help.
   int io_threads = 2;
   Limits limits;
   Deadlines deadlines;
@@ -92,7 +93,8 @@ struct TlsSettings {
   // The server's certificate first, then the intermediates.
   std::string certificate_pem = {};
   std::string key_pem = {};
-  // Authorities of client certificates: without one that is signed by them, no handshake. Empty: none is asked for.
+  // Authorities of client certificates: without one that is signed by them, no handshake. Empty:
+  // none is asked for.
   std::string client_ca_pem = {};
 };
 

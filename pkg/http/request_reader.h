@@ -2,9 +2,9 @@
 // bytes differently (request smuggling) and that bound what a client can make us hold.
 //
 // Refused, always with a status and always as the connection's last request:
-//   400 syntax errors; Host twice, or missing in HTTP/1.1; Content-Length twice, as a list, signed or
-//       not a number; Content-Length together with Transfer-Encoding; Transfer-Encoding in HTTP/1.0;
-//       a bad chunk size; a target that is neither a path nor an http(s) URL
+//   400 syntax errors; Host twice, or missing in HTTP/1.1; Content-Length twice, as a list, signed
+//       or not a number; Content-Length together with Transfer-Encoding; Transfer-Encoding in
+//       HTTP/1.0; a bad chunk size; a target that is neither a path nor an http(s) URL
 //   405 a method that is not allowed   413 body too large   417 an Expect we do not know
 //   431 headers, a chunk header or trailers too large   501 unknown method or transfer coding
 //   505 HTTP other than 1.0 and 1.1

@@ -74,8 +74,8 @@ class Server::Impl {
   TlsHolder tls_;
   std::atomic<bool> started_{false};
   std::atomic<int> port_{0};
-  // New connections cost system calls and handshakes cost signatures: on threads of their own, behind all
-  // others, a flood of them delays no request.
+  // New connections cost system calls and handshakes cost signatures: on threads of their own,
+  // behind all others, a flood of them delays no request.
   std::shared_ptr<EventLoop> accept_loop_;
   std::unique_ptr<EventLoop> handshake_loop_;
   std::shared_ptr<EventLoop> loop_;
@@ -174,7 +174,8 @@ void Server::Impl::OnAccept(Accepted accepted) {
   if (tls == nullptr || session != nullptr) {
     transport = MakeSocketTransport(
         loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote, std::move(session),
-        // Where an accepted client was lately, its handshake does not stand in line behind those of a flood.
+        // Where an accepted client was lately, its handshake does not stand in line behind those of
+        // a flood.
         [this, known](std::function<void()> task) {
           (*known ? loop_.get() : handshake_loop_.get())->Post(std::move(task));
         });

@@ -42,9 +42,10 @@ class Server {
   // The port in use, once started.
   int port() const;
 
-  // Takes no connection that comes later, answers the next request of each open one with "Connection: close", closes those
-  // that stay idle for Deadlines::drain_idle_ms, and waits up to `timeout_ms` for that. DeadlineExceeded says how
-  // many connections are left; Stop cuts them. OK before Start and after Stop.
+  // Takes no connection that comes later, answers the next request of each open one with
+  // "Connection: close", closes those that stay idle for Deadlines::drain_idle_ms, and waits up to
+  // `timeout_ms` for that. DeadlineExceeded says how many connections are left; Stop cuts them. OK
+  // before Start and after Stop.
   absl::Status Drain(std::int64_t timeout_ms);
   // Cuts every connection, waits for running handlers, and ends all threads. May be called again.
   void Stop();

@@ -1,5 +1,5 @@
-// Counts of a server's connections and requests. All but open_connections only grow, so they can feed
-// Prometheus counters.
+// Counts of a server's connections and requests. All but open_connections only grow, so they can
+// feed Prometheus counters.
 // Thread safety: ServerStats is a value; StatsCounters may be used from any thread.
 #pragma once
 

@@ -36,7 +36,8 @@ int SelectHttp11(SSL*, const unsigned char** out, unsigned char* out_length,
 
 absl::Status Configure(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  // Without stateless tickets a ticket is a key into the cache, which alone keeps the client's chain.
+  // Without stateless tickets a ticket is a key into the cache, which alone keeps the client's
+  // chain.
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_SERVER);

@@ -5,8 +5,8 @@
 // answers http/1.1.
 //
 // Sessions are resumed from a cache in memory, 1,024 of them for an hour, which spares both sides
-// their signatures. A resumed handshake verifies the client's certificate again. The cache belongs to
-// the context: new settings begin with an empty one.
+// their signatures. A resumed handshake verifies the client's certificate again. The cache belongs
+// to the context: new settings begin with an empty one.
 // Thread safety: a TlsContext is immutable and may be shared; a TlsSession is for one thread at a
 // time and keeps its context's material alive by itself.
 #pragma once
@@ -31,9 +31,9 @@ class TlsSession;
 
 class TlsContext {
  public:
-  // InvalidArgument when the certificate, key or client CA is unreadable, the certificate is expired
-  // or not valid yet, or the key does not belong to it; Internal when OpenSSL fails. The dates of the
-  // client CA are not checked here.
+  // InvalidArgument when the certificate, key or client CA is unreadable, the certificate is
+  // expired or not valid yet, or the key does not belong to it; Internal when OpenSSL fails. The
+  // dates of the client CA are not checked here.
   static absl::StatusOr<std::shared_ptr<const TlsContext>> Make(const TlsSettings& settings);
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;

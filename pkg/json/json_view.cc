@@ -261,8 +261,8 @@ namespace {
 
 using simdjson::dom::parser;
 
-// What the API server reads (10,000 levels, as encoding/json of Go), and what a list or an event puts
-// around an object.
+// What the API server reads (10,000 levels, as encoding/json of Go), and what a list or an event
+// puts around an object.
 constexpr std::size_t kMaxDepth = 10'016;
 // A parser that has read a longer text gives its buffers back before it reads a short one.
 constexpr std::size_t kKeptBytes = std::size_t{256} << 10;
@@ -274,8 +274,8 @@ parser MakeParser() {
   return made;
 }
 
-// A whole number of more than 18 digits with its first 17, in at most as many characters; unchanged where
-// it fits into 64 bits.
+// A whole number of more than 18 digits with its first 17, in at most as many characters; unchanged
+// where it fits into 64 bits.
 std::string Readable(const std::string& token) {
   constexpr std::size_t kDigits = 17;  // those of a double
   std::int64_t fits_signed = 0;
@@ -289,8 +289,8 @@ std::string Readable(const std::string& token) {
   return StrCat(token.substr(0, kept), "e", token.size() - kept);
 }
 
-// simdjson refuses whole numbers beyond 64 bits, which JSON has and the API server stores. Each becomes
-// a double, written in the place that it has.
+// simdjson refuses whole numbers beyond 64 bits, which JSON has and the API server stores. Each
+// becomes a double, written in the place that it has.
 void RoundLargeNumbers(std::string& text) {
   constexpr std::size_t kAlwaysFits = 18;  // digits
   constexpr std::size_t kBeyondDoubles = 311;

@@ -1,12 +1,12 @@
-// Reads a JSON value independent of the library that parsed it: a document of nlohmann::json (files,
-// patches, tests) or the tape of simdjson (what the API server sends).
+// Reads a JSON value independent of the library that parsed it: a document of nlohmann::json
+// (files, patches, tests) or the tape of simdjson (what the API server sends).
 //
-// Why this type exists: lists and watches carry gigabytes of objects of which a few fields are read.
-// simdjson finds those fields without one allocation for the others; nlohmann::json makes a tree of
-// everything. The decoders of pkg/api are written once, over this view, and serve both.
+// Why this type exists: lists and watches carry gigabytes of objects of which a few fields are
+// read. simdjson finds those fields without one allocation for the others; nlohmann::json makes a
+// tree of everything. The decoders of pkg/api are written once, over this view, and serve both.
 //
-// A view is a small value, like a string_view: it must not outlive what it points into. A value that
-// is absent reads as absent all the way down, so a chain of look-ups needs no checks.
+// A view is a small value, like a string_view: it must not outlive what it points into. A value
+// that is absent reads as absent all the way down, so a chain of look-ups needs no checks.
 // Thread safety: as a const pointer.
 #pragma once
 
@@ -27,7 +27,8 @@ namespace yardmaster {
 
 class JsonView {
  public:
-  // A document is copied, written and destroyed by recursion; no API object of Kubernetes has 100 levels.
+  // A document is copied, written and destroyed by recursion; no API object of Kubernetes has 100
+  // levels.
   static constexpr int kMaxCopiedLevels = 200;
   enum class Type { kAbsent, kNull, kObject, kArray, kString, kNumber, kBool };
 
@@ -58,8 +59,8 @@ class JsonView {
   void ForEachMember(absl::FunctionRef<void(std::string_view key, JsonView value)> call) const;
   void ForEachElement(absl::FunctionRef<void(JsonView value)> call) const;
 
-  // nullopt for another type. WholeNumber is nullopt, too, for a number that is not whole or does not
-  // fit, and for one written with a fraction or an exponent whose magnitude is 9e15 or more.
+  // nullopt for another type. WholeNumber is nullopt, too, for a number that is not whole or does
+  // not fit, and for one written with a fraction or an exponent whose magnitude is 9e15 or more.
   std::optional<std::string_view> String() const;
   std::optional<std::int64_t> WholeNumber() const;
   std::optional<double> Number() const;
@@ -67,11 +68,12 @@ class JsonView {
   // The string, or "" for anything else.
   std::string Text() const { return std::string(String().value_or("")); }
 
-  // Whether values stand inside of each other more than `levels` times: [1] is deeper than 0, not than
+  // Whether values stand inside of each other more than `levels` times: [1] is deeper than 0, not
+  // than
   // 1. Complexity: linear; the stack holds at most `levels` calls.
   bool IsDeeperThan(int levels) const;
-  // Bytes of the value as text without white space, roughly: escapes count 1, numbers 8. 0 when absent.
-  // REQUIRES: not IsDeeperThan(a thousand or so), since it goes down by recursion.
+  // Bytes of the value as text without white space, roughly: escapes count 1, numbers 8. 0 when
+  // absent. REQUIRES: not IsDeeperThan(a thousand or so), since it goes down by recursion.
   std::size_t TextBytes() const;
   // A copy; null when absent, and null for what lies deeper than `levels`.
   nlohmann::json ToJson(int levels = kMaxCopiedLevels) const;
@@ -97,9 +99,10 @@ class JsonParser {
 
   // The view, and all views taken from it, are valid until the next call or the end of the parser.
   // `text` may be freed after the call. Of a whole number beyond 64 bits 17 digits are read.
-  // Complexity: linear; memory is at most 16 bytes for each byte of the text, and 256 KiB of text's worth
-  // is kept for the next call.
-  // Errors: InvalidArgument with what is wrong, more than 10,000 values inside of each other included.
+  // Complexity: linear; memory is at most 16 bytes for each byte of the text, and 256 KiB of text's
+  // worth is kept for the next call.
+  // Errors: InvalidArgument with what is wrong, more than 10,000 values inside of each other
+  // included.
   absl::StatusOr<JsonView> Parse(std::string_view text);
 
  private:

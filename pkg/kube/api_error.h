@@ -45,8 +45,8 @@ bool IsTransient(const absl::Status& status);
 // The server, or a policy, refuses this write; an immediate retry would be refused, too.
 bool IsDenied(const absl::Status& status);
 
-// Of a call that names an object and a precondition on its life (uid): the object does not exist, or another one has its
-// name now.
+// Of a call that names an object and a precondition on its life (uid): the object does not exist,
+// or another one has its name now.
 bool IsGone(const absl::Status& status);
 
 // The same status, payloads included, with "<verb> <path>: " before its message.

@@ -4,13 +4,13 @@
 // Errors. Every call maps what happened to one status code, so that callers never look at HTTP:
 //   NotFound            404
 //   AlreadyExists       409, reason AlreadyExists (create)
-//   Aborted             409 otherwise: a stale resourceVersion, a failed precondition; also a patch that
-//                       names another uid. Read again and decide again.
+//   Aborted             409 otherwise: a stale resourceVersion, a failed precondition; also a patch
+//                       that names another uid. Read again and decide again.
 //   OutOfRange          410: the resourceVersion or continue token is too old. List again.
 //   FailedPrecondition  a JSON patch that does not fit the object: a `test` that failed or a path
 //                       that is not there. Read again and decide again.
-//   InvalidArgument     422, 400, 406, 413 and 415: the request is refused; the message carries every
-//                       cause
+//   InvalidArgument     422, 400, 406, 413 and 415: the request is refused; the message carries
+//                       every cause
 //   Unauthenticated     401      PermissionDenied  403
 //   ResourceExhausted   429      RetryAfterMs(status) says how long the server asks to wait
 //   Unavailable         5xx, no connection, connection lost; the call may have taken effect
@@ -90,9 +90,10 @@ struct WatchOptions {
   std::string field_selector = {};
   // Events after this version. Take it from a list or an earlier event.
   std::string resource_version = {};
-  // A list and its watch in one (WatchList): every object there is comes as kAdded, and what changes meanwhile as
-  // a watch has it; then a bookmark for which EndsInitialEvents is true, then the changes. `resource_version` stays empty. Servers
-  // without the feature answer InvalidArgument.
+  // A list and its watch in one (WatchList): every object there is comes as kAdded, and what
+  // changes meanwhile as a watch has it; then a bookmark for which EndsInitialEvents is true, then
+  // the changes. `resource_version` stays empty. Servers without the feature answer
+  // InvalidArgument.
   bool send_initial_events = false;
   // The server ends the watch after this long.
   int timeout_seconds = 300;
@@ -115,10 +116,11 @@ class Client {
 
   virtual absl::StatusOr<nlohmann::json> Get(const Target& target) = 0;
   // One page of a collection: calls `on_object`, on the calling thread, for every object in order.
-  // Built-in types come without apiVersion and kind, as the server sends them. DataLoss, before any object, where the
-  // answer's `items` is not a list; no items at all are an empty list only in an object whose kind ends with "List".
-  // DataLoss after some objects where the answer is broken behind them. A page of large objects has fewer than
-  // `options.limit`: no page takes more than 32 MiB.
+  // Built-in types come without apiVersion and kind, as the server sends them. DataLoss, before any
+  // object, where the answer's `items` is not a list; no items at all are an empty list only in an
+  // object whose kind ends with "List". DataLoss after some objects where the answer is broken
+  // behind them. A page of large objects has fewer than `options.limit`: no page takes more than 32
+  // MiB.
   virtual absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
                                            const OnObject& on_object) = 0;
   // Creates in the collection `target`; with a subresource set, POSTs to that subresource of the
@@ -141,7 +143,8 @@ class Client {
 };
 
 // All pages, one after the other: `begin`, then `on_object` for every object. A continue token that
-// got too old makes it begin again, three times at most; then OutOfRange. `options.continue_token` must be empty.
+// got too old makes it begin again, three times at most; then OutOfRange. `options.continue_token`
+// must be empty.
 absl::Status ReadAll(Client& client, const Target& target, const std::function<void()>& begin,
                      const OnObject& on_object, const ListOptions& options = {});
 // The same as documents, with apiVersion and kind.

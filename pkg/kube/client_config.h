@@ -1,5 +1,5 @@
-// How to reach an API server and with which identity: the content of a kubeconfig or of the files of a
-// pod's ServiceAccount (pkg/config/kubeconfig.h reads both).
+// How to reach an API server and with which identity: the content of a kubeconfig or of the files
+// of a pod's ServiceAccount (pkg/config/kubeconfig.h reads both).
 // Thread safety: a value.
 #pragma once
 
@@ -48,7 +48,8 @@ struct ClientConfig {
   std::string tls_server_name = {};
   bool insecure_skip_tls_verify = false;
 
-  // Identity. At most one of token (file wins over the text), password and exec is used, in that order.
+  // Identity. At most one of token (file wins over the text), password and exec is used, in that
+  // order.
   std::string token_file = {};
   std::string token = {};
   std::string username = {};

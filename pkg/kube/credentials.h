@@ -1,5 +1,6 @@
-// The identity of this process for the API server, kept fresh: token files, certificates and authorities are
-// read again when they change, exec plugins are run again before what they gave expires.
+// The identity of this process for the API server, kept fresh: token files, certificates and
+// authorities are read again when they change, exec plugins are run again before what they gave
+// expires.
 //
 // A renewal that fails leaves the last good answer in use. Two exceptions: the answer of an exec
 // plugin is not used after it expires or is rejected, and an empty token file is an error.
@@ -25,8 +26,8 @@ namespace yardmaster::kube {
 
 class Credentials {
  public:
-  // `clock` must outlive the credentials. From `stop` on no call waits for an exec plugin; one that runs is killed.
-  // REQUIRES: ValidateClientConfig(config).ok().
+  // `clock` must outlive the credentials. From `stop` on no call waits for an exec plugin; one that
+  // runs is killed. REQUIRES: ValidateClientConfig(config).ok().
   Credentials(ClientConfig config, const Clock& clock, std::stop_token stop = {});
 
   // The value for the Authorization header; empty if none is to be sent.
@@ -34,9 +35,9 @@ class Credentials {
   // Authorities to trust and the certificate to show. Checked: what does not parse or does not
   // belong together is not given out.
   absl::StatusOr<TlsMaterial> Tls();
-  // Call it when the server answers 401 to a request with this header (or with the certificate, when
-  // it is empty): the next calls read the files again. They also run the plugin again, unless it has
-  // given another token since.
+  // Call it when the server answers 401 to a request with this header (or with the certificate,
+  // when it is empty): the next calls read the files again. They also run the plugin again, unless
+  // it has given another token since.
   void Reject(const std::string& authorization);
 
  private:

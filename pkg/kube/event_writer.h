@@ -7,8 +7,8 @@
 //     `series_period_ms`.
 //   - After `max_similar` events that differ only in their note within ten minutes, further ones
 //     become one event, "(combined from similar events) ...", that counts up.
-// Notes are cut to 1,024 bytes (at a character), reasons, actions and the instance to 128: the API's
-// limits.
+// Notes are cut to 1,024 bytes (at a character), reasons, actions and the instance to 128: the
+// API's limits.
 //
 // Thread safety: one thread.
 #pragma once
@@ -59,19 +59,21 @@ struct EventWriterOptions {
 
 class EventWriter {
  public:
-  // `client` and `clock` must outlive the writer. Writers with different seeds give their events different
-  // names.
+  // `client` and `clock` must outlive the writer. Writers with different seeds give their events
+  // different names.
   EventWriter(Client& client, EventWriterOptions options, const Clock& clock, std::uint64_t seed)
       : client_(client), options_(std::move(options)), clock_(clock), seed_(seed) {}
 
-  // Writes the event, or counts it to its series. A status that is not OK: the write failed, or its answer was
-  // lost; the event is forgotten unless Write is called again with it and the same time. That writes no second
-  // object: the name follows from the event, the time and the seed.
+  // Writes the event, or counts it to its series. A status that is not OK: the write failed, or its
+  // answer was lost; the event is forgotten unless Write is called again with it and the same time.
+  // That writes no second object: the name follows from the event, the time and the seed.
   absl::Status Write(const EventRecord& event, std::int64_t wall_ms);
-  // Writes the counts that are due and forgets series that have been idle for six minutes. Returns the last error. A
-  // count that could not be written is tried again the next time, unless its series was idle.
+  // Writes the counts that are due and forgets series that have been idle for six minutes. Returns
+  // the last error. A count that could not be written is tried again the next time, unless its
+  // series was idle.
   absl::Status WriteDue();
-  // Writes every count that has changed, until the server does not answer or the steady time is `deadline_ms`.
+  // Writes every count that has changed, until the server does not answer or the steady time is
+  // `deadline_ms`.
   void WriteOpen(std::int64_t deadline_ms);
   std::int64_t writes() const { return writes_; }
 

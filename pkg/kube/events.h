@@ -2,10 +2,10 @@
 // `kubectl describe`.
 //
 // Record never blocks and never fails: events wait in a bounded queue for a thread of their own;
-// when it is full, new ones of the namespace that has most in it are dropped and counted. Namespaces take turns, so that one
-// with thousands of events delays no other by more than one. event_writer.h says how events are counted up
-// and combined. An event the API server refuses is dropped; one it could not take is tried
-// again three times.
+// when it is full, new ones of the namespace that has most in it are dropped and counted.
+// Namespaces take turns, so that one with thousands of events delays no other by more than one.
+// event_writer.h says how events are counted up and combined. An event the API server refuses is
+// dropped; one it could not take is tried again three times.
 //
 // Thread safety: all methods from any thread.
 #pragma once
@@ -30,8 +30,9 @@ class EventRecorder {
   // `client` and what `timing` refers to must outlive the recorder. The thread starts at once.
   EventRecorder(Client& client, EventWriterOptions options, Timing timing,
                 std::size_t queue_size = 1000);
-  // Writes what is queued and all open counts, one try each, for at most kLastWritesMs and the write under way then. The
-  // first try that the server does not answer ends it. What is left is dropped.
+  // Writes what is queued and all open counts, one try each, for at most kLastWritesMs and the
+  // write under way then. The first try that the server does not answer ends it. What is left is
+  // dropped.
   ~EventRecorder();
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;

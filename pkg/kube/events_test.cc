@@ -248,7 +248,8 @@ TEST_F(EventsTest, TheEndDoesNotWaitForAServerThatDoesNotAnswer) {
   EXPECT_LE(client_.calls().size(), 2u);
 }
 
-// A queue of 1,000 events takes most of a minute at the client's rate, longer than a process has to end.
+// A queue of 1,000 events takes most of a minute at the client's rate, longer than a process has to
+// end.
 TEST_F(EventsTest, TheEndWritesForAShortTimeAlone) {
   FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
   auto recorder = std::make_unique<EventRecorder>(client_, Options(), Timing{clock_, manual, 1});

@@ -31,8 +31,8 @@ std::string ExecInfo(const ClientConfig& config);
 absl::StatusOr<ExecCredential> ParseExecCredential(std::string_view output,
                                                    std::string_view api_version);
 
-// Runs the program, until `stop` at most, and reads its answer. On any failure Unauthenticated, with the program's own
-// words and the install hint.
+// Runs the program, until `stop` at most, and reads its answer. On any failure Unauthenticated,
+// with the program's own words and the install hint.
 absl::StatusOr<ExecCredential> RunExecPlugin(const ClientConfig& config, std::int64_t timeout_ms,
                                              const std::stop_token& stop);
 

@@ -27,8 +27,8 @@ class HttpExchange {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  // `high_water_bytes` 0: Put never asks to wait, and an answer of more than `max_bytes` in all ends
-  // with DataLoss. Otherwise the answer may be of any length, and `max_bytes` limits one Put.
+  // `high_water_bytes` 0: Put never asks to wait, and an answer of more than `max_bytes` in all
+  // ends with DataLoss. Otherwise the answer may be of any length, and `max_bytes` limits one Put.
   HttpExchange(std::size_t high_water_bytes, std::size_t max_bytes)
       : high_water_bytes_(high_water_bytes), max_bytes_(max_bytes) {}
 

@@ -11,14 +11,15 @@
 namespace yardmaster::kube {
 namespace {
 
-// A watch that ends sooner than this without an event is treated as failed, or a broken server would be
-// asked in a tight loop.
+// A watch that ends sooner than this without an event is treated as failed, or a broken server
+// would be asked in a tight loop.
 constexpr std::int64_t kShortWatchMs = 1000;
 constexpr int kMaxFruitlessWatches = 5;
 // The longest delay between two tries. Lists that are at least this far apart need no other.
 constexpr std::int64_t kListsApartMs = 30'000;
-// A streamed list has this long. Servers and proxies that do not know what was asked of them send the
-// objects and never say that the list has ended; processes wait for their first lists for two minutes.
+// A streamed list has this long. Servers and proxies that do not know what was asked of them send
+// the objects and never say that the list has ended; processes wait for their first lists for two
+// minutes.
 constexpr int kStreamedListSeconds = 20;
 
 }  // namespace
@@ -139,7 +140,8 @@ absl::Status Informer::StreamList(std::stop_token stop) {
       listing = false;
       return EndList(ResourceVersionOf(event.object), /*streamed=*/true);
     }
-    // Behind its snapshot the server sends what has changed since, before it says that the list has ended.
+    // Behind its snapshot the server sends what has changed since, before it says that the list has
+    // ended.
     if (event.type == WatchEventType::kDeleted) {
       Deliver(event.object, [&] { sink_.Remove(event.object); });
     } else if (event.type != WatchEventType::kBookmark) {
@@ -189,7 +191,8 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
     Fail(status.ok() ? absl::UnavailableError("the watch ended at once, without an event")
                      : status);
     const bool too_old = absl::IsOutOfRange(status);
-    // Ordinary: the server forgets what is minutes old. The watch that ended before this one may have lasted as long.
+    // Ordinary: the server forgets what is minutes old. The watch that ended before this one may
+    // have lasted as long.
     if (too_old && timing_.clock.SteadyMs() - listed_ms_ >= kListsApartMs) {
       relist_backoff_.Reset();
       return;

@@ -1,22 +1,24 @@
-// Keeps an ObjectSink equal to one collection of the API server, by list and watch on a thread of its
-// own. It holds no objects itself.
+// Keeps an ObjectSink equal to one collection of the API server, by list and watch on a thread of
+// its own. It holds no objects itself.
 //
 // Promises:
-//   1. The sink is filled in the order of the server's history: one list, then every change after it.
-//   2. No change is lost: a watch resumes from the last version delivered (bookmarks included). When
-//      the server no longer has that version (410), or five watches in a row brought nothing but
-//      errors, the collection is listed again.
-//   3. Memory is flat while a list is read: the text of one page and one parsed object of it (client.h), or one
-//      object of a streamed list, at a time.
+//   1. The sink is filled in the order of the server's history: one list, then every change after
+//      it.
+//   2. No change is lost: a watch resumes from the last version delivered (bookmarks included).
+//      When the server no longer has that version (410), or five watches in a row brought nothing
+//      but errors, the collection is listed again.
+//   3. Memory is flat while a list is read: the text of one page and one parsed object of it
+//      (client.h), or one object of a streamed list, at a time.
 //   4. Errors never end it. It tries again with backoff (0.8 s to 30 s, jitter), or after the delay
-//      that the server asks for; an event begins the backoff again. Lists that follow each other because the server
-//      forgets versions within seconds back off in the same way; half a minute after a list the next one is read at once.
+//      that the server asks for; an event begins the backoff again. Lists that follow each other
+//      because the server forgets versions within seconds back off in the same way; half a minute
+//      after a list the next one is read at once.
 //   5. What the sink throws for one object is a failure that names the object, and ends nothing.
 //
 // Lists are streamed (WatchList) where `stream_lists` is set and the server can. A server that
-// refuses, or has not ended the list after 20 s, is asked for pages from then on; after a streamed list
-// that failed otherwise, the next list is read in pages. A streamed list goes on as a watch until those
-// 20 s are over.
+// refuses, or has not ended the list after 20 s, is asked for pages from then on; after a streamed
+// list that failed otherwise, the next list is read in pages. A streamed list goes on as a watch
+// until those 20 s are over.
 // Other watches ask the server to end them after 5 to 10 minutes, at random.
 // Thread safety: all methods from any thread, but Start and Stop not from the sink or a handler.
 #pragma once

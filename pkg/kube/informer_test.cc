@@ -296,8 +296,8 @@ TEST_F(InformerTest, AStreamedListThatBreaksOffIsFollowedByPages) {
   EXPECT_THAT(failures_.Take(1), ElementsAre("cut by a proxy"));
 }
 
-// Takes a streamed list, and never says that it has ended: as a server that ignores what it was asked
-// for, or a proxy that holds the end back.
+// Takes a streamed list, and never says that it has ended: as a server that ignores what it was
+// asked for, or a proxy that holds the end back.
 class EndlessListClient final : public Client {
  public:
   EndlessListClient(Client& client, FakeClock& clock) : client_(client), clock_(clock) {}

@@ -8,8 +8,8 @@
 //
 // A candidate tries again after 1 to 2.2 retry periods (at random), earlier when the hold that it
 // sees runs out, and with LeaseOptions::watch as soon as the Lease changes. With the watch, a lease
-// that was released is taken within a round trip; one whose holder died is taken after the longer of
-// the two replicas' `lease_duration`.
+// that was released is taken within a round trip; one whose holder died is taken after the longer
+// of the two replicas' `lease_duration`.
 //
 // Thread safety: all methods from any thread, but Start and Stop not from a callback. Callbacks run
 // on the elector's thread, one at a time: started, stopped, started, ...; `failed` also runs on the

@@ -64,7 +64,8 @@ class LeaseLock {
   void RequireTokenAbove(std::int64_t token);
   // Steady time at which the present hold ends by itself.
   std::int64_t ValidUntilMs() const { return valid_until_ms_.load(); }
-  // Steady time at which another replica's hold ends unless it is renewed; nullopt if there is none.
+  // Steady time at which another replica's hold ends unless it is renewed; nullopt if there is
+  // none.
   std::optional<std::int64_t> OtherHoldEndsMs() const;
 
  private:

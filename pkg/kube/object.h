@@ -1,6 +1,6 @@
-// Reading the few fields that every Kubernetes object has. All readers take any JSON at all and give
-// an empty answer for what is missing or of another type, so that a strange object is never a crash.
-// Thread safety: pure functions.
+// Reading the few fields that every Kubernetes object has. All readers take any JSON at all and
+// give an empty answer for what is missing or of another type, so that a strange object is never a
+// crash. Thread safety: pure functions.
 #pragma once
 
 #include <initializer_list>

@@ -1,12 +1,13 @@
 // What an informer fills: a copy of one collection, in a form that its owner chooses.
 //
 // The informer calls, on its thread and one call at a time:
-//   BeginList, Listed for every object, EndList       the collection as it was at one version; an object that changes
-//                                                     meanwhile is Listed again, one that is deleted is Removed
+//   BeginList, Listed for every object, EndList       the collection as it was at one version; an
+//                                                     object that changes meanwhile is Listed
+//                                                     again, one that is deleted is Removed
 //   BeginList, Listed, BeginList, ...                 a list that broke off and begins again
 //   Put, Remove, Advance                              what changed after the list, in order
-// Every version up to the last one named by EndList, Put, Remove or Advance has then been delivered.
-// Views live as long as the call.
+// Every version up to the last one named by EndList, Put, Remove or Advance has then been
+// delivered. Views live as long as the call.
 #pragma once
 
 #include <cstdint>

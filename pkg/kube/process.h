@@ -20,9 +20,9 @@ struct ProcessResult {
 
 // Runs argv[0] (looked up in PATH unless it has a slash) with exactly the environment `env`
 // ("NAME=value"), no standard input, in a process group of its own. The group is killed after
-// `timeout_ms`, soon after `stop`, and on too much output. Errors: NotFound (no such program), PermissionDenied,
-// DeadlineExceeded, Cancelled (by `stop`), InvalidArgument (more output than `max_output_bytes`), ResourceExhausted (no
-// pipe), Unavailable (any other failure to start).
+// `timeout_ms`, soon after `stop`, and on too much output. Errors: NotFound (no such program),
+// PermissionDenied, DeadlineExceeded, Cancelled (by `stop`), InvalidArgument (more output than
+// `max_output_bytes`), ResourceExhausted (no pipe), Unavailable (any other failure to start).
 absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
                                          const std::vector<std::string>& env,
                                          std::int64_t timeout_ms,

@@ -54,7 +54,8 @@ struct Target {
 };
 
 // "/api/v1/namespaces/default/pods" (the collection `target` is in; its name is ignored).
-// Error: InvalidArgument for a namespace on a cluster-scoped type or one that is not a path segment.
+// Error: InvalidArgument for a namespace on a cluster-scoped type or one that is not a path
+// segment.
 absl::StatusOr<std::string> CollectionPath(const Target& target);
 // "/api/v1/namespaces/default/pods/p0/status".
 // Error: InvalidArgument if the name, or the namespace of a namespaced type, is missing or is not a

@@ -7,8 +7,8 @@
 //   - other 5xx, a lost connection, no answer in time: GET, PUT, DELETE, merge patch; and
 //     creating an object by name, see below. Not: generateName, JSON patches, subresource POSTs.
 //   - 401: once, without a pause, after reading the credentials again and on a new connection.
-// Where the server names a Retry-After, that delay replaces the backoff. A watch is tried again only
-// after 401; its caller does the rest.
+// Where the server names a Retry-After, that delay replaces the backoff. A watch is tried again
+// only after 401; its caller does the rest.
 // The first try of a call sent twice may have taken effect. So after such a retry
 //   - AlreadyExists from Create is success when the object on the server has everything that was
 //     to be created, and NotFound from Delete is success;
@@ -17,12 +17,13 @@
 // (The HTTP library may itself send a request again on a connection that the server has just
 // closed, so that any Create can meet its own object. Treat AlreadyExists accordingly.)
 //
-// The end of a process (Ending). From `begun` on a call has kLastCallMs; one that began before has until
-// `over`. The first call that the server does not answer then is the client's last: all others end at
-// once, with Cancelled. After `over` no call pauses for another try. So a process writes what it has left to a server
-// that answers, and waits neither for one that does not answer nor for one that answers with errors alone. A watch
-// ends by its own stop token alone. An exec plugin, for which calls wait up to a minute whatever
-// their deadline, is killed at `over` (MakeRestClient).
+// The end of a process (Ending). From `begun` on a call has kLastCallMs; one that began before has
+// until `over`. The first call that the server does not answer then is the client's last: all
+// others end at once, with Cancelled. After `over` no call pauses for another try. So a process
+// writes what it has left to a server that answers, and waits neither for one that does not answer
+// nor for one that answers with errors alone. A watch ends by its own stop token alone. An exec
+// plugin, for which calls wait up to a minute whatever their deadline, is killed at `over`
+// (MakeRestClient).
 //
 // Thread safety: as Client.
 #pragma once

@@ -462,8 +462,8 @@ TEST_F(RestWatchTest, AnInformerResumesWhereItWasAndListsAgainOnlyWhenItMust) {
   EXPECT_THAT(sleeper_.slept(), Contains(9000));
 }
 
-// The delays before the lists that follow `watches`, of which each brings one event and is then too old. "long"
-// watches last a minute.
+// The delays before the lists that follow `watches`, of which each brings one event and is then too
+// old. "long" watches last a minute.
 class RelistTest : public RestWatchTest {
  protected:
   std::vector<std::int64_t> DelaysAfter(const std::vector<std::string>& watches) {

@@ -1,5 +1,5 @@
-// Detects within seconds that a connection's peer is gone: a watch sends nothing, so without probes a
-// cut network looks like a quiet cluster.
+// Detects within seconds that a connection's peer is gone: a watch sends nothing, so without probes
+// a cut network looks like a quiet cluster.
 //
 // An idle connection is probed after 5 s, and ends after about 10 s without an answer; so does one
 // whose sent data is not acknowledged. A process that hangs while its kernel answers is not found.

@@ -18,9 +18,9 @@ struct TlsMaterial {
 };
 
 // OK if every part that is not empty parses and key and certificate belong together; else
-// InvalidArgument naming the part. A bundle of certificates of which one is damaged is refused, as OpenSSL refuses
-// such a file, and the error says which: otherwise a server whose authority is the damaged one would be unknown, without a
-// reason. Text between certificates is ignored.
+// InvalidArgument naming the part. A bundle of certificates of which one is damaged is refused, as
+// OpenSSL refuses such a file, and the error says which: otherwise a server whose authority is the
+// damaged one would be unknown, without a reason. Text between certificates is ignored.
 absl::Status CheckTlsMaterial(const TlsMaterial& material);
 
 // Makes `context` trust exactly the authorities of `material`, show its certificate, and refuse

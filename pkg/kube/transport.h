@@ -1,5 +1,5 @@
-// One HTTP exchange with the API server. A Transport neither retries nor interprets what it carries:
-// RestClient does, and adds the Authorization header. Tests use FakeTransport.
+// One HTTP exchange with the API server. A Transport neither retries nor interprets what it
+// carries: RestClient does, and adds the Authorization header. Tests use FakeTransport.
 //
 // Errors: Unavailable (no connection, connection lost; see WasNeverSent in api_error.h),
 // DeadlineExceeded, Cancelled, DataLoss (a line or body beyond the limits), InvalidArgument (a
@@ -29,8 +29,8 @@ struct HttpRequest {
   std::string target;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  // A longer body of an answer to Unary is not taken: DataLoss, marked as too large (api_error.h). The API
-  // server keeps objects below 1.5 MiB.
+  // A longer body of an answer to Unary is not taken: DataLoss, marked as too large (api_error.h).
+  // The API server keeps objects below 1.5 MiB.
   std::size_t max_answer_bytes = std::size_t{16} << 20;
 };
 

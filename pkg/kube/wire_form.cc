@@ -73,7 +73,8 @@ absl::StatusOr<PageEnd> ReadPageBody(std::string_view body, std::string_view wha
     if (key == "items") items = value;
   });
   if (!is_object) return absl::DataLossError(StrCat(what, ": the answer is not a list"));
-  // Callers delete every object that a list does not name, so an answer without a list must not read as an empty one.
+  // Callers delete every object that a list does not name, so an answer without a list must not
+  // read as an empty one.
   const bool empty = (items.empty() || items == "null") && kind.ends_with("List\"");
   if (!items.starts_with('[') && !empty) {
     return absl::DataLossError(StrCat(what, ": the answer has no list of items"));

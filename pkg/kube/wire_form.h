@@ -1,5 +1,5 @@
-// What a Kubernetes API server's requests and answers look like as text: query strings, bodies, lines of a
-// watch. Thread safety: pure functions and values; a JsonParser is the caller's.
+// What a Kubernetes API server's requests and answers look like as text: query strings, bodies,
+// lines of a watch. Thread safety: pure functions and values; a JsonParser is the caller's.
 #pragma once
 
 #include <string>
@@ -31,18 +31,18 @@ const char* ContentTypeOf(PatchType type);
 std::string BodyOf(const nlohmann::json& object);
 nlohmann::json DeleteBody(const DeleteOptions& options);
 
-// A document of one object, without what lies deeper than JsonView::kMaxCopiedLevels. Errors: DataLoss,
-// beginning with `what`, where the body is not an object.
+// A document of one object, without what lies deeper than JsonView::kMaxCopiedLevels. Errors:
+// DataLoss, beginning with `what`, where the body is not an object.
 absl::StatusOr<nlohmann::json> ParseBody(std::string_view body, std::string_view what);
 
-// A page of a list: calls `on_object` for every object in it, parsed one by one. Errors: DataLoss, beginning
-// with `what`: before any object where the items are not a list (client.h), else where the body breaks off
-// or is no JSON.
+// A page of a list: calls `on_object` for every object in it, parsed one by one. Errors: DataLoss,
+// beginning with `what`: before any object where the items are not a list (client.h), else where
+// the body breaks off or is no JSON.
 absl::StatusOr<PageEnd> ReadPageBody(std::string_view body, std::string_view what,
                                      const OnObject& on_object);
 
-// One line of a watch. An ERROR event comes back as the status it carries. The object is valid until
-// the parser's next call.
+// One line of a watch. An ERROR event comes back as the status it carries. The object is valid
+// until the parser's next call.
 absl::StatusOr<WatchEvent> ParseEvent(JsonParser& parser, std::string_view line,
                                       const ErrorContext& context);
 

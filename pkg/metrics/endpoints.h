@@ -1,6 +1,6 @@
-// /metrics, /metrics/history, /healthz and /readyz as routes, and a server's own figures as metrics.
-// Thread safety: call before the server starts. Lifetime: what is passed by reference, and the servers
-// of ExportServers, must outlive the router or the registry that they are added to.
+// /metrics, /metrics/history, /healthz and /readyz as routes, and a server's own figures as
+// metrics. Thread safety: call before the server starts. Lifetime: what is passed by reference, and
+// the servers of ExportServers, must outlive the router or the registry that they are added to.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ namespace yardmaster::metrics {
 void AddHealthEndpoints(http::Router& router, const Health& health);
 // GET /metrics: the exposition.
 void AddMetricsEndpoint(http::Router& router, const Registry& registry);
-// GET /metrics/history: the last hour. An answer can be some MiB, so at most one per second is given;
-// other requests get 429 with Retry-After.
+// GET /metrics/history: the last hour. An answer can be some MiB, so at most one per second is
+// given; other requests get 429 with Retry-After.
 void AddHistoryEndpoint(http::Router& router, const SampleHistory& history, const Clock& clock);
 
 // A server, and the value of the label "server" of its figures.
@@ -29,8 +29,8 @@ struct NamedServer {
   const http::Server* server = nullptr;
 };
 
-// yardmaster_http_* of every server, told apart by the label "server". Call once, with all servers: a
-// second call would add the metric families a second time.
+// yardmaster_http_* of every server, told apart by the label "server". Call once, with all servers:
+// a second call would add the metric families a second time.
 void ExportServers(Registry& registry, const std::vector<NamedServer>& servers);
 
 }  // namespace yardmaster::metrics

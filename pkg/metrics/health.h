@@ -1,6 +1,6 @@
 // Named checks of /healthz (if one fails, the kubelet restarts the process) and /readyz (while one
-// fails, the process gets no traffic). Every probe calls the checks, so a check must be quick and must
-// not wait.
+// fails, the process gets no traffic). Every probe calls the checks, so a check must be quick and
+// must not wait.
 // Thread safety: add checks before serving; the reports from any thread, so checks are called from
 // several at once.
 #pragma once

@@ -9,8 +9,8 @@
 //   2026-01-02T03:04:05.678Z INFO gang planned gang=a hosts=128 ms=3.2
 //
 // A line stays one line for any value and JSON stays valid: in values, control characters are
-// escaped and broken UTF-8 is replaced. The text format writes keys unchanged, and in a message only
-// replaces control characters by spaces. A level that is off costs one comparison. Writing is
+// escaped and broken UTF-8 is replaced. The text format writes keys unchanged, and in a message
+// only replaces control characters by spaces. A level that is off costs one comparison. Writing is
 // synchronous: a line is flushed before the call returns. The logger is passed by reference; no
 // global one exists.
 // Thread safety: all methods from any thread; lines never mix. A copy writes to the same place.

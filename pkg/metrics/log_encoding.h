@@ -14,9 +14,9 @@ void AppendJsonString(std::string& out, std::string_view text);
 // Appends `,"key":value`. A number that is not finite is written as a string.
 void AppendJsonField(std::string& out, const LogField& field);
 
-// Appends ` key=value`. A text is written as a JSON string if it is empty or holds a space, a quote, '=',
-// a backslash, a control character or a byte outside of ASCII; so is a number that is not finite. The
-// key is not escaped.
+// Appends ` key=value`. A text is written as a JSON string if it is empty or holds a space, a
+// quote, '=', a backslash, a control character or a byte outside of ASCII; so is a number that is
+// not finite. The key is not escaped.
 void AppendTextField(std::string& out, const LogField& field);
 
 }  // namespace yardmaster::metrics

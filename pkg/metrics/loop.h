@@ -1,10 +1,11 @@
-// One loop of a process (base/run_once.h): contains what its runs throw, counts what they did, and logs what failed.
+// One loop of a process (base/run_once.h): contains what its runs throw, counts what they did, and
+// logs what failed.
 //
 //   yardmaster_loop_runs_total{loop}       runs
 //   yardmaster_loop_failures_total{loop}   objects, or whole runs, that failed
 //
-// After a run with failures the result says to run again in a second at the latest. After one that threw as a whole that
-// time doubles, with each such run in a row, up to a minute.
+// After a run with failures the result says to run again in a second at the latest. After one that
+// threw as a whole that time doubles, with each such run in a row, up to a minute.
 //
 // Thread safety: RunOnce from several threads. Lifetimes: registry and log outlive the loop.
 #pragma once

@@ -77,10 +77,10 @@ class Registry {
   Histogram GetHistogram(const std::string& name, const std::string& help,
                          const std::vector<double>& buckets, const Labels& labels = {});
 
-  // Text() calls `source` for the values at each scrape. For what is counted elsewhere, or comes and
-  // goes (one series per job): a series that the source no longer returns is gone. Calls are made one
-  // at a time, under the registry's lock: `source` must be quick and must not call Text or add a
-  // source. What it refers to must outlive the registry's last Text().
+  // Text() calls `source` for the values at each scrape. For what is counted elsewhere, or comes
+  // and goes (one series per job): a series that the source no longer returns is gone. Calls are
+  // made one at a time, under the registry's lock: `source` must be quick and must not call Text or
+  // add a source. What it refers to must outlive the registry's last Text().
   void AddCounterSource(const std::string& name, const std::string& help, Source source);
   void AddGaugeSource(const std::string& name, const std::string& help, Source source);
 

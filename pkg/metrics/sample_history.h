@@ -1,14 +1,14 @@
-// The process's own metrics of the last hour, for /metrics/history. An operator can read them after a fault where no
-// Prometheus scraped the process.
+// The process's own metrics of the last hour, for /metrics/history. An operator can read them after
+// a fault where no Prometheus scraped the process.
 //
 //   SampleHistory history;
 //   history.Add(registry.Text(), clock.WallMs());  // every kHistoryIntervalMs
 //   history.Text();                                // OpenMetrics with timestamps
 //
-// A sample keeps only the series whose value differs from the sample before. Invariants after each call: no more samples and
-// series than Limits says, and no more changes unless a single sample is left. A sample or a change too many drops the
-// oldest sample; a series too many is left out and counted.
-// Thread safety: everything from any thread.
+// A sample keeps only the series whose value differs from the sample before. Invariants after each
+// call: no more samples and series than Limits says, and no more changes unless a single sample is
+// left. A sample or a change too many drops the oldest sample; a series too many is left out and
+// counted. Thread safety: everything from any thread.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +36,18 @@ class SampleHistory {
   SampleHistory() : SampleHistory(Limits()) {}
   explicit SampleHistory(const Limits& limits) : limits_(limits) {}
 
-  // `exposition`: Prometheus text format. Lines that are not samples, and values that are not numbers, are passed over. A time
-  // that is not later than the last one is moved to a millisecond after it.
+  // `exposition`: Prometheus text format. Lines that are not samples, and values that are not
+  // numbers, are passed over. A time that is not later than the last one is moved to a millisecond
+  // after it.
   void Add(std::string_view exposition, std::int64_t wall_ms);
 
-  // Each series' value at every sample where it changes, at the sample before, at the last, and at every eighth, so that
-  // Prometheus, which forgets a series after five minutes, sees no gap. Series in order of name, times ascending.
+  // Each series' value at every sample where it changes, at the sample before, at the last, and at
+  // every eighth, so that Prometheus, which forgets a series after five minutes, sees no gap.
+  // Series in order of name, times ascending.
   std::string Text() const;
 
-  // Estimate of the memory held, in bytes: times, names and changes, and what the allocator and the map add.
+  // Estimate of the memory held, in bytes: times, names and changes, and what the allocator and the
+  // map add.
   std::size_t bytes() const;
   // Series of the last sample that had no room.
   std::size_t left_out_series() const;

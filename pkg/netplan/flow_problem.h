@@ -6,12 +6,12 @@
 // max_candidates, else so many spread over them), begun elsewhere for every host; where later
 // switches have a choice of their own, the candidate takes one of them for the load estimate.
 // Flows of a job that leave by one rail and NIC port are taken for one ring, which moves as one.
-// A flow whose receiver sends nothing to the sender's NIC has an answer: the acknowledgements of its
-// queue pair, which need a path of their own and are not part of the load that Crux counts.
+// A flow whose receiver sends nothing to the sender's NIC has an answer: the acknowledgements of
+// its queue pair, which need a path of their own and are not part of the load that Crux counts.
 // Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
 // alone on a whole network they take that time: what a job asks of a link is then measured too.
-// Links keep the numbers that `numbers` gives them, unless it is of a network with another number of
-// links; then it is ignored. Deterministic. Thread safety: none while jobs are added. Lifetimes:
+// Links keep the numbers that `numbers` gives them, unless it is of a network with another number
+// of links; then it is ignored. Deterministic. Thread safety: none while jobs are added. Lifetimes:
 // network and `unusable` must outlive the problem; FlowSource::routes points into it.
 #pragma once
 
@@ -74,8 +74,8 @@ class FlowProblem {
 
   crux::Problem& problem() { return problem_; }
   const std::vector<JobFlows>& jobs() const { return jobs_; }
-  // For the next problem of this network. Afterwards the problem has no links, and AddJob must not be
-  // called.
+  // For the next problem of this network. Afterwards the problem has no links, and AddJob must not
+  // be called.
   LinkNumbers TakeLinkNumbers();
 
  private:

@@ -1,5 +1,5 @@
-// What a network plan leaves alone where links of fabrics with several ways on, or with both ports of a NIC
-// in one plane, are lost.
+// What a network plan leaves alone where links of fabrics with several ways on, or with both ports
+// of a NIC in one plane, are lost.
 #include <algorithm>
 #include <cstdint>
 #include <gtest/gtest.h>

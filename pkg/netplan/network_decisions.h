@@ -1,4 +1,5 @@
-// What a network plan is made from besides the placed jobs, and what it decides. Thread safety: values.
+// What a network plan is made from besides the placed jobs, and what it decides. Thread safety:
+// values.
 #pragma once
 
 #include <cstdint>

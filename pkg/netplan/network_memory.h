@@ -1,9 +1,9 @@
-// What planning the network keeps from one round to the next: the numbers that links have in the Crux
-// problem, and what Crux keeps (crux/decision_memory.h). One per network and planner.
+// What planning the network keeps from one round to the next: the numbers that links have in the
+// Crux problem, and what Crux keeps (crux/decision_memory.h). One per network and planner.
 //
 // A memory makes a round cheaper and does not change its result. Call Clear() when link ids mean
-// something else because the network was described again. Link numbers of a network with another number
-// of links are ignored.
+// something else because the network was described again. Link numbers of a network with another
+// number of links are ignored.
 // Thread safety: single threaded.
 #pragma once
 

@@ -1,12 +1,12 @@
 // The ports half of a network plan: source ports that take every flow along the uplink that Crux
 // chose, changing as little of the present plan as possible.
 //
-// A flow keeps the first of these whose links are all up: its home path, its present path, the path of
-// its alternate port. Only a flow for which Crux then chose another uplink, which has nothing left, or
-// whose port leads elsewhere now gets a new port. Answers (flow_problem.h) that keep nothing are
-// planned after the flows that have an uplink to take, onto the uplinks that are least loaded then.
-// Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what is passed in
-// must outlive it.
+// A flow keeps the first of these whose links are all up: its home path, its present path, the path
+// of its alternate port. Only a flow for which Crux then chose another uplink, which has nothing
+// left, or whose port leads elsewhere now gets a new port. Answers (flow_problem.h) that keep
+// nothing are planned after the flows that have an uplink to take, onto the uplinks that are least
+// loaded then. Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what
+// is passed in must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@
 
 namespace yardmaster::netplan {
 
-// What a flow has now and can keep. `home_links` stays empty: the links kept are the home that ports
-// are planned for. `home_port` is the port that led over them before failures; 0: source_port.
+// What a flow has now and can keep. `home_links` stays empty: the links kept are the home that
+// ports are planned for. `home_port` is the port that led over them before failures; 0:
+// source_port.
 struct KeptPath : repac::FlowPath {
   int candidate = -1;                         // of the flow; -1: nothing to keep
   const repac::FlowPath* previous = nullptr;  // the flow in NetworkInput::previous; null: it is new
@@ -38,8 +39,8 @@ class PortPlan {
   absl::Status status() const { return status_; }
   // The path of `previous` that the flow can keep; KeptPath::previous is left null.
   KeptPath ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const;
-  // Fills plan.paths, plan.ack_paths and counts in plan.report. kept[job][flow] and solution are in the order of
-  // `jobs`.
+  // Fills plan.paths, plan.ack_paths and counts in plan.report. kept[job][flow] and solution are in
+  // the order of `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
            const crux::Solution& solution, NetworkPlan& plan) const;
 

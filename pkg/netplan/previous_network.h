@@ -42,16 +42,17 @@ struct FlowKey {
   auto operator<=>(const FlowKey&) const = default;
 };
 
-// FLOPs, compute seconds and bytes are 0 where they are unknown; unknown traffic is taken as unchanged.
-// The links of a flow are empty where they are those that its source port leads over now.
+// FLOPs, compute seconds and bytes are 0 where they are unknown; unknown traffic is taken as
+// unchanged. The links of a flow are empty where they are those that its source port leads over
+// now.
 struct PreviousJob : JobNetwork {
   std::map<FlowKey, repac::FlowPath> flows;
 };
 
 using PreviousNetwork = std::map<NamespacedName, PreviousJob>;
 
-// Finds flows by keys that mostly ascend, as those of a job's traffic do. Cost: O(1) for a key a few entries
-// behind the one found before, else O(log flows). Lifetimes: `flows` must outlive it.
+// Finds flows by keys that mostly ascend, as those of a job's traffic do. Cost: O(1) for a key a
+// few entries behind the one found before, else O(log flows). Lifetimes: `flows` must outlive it.
 class FlowFinder {
  public:
   using Flows = std::map<FlowKey, repac::FlowPath>;

@@ -1,5 +1,5 @@
-// From a plan that is carried out to the present network that the next one starts from. Thread safety: pure
-// function.
+// From a plan that is carried out to the present network that the next one starts from. Thread
+// safety: pure function.
 #pragma once
 
 #include "pkg/netplan/network_decisions.h"

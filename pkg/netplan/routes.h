@@ -2,10 +2,10 @@
 //
 // All hosts behind the same two ToRs share them, so they are found once per pair of ToRs. Links to
 // and from the hosts are not part of a route. Where a switch above the ToR has a choice, the route
-// takes the member with the number of its uplink (modulo those that are up), or else the first behind
-// it from which a way leads on. Lifetimes: the network and `cable_down` must outlive this.
-// Complexity: a walk per uplink; where cables are down, besides, the links of the switches that lead
-// nowhere, once each. Determinism: complete. Thread safety: none; Between() fills a cache.
+// takes the member with the number of its uplink (modulo those that are up), or else the first
+// behind it from which a way leads on. Lifetimes: the network and `cable_down` must outlive this.
+// Complexity: a walk per uplink; where cables are down, besides, the links of the switches that
+// lead nowhere, once each. Determinism: complete. Thread safety: none; Between() fills a cache.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class Routes {
   // The port packets for `wanted` arrive at: itself, or another of its NIC in the same plane if its
   // cable is down. False if there is none.
   bool Arrival(const fabric::NicPort& wanted, fabric::NicPort& port) const;
-  // In the order of the ToR's uplinks. One empty route when both hang under one ToR; none when every
-  // way is down. The reference is valid as long as this object. REQUIRES: ports of one plane.
+  // In the order of the ToR's uplinks. One empty route when both hang under one ToR; none when
+  // every way is down. The reference is valid as long as this object. REQUIRES: ports of one plane.
   const std::vector<Route>& Between(const fabric::NicPort& from, const fabric::NicPort& to);
 
  private:

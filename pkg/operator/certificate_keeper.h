@@ -1,13 +1,14 @@
 // Renews certificates in their Secrets, signed by the authority in another Secret of the namespace.
 //
-// The Secrets are those that the chart makes: tls.crt, tls.key and ca.crt; of the authority tls.crt and tls.key.
-// tls/renewal.h decides what is due; this class reads, signs and writes. A renewed certificate has the names and
-// usages of the one before and a new key. The authority and every ca.crt stay as they are, so that both sides accept old and new
-// certificates. What cannot be read, belongs to another authority or is gone is reported and left alone.
+// The Secrets are those that the chart makes: tls.crt, tls.key and ca.crt; of the authority tls.crt
+// and tls.key. tls/renewal.h decides what is due; this class reads, signs and writes. A renewed
+// certificate has the names and usages of the one before and a new key. The authority and every
+// ca.crt stay as they are, so that both sides accept old and new certificates. What cannot be read,
+// belongs to another authority or is gone is reported and left alone.
 //
-// Only Get and Patch of the named Secrets, never a list: RBAC can name them. A patch tests the version that was read,
-// so that no other write is overwritten; a Secret that has changed meanwhile is reported and read again by the next
-// round.
+// Only Get and Patch of the named Secrets, never a list: RBAC can name them. A patch tests the
+// version that was read, so that no other write is overwritten; a Secret that has changed meanwhile
+// is reported and read again by the next round.
 //
 // Thread safety: one thread. Lifetimes: the client outlives it.
 #pragma once
@@ -54,8 +55,8 @@ class CertificateKeeper {
   CertificateKeeper(kube::Client& client, CertificateSecrets secrets)
       : client_(client), secrets_(std::move(secrets)) {}
 
-  // Looks at every Secret once. One that fails does not keep the others waiting; without a usable authority no other
-  // is looked at. Reads 1 + certificates, writes what is due.
+  // Looks at every Secret once. One that fails does not keep the others waiting; without a usable
+  // authority no other is looked at. Reads 1 + certificates, writes what is due.
   Report RunOnce(std::int64_t now_ms);
 
  private:

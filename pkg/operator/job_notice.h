@@ -10,8 +10,10 @@ struct JobNotice {
   std::string job;
   std::string uid;
   bool warning = false;
-  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"; of rented hosts
-  // "CapacityRequested", "CapacityProvided", "CapacityLeft", "CapacityUnavailable", "LateCapacityRemoved"
+  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"; of
+  // rented hosts
+  // "CapacityRequested", "CapacityProvided", "CapacityLeft", "CapacityUnavailable",
+  // "LateCapacityRemoved"
   std::string reason;
   std::string note;
 };

@@ -12,9 +12,10 @@
 
 namespace yardmaster::op {
 
-// Merges `fields` into the status; a merge patch keeps the fields that it does not name. On success `cache`
-// and `job`'s resourceVersion are those of the written object; the caller updates `job.status`.
-// Errors: Aborted when the job has changed since `job` was read; NotFound when it is gone.
+// Merges `fields` into the status; a merge patch keeps the fields that it does not name. On success
+// `cache` and `job`'s resourceVersion are those of the written object; the caller updates
+// `job.status`. Errors: Aborted when the job has changed since `job` was read; NotFound when it is
+// gone.
 absl::Status PatchJobStatus(kube::Client& client, state::ClusterCache& cache, api::TrainingJob& job,
                             const nlohmann::json& fields);
 

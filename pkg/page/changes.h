@@ -1,5 +1,6 @@
-// The changes between two states of a cluster as sentences, the page's list of events: gangs placed,
-// moved and gone, or on another level; hosts that come, go, are ready or cordoned; jobs whose state changed.
+// The changes between two states of a cluster as sentences, the page's list of events: gangs
+// placed, moved and gone, or on another level; hosts that come, go, are ready or cordoned; jobs
+// whose state changed.
 //
 // Deterministic. Complexity: O(objects that differ). Thread safety: pure functions.
 #pragma once
@@ -22,8 +23,8 @@ struct TimelineEvent {
   std::string text;
 };
 
-// In the order hosts, gangs, TrainingJobs; at most kMaxChanges, the last of which then says how many
-// are left out.
+// In the order hosts, gangs, TrainingJobs; at most kMaxChanges, the last of which then says how
+// many are left out.
 std::vector<TimelineEvent> ChangesBetween(const state::ClusterState& before,
                                           const state::ClusterState& after, std::int64_t now_ms);
 inline constexpr std::size_t kMaxChanges = 50;

@@ -2,14 +2,15 @@
 //
 //   fabric         {name, problem, pods: [{name, segments: [{name, hosts: [NAME]}]}]}; hosts and
 //                  segments are numbered in this order, from 0, over all fabric pods
-//   hosts/SEGMENT  {states: "frr...", degraded: [INDEX]}: one letter a host (HostLetter), by its place
-//                  in the segment; degraded: hosts with a NIC port or uplink down
+//   hosts/SEGMENT  {states: "frr...", degraded: [INDEX]}: one letter a host (HostLetter), by its
+//                  place in the segment; degraded: hosts with a NIC port or uplink down
 //   job/NS/GANG    {namespace, name, kind, state, workers, ready, gpus, priority, level, intensity,
-//                  communicationSeconds, reasons: [{code, message}], relaxations: [{change, outcome}],
-//                  hosts: [HOST of rank 0, ...] (-1: no such host), plan, restarts, conditions: [{type,
-//                  status, message, timeMs}], cost: {phase, rate, rateCap, spent, spentCap, moves, message,
-//                  hosts: [{pool, type, hosts, provided}]}}; cost null: the job may not rent hosts and never
-//                  did; amounts are texts ("12.50 USD"), a cap is null where there is none
+//                  communicationSeconds, reasons: [{code, message}], relaxations: [{change,
+//                  outcome}], hosts: [HOST of rank 0, ...] (-1: no such host), plan, restarts,
+//                  conditions: [{type, status, message, timeMs}], cost: {phase, rate, rateCap,
+//                  spent, spentCap, moves, message, hosts: [{pool, type, hosts, provided}]}}; cost
+//                  null: the job may not rent hosts and never did; amounts are texts ("12.50 USD"),
+//                  a cap is null where there is none
 //   net/NS/GANG    {flows, unplanned, gbps, between: [[SEGMENT, SEGMENT, GBPS]]}
 //   queue          keys NS/GANG of the jobs that wait, in the order in which they are planned
 //   totals         hosts by letter, GPUs: {hosts: {f: 3, ...}, gpus: {all, free}}
@@ -18,8 +19,8 @@
 //   down           names of cables that are down; after 100, a line that counts the others
 //   warnings       what cannot be used, one line each; after 100, a line that counts the others
 //
-// Deterministic. Complexity: O(hosts + pods + ranks of all gangs) and the texts. Thread safety: pure
-// functions.
+// Deterministic. Complexity: O(hosts + pods + ranks of all gangs) and the texts. Thread safety:
+// pure functions.
 #pragma once
 
 #include <string>
@@ -31,8 +32,8 @@
 
 namespace yardmaster::page {
 
-// Letters: f free, b backup and free, r runs a gang's pod, p promised to a gang, o runs other pods, c cordoned
-// and empty, d cordoned and not yet empty, t tainted, x not ready or in a lost segment.
+// Letters: f free, b backup and free, r runs a gang's pod, p promised to a gang, o runs other pods,
+// c cordoned and empty, d cordoned and not yet empty, t tainted, x not ready or in a lost segment.
 struct HostUse {
   bool has_gang = false;  // promised to a gang that has not finished
   bool has_pods = false;  // runs a pod that has GPUs
@@ -43,7 +44,8 @@ char HostLetter(const placement::HostState& host, const HostUse& use);
 Blocks BlocksOf(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                 const NetworkPicture* picture);
 
-// {job, flows, unplanned, paths: [{from, to, rail, sourcePort, links, reason}]}: a path of each rank.
+// {job, flows, unplanned, paths: [{from, to, rail, sourcePort, links, reason}]}: a path of each
+// rank.
 std::string EncodePaths(const NetworkPicture& picture, const NamespacedName& job);
 
 }  // namespace yardmaster::page

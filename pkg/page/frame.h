@@ -6,7 +6,8 @@
 // comparing pointers.
 //
 // What a browser gets is a change:
-//   {"frame": 12, "from": 11, "timeMs": 1700000000000, "set": {KEY: VALUE, ...}, "drop": [KEY, ...]}
+//   {"frame": 12, "from": 11, "timeMs": 1700000000000, "set": {KEY: VALUE, ...}, "drop": [KEY,
+//   ...]}
 // `from` null: forget everything first. Applying the changes from a to b and from b to c gives the
 // same as the change from a to c.
 //
@@ -35,7 +36,8 @@ struct Frame {
   Blocks blocks;
 };
 
-// Replaces every text that equals the one of that key in `before` by that one, so that both share it.
+// Replaces every text that equals the one of that key in `before` by that one, so that both share
+// it.
 void ShareTexts(const Blocks& before, Blocks& blocks);
 
 // Whether both hold the same keys and share every text. REQUIRES: ShareTexts was called on one of

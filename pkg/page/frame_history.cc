@@ -53,7 +53,8 @@ void FrameHistory::Remove(std::size_t at) {
   frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// The frame that has just left the fresh ones stays only if it is far enough from the one before it.
+// The frame that has just left the fresh ones stays only if it is far enough from the one before
+// it.
 void FrameHistory::ThinOut() {
   if (frames_.size() <= options_.fresh_frames + 1) return;
   const std::size_t at = frames_.size() - options_.fresh_frames - 1;

@@ -4,8 +4,8 @@
 // dropped once they are older than `span_ms` or all frames exceed `max_bytes`. The newest frame is
 // always kept.
 //
-// Cost: Add is O(blocks * log blocks) and a comparison of the texts, amortized; memory is that of distinct
-// texts plus O(blocks) a frame. Thread safety:
+// Cost: Add is O(blocks * log blocks) and a comparison of the texts, amortized; memory is that of
+// distinct texts plus O(blocks) a frame. Thread safety:
 // none; frames handed out are immutable and outlive the history.
 #pragma once
 
@@ -35,8 +35,8 @@ class FrameHistory {
   explicit FrameHistory(HistoryOptions options = {}, std::int64_t first_id = 1)
       : options_(options), last_id_(first_id - 1) {}
 
-  // Takes the blocks as the newest frame, unless they equal the newest one's. Returns whether a frame
-  // was added. Times must not go back; one that does is taken as the newest frame's.
+  // Takes the blocks as the newest frame, unless they equal the newest one's. Returns whether a
+  // frame was added. Times must not go back; one that does is taken as the newest frame's.
   bool Add(std::int64_t time_ms, Blocks blocks);
   // Null when there is none (any more).
   FramePtr Find(std::int64_t id) const;

@@ -1,12 +1,12 @@
 // Serves the frames that one thread makes to browsers.
 //
 //   GET /             the page; GET /app.js, /app.css: its files
-//   GET /api/events   server-sent events: answers with the change from the frame in Last-Event-ID (all
-//                     of the newest frame without one) as soon as there is a newer frame, or with
-//                     nothing new after `hold_ms`, and ends. EventSource asks again by itself, so
-//                     that no response is endless and the server's limits hold for every one. At most
-//                     `waiters` requests are held: for one more, the oldest of the address with most of
-//                     them is told that there is nothing new.
+//   GET /api/events   server-sent events: answers with the change from the frame in Last-Event-ID
+//                     (all of the newest frame without one) as soon as there is a newer frame, or
+//                     with nothing new after `hold_ms`, and ends. EventSource asks again by itself,
+//                     so that no response is endless and the server's limits hold for every one. At
+//                     most `waiters` requests are held: for one more, the oldest of the address
+//                     with most of them is told that there is nothing new.
 //   GET /api/frames   [[ID, TIME_MS], ...] of the frames that are kept, oldest first
 //   GET /api/frame?id=N[&from=M]   one of them, as a change
 //   GET /api/paths?job=NS/GANG     a path of each rank of a job, of the newest frame

@@ -168,8 +168,8 @@ TEST_F(HubTest, EveryAnswerForbidsWhatComesFromElsewhere) {
   }
 }
 
-// Links of the page are relative, so that it works behind the API server's proxy, and nothing is loaded
-// from elsewhere.
+// Links of the page are relative, so that it works behind the API server's proxy, and nothing is
+// loaded from elsewhere.
 TEST(AssetsTest, ThePageNamesNoOtherPlace) {
   bool has_index = false;
   for (const Asset& asset : Assets()) {

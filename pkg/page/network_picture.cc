@@ -46,7 +46,8 @@ class Painter {
     return seconds > 0 ? path.bytes * 8 / 1e9 / seconds : 0;
   }
 
-  // Without a source port a flow goes where the hashes lead it; the path that Crux chose is the best guess.
+  // Without a source port a flow goes where the hashes lead it; the path that Crux chose is the
+  // best guess.
   static const fabric::LinkPath& LinksOf(const netplan::PathAssignment& path) {
     return path.links.empty() ? path.wanted_links : path.links;
   }

@@ -1,8 +1,8 @@
 // What a network plan puts on the fabric's links, as a small value that outlives the plan: load by
 // segment and by tier, the busiest links with their jobs, each job's paths, and the GPUs' use.
 //
-// Loads are means over an iteration without contention: bytes of an iteration over its length. A flow
-// without a source port counts on the path that Crux chose for it.
+// Loads are means over an iteration without contention: bytes of an iteration over its length. A
+// flow without a source port counts on the path that Crux chose for it.
 // Thread safety: pure functions; a picture is a value.
 #pragma once
 
@@ -49,8 +49,8 @@ struct LinkClassLoad {
 struct GpuUse {
   double all = 0;     // of hosts that are not unavailable
   double placed = 0;  // of gangs that have their place
-  // Of `placed`, in gangs whose compute time is known: GPUs times the predicted share of an iteration
-  // that is spent on compute.
+  // Of `placed`, in gangs whose compute time is known: GPUs times the predicted share of an
+  // iteration that is spent on compute.
   double computing = 0;
 };
 
@@ -86,7 +86,8 @@ struct NetworkPicture {
 inline constexpr int kMaxBusiest = 40;
 inline constexpr int kMaxSample = 256;
 
-// REQUIRES: plan was made of snapshot. Complexity: O(flows * links of a path + links of the fabric).
+// REQUIRES: plan was made of snapshot. Complexity: O(flows * links of a path + links of the
+// fabric).
 NetworkPicture PictureOf(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::page

@@ -11,8 +11,8 @@
 
 namespace yardmaster::placement {
 
-// Why a host takes no new worker. kSegmentLost: its segment is lost as a whole; it goes before what the
-// Node says. The other values follow from the Node alone.
+// Why a host takes no new worker. kSegmentLost: its segment is lost as a whole; it goes before what
+// the Node says. The other values follow from the Node alone.
 enum class Unavailability : std::uint8_t { kNo, kNotReady, kCordoned, kTainted, kSegmentLost };
 
 struct HostState {
@@ -39,11 +39,12 @@ struct Cluster {
   std::shared_ptr<const fabric::Places> places;
   std::vector<HostState> hosts;  // by HostId
   HostResources resources;
-  // The GPU models of the hosts, ascending; "": hosts that do not state one. Null: not known, all alike.
+  // The GPU models of the hosts, ascending; "": hosts that do not state one. Null: not known, all
+  // alike.
   std::shared_ptr<const std::vector<std::string>> gpu_models;
   std::size_t num_gpu_models() const { return gpu_models == nullptr ? 0 : gpu_models->size(); }
-  // What makes a segment less welcome than an equally good one, for example the predicted load of its
-  // uplinks, in any unit: only the ratio to the highest value counts. Empty: all equal.
+  // What makes a segment less welcome than an equally good one, for example the predicted load of
+  // its uplinks, in any unit: only the ratio to the highest value counts. Empty: all equal.
   std::vector<double> uplink_load;  // by SegmentId
 };
 

@@ -5,13 +5,13 @@
 // (tightest segments first, wholly free segments kept), then hosts that are healthy in segments
 // with a free backup, then the lowest ids.
 //
-// All workers get GPUs of one model unless the job allows several (gpu_models.h). A plan on all hosts
-// that keeps to one model is the answer; else each model is planned by itself and the best plan is
-// returned, of equal ones that of the first model by name.
+// All workers get GPUs of one model unless the job allows several (gpu_models.h). A plan on all
+// hosts that keeps to one model is the answer; else each model is planned by itself and the best
+// plan is returned, of equal ones that of the first model by name.
 //
-// Every gang is planned as if all its workers asked for the most of each resource (alike_planner.h).
-// Workers that ask for different amounts are also placed role by role (role_planner.h), and the
-// better of the two plans is returned.
+// Every gang is planned as if all its workers asked for the most of each resource
+// (alike_planner.h). Workers that ask for different amounts are also placed role by role
+// (role_planner.h), and the better of the two plans is returned.
 //
 // Determinism: the plan is a function of (cluster, request, options); the order in which hosts were
 // listed does not matter. Thread safety: pure function.

@@ -1,5 +1,5 @@
-// One gang to be placed, and how hard to search for its place: what all planners of this folder take.
-// Thread safety: values; pointees must live during the call.
+// One gang to be placed, and how hard to search for its place: what all planners of this folder
+// take. Thread safety: values; pointees must live during the call.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ struct GangRequest {
   // By HostId: whether the pod template allows the host (selectors, tolerations, GPU model). Empty:
   // all.
   const std::vector<std::uint8_t>* eligible = nullptr;
-  // The job's number, compared with HostState::reserved_for (pkg/plan: the JobId's value). -1: none.
+  // The job's number, compared with HostState::reserved_for (pkg/plan: the JobId's value). -1:
+  // none.
   std::int32_t queue_index = -1;
 
   bool Allows(fabric::HostId host) const {

@@ -12,8 +12,8 @@
 
 namespace yardmaster::placement {
 
-// Minimised in this order (docs/placement.md). The first four are sums, over groups, of (the number of
-// places that the group lies in - 1); `tensor` stands for tensor, context and expert groups.
+// Minimised in this order (docs/placement.md). The first four are sums, over groups, of (the number
+// of places that the group lies in - 1); `tensor` stands for tensor, context and expert groups.
 struct Objective {
   std::int64_t tensor_split_fabric_pods = 0;
   std::int64_t data_split_fabric_pods = 0;

@@ -56,11 +56,11 @@ struct GangPlan {
   Objective objective;
   std::vector<Reason> reasons;          // empty when Placed, but for kSearchCut
   std::vector<Relaxation> relaxations;  // nearest first
-  // False: not proved to be the best, since the search was cut, looked at some places only, or kept ranks in
-  // place.
+  // False: not proved to be the best, since the search was cut, looked at some places only, or kept
+  // ranks in place.
   bool optimal = true;
-  // From PlanGang: no placement is better than this; equals `objective` if optimal. The planners that keep
-  // ranks in place (partial_planner.h, replacement.h) set it to `objective`.
+  // From PlanGang: no placement is better than this; equals `objective` if optimal. The planners
+  // that keep ranks in place (partial_planner.h, replacement.h) set it to `objective`.
   Objective bound;
 };
 

@@ -99,8 +99,8 @@ WorkerGroups GroupsAmong(const WorkerGroups& whole, const std::vector<int>& rank
   return out;
 }
 
-// By host: 1 where the request allows it and it lies in a segment of other ranks (kSegment), in a fabric pod
-// of the gang (kFabricPod), or anywhere (kFabric).
+// By host: 1 where the request allows it and it lies in a segment of other ranks (kSegment), in a
+// fabric pod of the gang (kFabricPod), or anywhere (kFabric).
 std::vector<std::uint8_t> HostsNear(const fabric::Places& places, const GangRequest& request,
                                     const std::vector<HostId>& host_of_rank,
                                     const std::vector<int>& ranks, TopologyLevel level) {

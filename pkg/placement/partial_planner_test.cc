@@ -181,7 +181,8 @@ bool OthersStay(const Leaving& l, const GangPlan& plan) {
 }
 
 TEST(PartialPlannerEvacuationTest, ADataGroupGoesToOneSegmentRatherThanToTheNearestHosts) {
-  // Stages of three hosts in the segments 0 and 1; 1 has a host left, 2 has one, 3 has room for all.
+  // Stages of three hosts in the segments 0 and 1; 1 has a host left, 2 has one, 3 has room for
+  // all.
   const Leaving l = MakeLeaving(MakeCluster({{3, 4, 1, 3}}), MakeJob(8, 1, 1, 3, 2), SegmentId(0),
                                 {HostId(0), HostId(1), HostId(2), HostId(3), HostId(4), HostId(5)});
   ASSERT_EQ(l.ranks.size(), 3u);

@@ -81,8 +81,8 @@ class Replacer {
 
   bool Known(HostId host) const { return host.value >= 0 && host.value < places_.num_hosts(); }
 
-  // A host that is not there any more is replaced here by the one of another rank: its segment is looked
-  // through first. False if no rank has a known host.
+  // A host that is not there any more is replaced here by the one of another rank: its segment is
+  // looked through first. False if no rank has a known host.
   bool FillUnknown() {
     for (auto& [rank, old_host] : old_host_) {
       if (Known(old_host)) continue;
@@ -93,8 +93,9 @@ class Replacer {
     }
     return true;
   }
-  // Of the ranks with a known host one that must share the segment, else one that must share the fabric
-  // pod, else any: the one next to the first rank of the atom, so that an atom without a host stays together.
+  // Of the ranks with a known host one that must share the segment, else one that must share the
+  // fabric pod, else any: the one next to the first rank of the atom, so that an atom without a
+  // host stays together.
   std::optional<int> NearestKnown(int rank) {
     const auto& atoms = model().atoms.of;
     const auto& pods = model().pod_sets.of;
@@ -109,8 +110,8 @@ class Replacer {
     return best ? std::optional(std::get<3>(*best)) : std::nullopt;
   }
 
-  // Ranks that shared a host stay together, and those of a host set whose host is not known; in order of
-  // their lowest rank.
+  // Ranks that shared a host stay together, and those of a host set whose host is not known; in
+  // order of their lowest rank.
   std::vector<Ranks> BundlesOf(const Ranks& lost) {
     std::map<std::pair<bool, int>, std::size_t> at;
     std::vector<Ranks> bundles;
@@ -182,8 +183,8 @@ class Replacer {
     }
     return best ? std::get<HostId>(*best) : HostId();
   }
-  // GPUs of the host that are free before the ranks come; nothing: they do not fit beside what is held
-  // there and what was given here.
+  // GPUs of the host that are free before the ranks come; nothing: they do not fit beside what is
+  // held there and what was given here.
   std::optional<int> FreeGpusFor(HostId id, const Ranks& ranks) const {
     static const Ranks kNone;
     const auto taken = taken_.find(id);

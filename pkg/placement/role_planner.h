@@ -1,20 +1,21 @@
 // Places a gang whose workers ask for different amounts (workload::Role), role by role, under the
 // objective of the whole gang.
 //
-// alike_planner.h counts such a gang as if every worker asked for the most of each resource. That may
-// find no place, or a wider one, where a leader needs more memory than any host has left and its
-// workers do not, or a launcher needs one GPU beside workers of eight. Here each role is planned with
-// what it asks for, within one segment, else one fabric pod, else the fabric; the role with the least
-// room there goes first, if that fails, last, and if that fails, the one with the most GPUs first. Of
-// all places found, and that of the largest shape, the one with the least objective is taken, then the
-// one with the least room left around it, then the lowest id. Where GPUs differ, the largest shape
-// goes behind an equal one: it would open a host for a worker that fits beside others.
+// alike_planner.h counts such a gang as if every worker asked for the most of each resource. That
+// may find no place, or a wider one, where a leader needs more memory than any host has left and
+// its workers do not, or a launcher needs one GPU beside workers of eight. Here each role is
+// planned with what it asks for, within one segment, else one fabric pod, else the fabric; the role
+// with the least room there goes first, if that fails, last, and if that fails, the one with the
+// most GPUs first. Of all places found, and that of the largest shape, the one with the least
+// objective is taken, then the one with the least room left around it, then the lowest id. Where
+// GPUs differ, the largest shape goes behind an equal one: it would open a host for a worker that
+// fits beside others.
 //
-// Every Required limit of the whole gang holds. A place in one segment is optimal; of others that is
-// not known, and a place that exists may not be found: roles are not searched together. Complexity:
-// up to six plans (three orders of the roles, near the others and anywhere) for each role and each segment or
-// fabric pod with room; the first segment that takes the gang ends it. Determinism and thread safety: as
-// gang_planner.h.
+// Every Required limit of the whole gang holds. A place in one segment is optimal; of others that
+// is not known, and a place that exists may not be found: roles are not searched together.
+// Complexity: up to six plans (three orders of the roles, near the others and anywhere) for each
+// role and each segment or fabric pod with room; the first segment that takes the gang ends it.
+// Determinism and thread safety: as gang_planner.h.
 #pragma once
 
 #include "pkg/placement/cluster.h"
@@ -23,7 +24,8 @@
 
 namespace yardmaster::placement {
 
-// `alike` is the plan of the largest shape. Never is kept only where it is proved for the roles (role_proof.h). REQUIRES: the job has two roles or more.
+// `alike` is the plan of the largest shape. Never is kept only where it is proved for the roles
+// (role_proof.h). REQUIRES: the job has two roles or more.
 GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
                    const PlannerOptions& options, GangPlan alike);
 

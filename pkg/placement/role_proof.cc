@@ -67,8 +67,8 @@ WorkerGroups Among(const Ranks& ranks, const WorkerGroups& groups) {
   return out;
 }
 
-// A job of alike workers. Pipelines are groups of `job.parallelism`, which these workers do not follow, so they
-// have no limit: the problem is only easier without it.
+// A job of alike workers. Pipelines are groups of `job.parallelism`, which these workers do not
+// follow, so they have no limit: the problem is only easier without it.
 Job AlikeWorkers(const Job& job, int workers, int gpus, ResourceList requests) {
   Job out = job;
   out.workers = workers;

@@ -5,7 +5,8 @@
 // gang whose workers are alike therefore sees one number per host, which is all that the solver
 // needs.
 //
-// Complexity: O(resources) for each host. Thread safety: values; functions that take a Cluster& change it.
+// Complexity: O(resources) for each host. Thread safety: values; functions that take a Cluster&
+// change it.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ class WorkerNeed {
   };
   int gpus() const { return gpus_; }
 
-  // Workers that fit beside what is held there or, if `empty`, on the host without it; 1024 where a worker
-  // asks for nothing that is counted.
+  // Workers that fit beside what is held there or, if `empty`, on the host without it; 1024 where a
+  // worker asks for nothing that is counted.
   // Inline, since every gang asks it of every host.
   int RoomOn(const Cluster& cluster, fabric::HostId host, bool empty = false) const {
     const HostState& state = cluster.hosts[host.index()];
@@ -41,7 +42,8 @@ class WorkerNeed {
     const int room = gpus_ > 0 ? gpus / gpus_ : kMaxRoom;
     return amounts_.empty() ? room : RoomByAmounts(cluster, host, empty, room);
   }
-  // The first resource besides GPUs of which less is free, or there in all, than one worker requests.
+  // The first resource besides GPUs of which less is free, or there in all, than one worker
+  // requests.
   std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;
 
   void Take(Cluster& cluster, fabric::HostId host) const;
@@ -71,8 +73,8 @@ class NeedsByRank {
 // Everything of the host becomes free.
 void EmptyHost(Cluster& cluster, fabric::HostId host);
 
-// Moves a gang's occupation from `before` to `after`, each by rank. A rank that only `after` has is added,
-// one that only `before` has is removed.
+// Moves a gang's occupation from `before` to `after`, each by rank. A rank that only `after` has is
+// added, one that only `before` has is removed.
 void MoveOccupation(Cluster& cluster, const workload::Job& job,
                     const std::vector<fabric::HostId>& before,
                     const std::vector<fabric::HostId>& after);

@@ -7,9 +7,10 @@
 // then those with nothing but preemptible jobs on them where spares are lent, then busy ones, then
 // those that are unavailable; equal ones by id, the highest first.
 //
-// Why so: the choice looks at no history, so any process makes the same one. The failure of an ordinary
-// host does not change the pool; a failed backup host is replaced by the next free host, and a
-// repaired host refills the pool. The number kept does not depend on which hosts are busy or down, so that
+// Why so: the choice looks at no history, so any process makes the same one. The failure of an
+// ordinary host does not change the pool; a failed backup host is replaced by the next free host,
+// and a repaired host refills the pool. The number kept does not depend on which hosts are busy or
+// down, so that
 // "Never" stays proved.
 //
 // Complexity: O(hosts + ranks). Deterministic. Thread safety: pure functions.
@@ -23,8 +24,8 @@ namespace yardmaster::plan {
 // Hosts that a segment of `hosts` hosts keeps, if it was built for `planned` of them.
 int BackupHostsOf(const fabric::BackupPolicy& policy, int hosts, int planned);
 
-// Sets HostState::backup by the policy of snapshot.network; does nothing without a network or where the policy
-// is BackupWhich::kMarked. REQUIRES: occupation, health and assignments are known.
+// Sets HostState::backup by the policy of snapshot.network; does nothing without a network or where
+// the policy is BackupWhich::kMarked. REQUIRES: occupation, health and assignments are known.
 void ApplyBackupPolicy(Snapshot& snapshot);
 
 }  // namespace yardmaster::plan

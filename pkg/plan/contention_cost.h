@@ -1,11 +1,11 @@
-// What a place costs in contention: the FLOP/s that a new job and the jobs it would share uplinks with
-// are predicted to reach, by Crux on a coarse model of the network.
+// What a place costs in contention: the FLOP/s that a new job and the jobs it would share uplinks
+// with are predicted to reach, by Crux on a coarse model of the network.
 //
 // The coarse model has two links per segment, all its uplinks together in either direction, since
-// Crux spreads flows evenly over them. A job is one ring over the segments that its hosts stand in: in
-// each stage the hosts pass data on in rank order, and pairs of ranks of neighbouring stages exchange
-// activations. Jobs inside one segment are not in it. Priorities and levels are those of production
-// (crux/decide.h, without a search), rates those of crux::PredictedShares.
+// Crux spreads flows evenly over them. A job is one ring over the segments that its hosts stand in:
+// in each stage the hosts pass data on in rank order, and pairs of ranks of neighbouring stages
+// exchange activations. Jobs inside one segment are not in it. Priorities and levels are those of
+// production (crux/decide.h, without a search), rates those of crux::PredictedShares.
 //
 // Complexity: the model O(ranks of all placed jobs), a question O(jobs near by * links they use).
 // Deterministic. Thread safety: const methods from any thread, Add by one thread.
@@ -24,7 +24,8 @@ namespace yardmaster::plan {
 struct PlaceCost {
   double gained_flop_rate = 0;  // of all jobs concerned, with the new one against without it
   double lone_flop_rate = 0;    // of the new job on an empty network
-  // The job that loses most to the new one; if none loses, one that the new job loses to. Else invalid.
+  // The job that loses most to the new one; if none loses, one that the new job loses to. Else
+  // invalid.
   JobId worst_job;
 };
 

@@ -84,8 +84,8 @@ TEST(ContentionCost, SharingUplinksCosts) {
   EXPECT_EQ(shared->worst_job, JobId(0));
 }
 
-// Packing fills the half segments whose uplinks are busy; with contention the job goes where they are
-// idle, and says so.
+// Packing fills the half segments whose uplinks are busy; with contention the job goes where they
+// are idle, and says so.
 TEST(ContentionCost, AmongEqualPlacesTheOneWithLessContentionIsTaken) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "running", 4, 40);

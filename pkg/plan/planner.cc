@@ -101,8 +101,8 @@ class Planner {
                    " or less keeps it inside hosts")};
   }
 
-  // Another place that is equal in the objective, where more gets done. Candidates are what the gang
-  // planner takes when it prefers segments whose uplinks are less busy, or have less at stake.
+  // Another place that is equal in the objective, where more gets done. Candidates are what the
+  // gang planner takes when it prefers segments whose uplinks are less busy, or have less at stake.
   void AvoidContention(JobId job, JobPlan& out) {
     if (out.gang.objective.segments < 2 || !out.gang.optimal) return;
     std::vector<GangPlan> gangs = {out.gang};
@@ -171,8 +171,8 @@ class Planner {
              StrCat("and ", Count(count(segments), "segment"))}};
   }
 
-  // The cluster after the jobs that are being stopped have left; kept from one decision to the next,
-  // because jobs are many and clusters small.
+  // The cluster after the jobs that are being stopped have left; kept from one decision to the
+  // next, because jobs are many and clusters small.
   Snapshot& Afterwards() {
     if (!after_) after_ = snapshot_;
     after_->cluster = cluster_;

@@ -23,8 +23,8 @@ struct PlanOptions {
   // Take, among places that are equal in the objective, the one at which the new job and those it
   // shares uplinks with are predicted to get most done (contention_cost.h).
   bool contention = false;
-  // Also choose victims for waiting jobs, for at most this many of the first jobs of the queue that may
-  // stop others; what they would get is kept from the jobs behind them. 0: for no job.
+  // Also choose victims for waiting jobs, for at most this many of the first jobs of the queue that
+  // may stop others; what they would get is kept from the jobs behind them. 0: for no job.
   int preemptions = 0;
 };
 
@@ -38,8 +38,8 @@ struct JobPlan {
   // Of a job placed by this call: what its author should know of the place, each with the fix.
   std::vector<std::string> warnings;
   bool sought_victims = false;  // a waiting job for which victims were looked for
-  // Of a job that waits: the gangs to stop for it, if that helps. Without victims: the place that gangs
-  // stopped for other jobs leave.
+  // Of a job that waits: the gangs to stop for it, if that helps. Without victims: the place that
+  // gangs stopped for other jobs leave.
   std::optional<Preemption> preemption;
 };
 

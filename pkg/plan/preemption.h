@@ -1,10 +1,10 @@
 // Which running gangs to stop so that a waiting one, or a replacement, gets its place.
 //
-// Victims have a lower priority (and the job may preempt), or the same and ran for longer than they said,
-// or are preemptible and jumped the queue past the job's reservation (queue.h); no gang of equal priority
-// is stopped otherwise, none that a disruption budget protects, no more of a budget's pods than it allows, and none for a job that would still not
-// fit. The place is one that the planner would choose, with all of the job's limits: gangs that are
-// not on it are spared.
+// Victims have a lower priority (and the job may preempt), or the same and ran for longer than they
+// said, or are preemptible and jumped the queue past the job's reservation (queue.h); no gang of
+// equal priority is stopped otherwise, none that a disruption budget protects, no more of a
+// budget's pods than it allows, and none for a job that would still not fit. The place is one that
+// the planner would choose, with all of the job's limits: gangs that are not on it are spared.
 //
 // Cheapest: first the lowest highest priority among the victims, then the fewest GPUs stopped, then
 // the better place by the objective, then the fewest gangs, then the lowest ids. Sets that free one
@@ -14,9 +14,9 @@
 //
 // Carrying a decision out (checkpoint, eviction, back to the queue) is the caller's part.
 //
-// Complexity: a solve for each set. The first answer tries one set for each segment, fabric pod and candidate
-// and each thinning of them, for each priority that may be enough; branch and bound tries `max_plans` more.
-// Deterministic. Thread safety: pure functions.
+// Complexity: a solve for each set. The first answer tries one set for each segment, fabric pod and
+// candidate and each thinning of them, for each priority that may be enough; branch and bound tries
+// `max_plans` more. Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,10 @@
 // The order in which waiting jobs are planned, and what they keep from each other.
 //
-// Order: priority (higher first), then creation time, then namespace/name. A job that has waited for
-// its reserve_after_ms reserves the place that will be free first. Others use reserved hosts only if they are known to
-// end in time, or are preemptible. A preemptible job, or one that does not end when it said, is stopped when the
-// place is needed, regardless of its priority (BackfilledAheadOf), so a job with a reservation is not delayed by jobs that did not wait.
+// Order: priority (higher first), then creation time, then namespace/name. A job that has waited
+// for its reserve_after_ms reserves the place that will be free first. Others use reserved hosts
+// only if they are known to end in time, or are preemptible. A preemptible job, or one that does
+// not end when it said, is stopped when the place is needed, regardless of its priority
+// (BackfilledAheadOf), so a job with a reservation is not delayed by jobs that did not wait.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -33,15 +34,16 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cl
 // Wall time in milliseconds at which a placed job is expected to end; nothing: unknown.
 std::optional<std::int64_t> ExpectedEndMs(const JobState& state);
 
-// Whether a placed job has run for longer than it said (run_seconds). It may be stopped for any job of its
-// priority that waits: otherwise a job could say anything to get ahead of those that reserve.
+// Whether a placed job has run for longer than it said (run_seconds). It may be stopped for any job
+// of its priority that waits: otherwise a job could say anything to get ahead of those that
+// reserve.
 bool RanOver(const Snapshot& snapshot, JobId job);
 
 // Whether `job` has waited as long as its policy asks before it reserves.
 bool WaitedLongEnough(const Snapshot& snapshot, JobId job);
 
-// Whether `runs` is a gang that is preemptible, or ran over, and that comes after `job` in the queue and
-// started although `job` had a reservation already. It may be stopped for `job`.
+// Whether `runs` is a gang that is preemptible, or ran over, and that comes after `job` in the
+// queue and started although `job` had a reservation already. It may be stopped for `job`.
 bool BackfilledAheadOf(const Snapshot& snapshot, JobId job, JobId runs);
 
 // Whether `job`, started now, may use hosts of `reservation`.

@@ -74,8 +74,8 @@ class Verifier {
     return faults_.empty();
   }
 
-  // Worker by worker; where roles have different numbers of GPUs and the sizes of the parallelism do
-  // not count all of them, only the workers with the most have numbers.
+  // Worker by worker; where roles have different numbers of GPUs and the sizes of the parallelism
+  // do not count all of them, only the workers with the most have numbers.
   void NumberGpus() {
     for (int worker = 0; worker < job_.workers; ++worker) {
       worker_of_gpu_.insert(worker_of_gpu_.end(), static_cast<std::size_t>(job_.GpusOf(worker)),

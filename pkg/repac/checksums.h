@@ -1,8 +1,8 @@
 // The functions that switches and their simulators hash with, in plain bit-by-bit form. They define
 // the values; speed comes from affine_map.h, which needs them only once per key bit.
 //
-// All but Csum16, XxHash64 and SipHash24 are affine over GF(2): f(a) ^ f(b) ^ f(c) = f(a ^ b ^ c) for inputs
-// of one length. Complexity: O(bits of input). Thread safety: pure functions.
+// All but Csum16, XxHash64 and SipHash24 are affine over GF(2): f(a) ^ f(b) ^ f(c) = f(a ^ b ^ c)
+// for inputs of one length. Complexity: O(bits of input). Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ std::uint64_t SipHash24(std::span<const std::uint8_t> data, std::uint64_t k0, st
 // The first eight bytes as a big-endian number.
 std::uint64_t Identity(const Bytes& data);
 
-// Parameters of the CRCs that models name. RTAG7's CRCs reflect their input only; their initial value
-// and their final XOR are 0.
+// Parameters of the CRCs that models name. RTAG7's CRCs reflect their input only; their initial
+// value and their final XOR are 0.
 fabric::CrcParameters Rtag7Crc(int width, std::uint64_t polynomial);
 fabric::CrcParameters Crc16Arc();
 fabric::CrcParameters Crc16CcittFalse();

@@ -1,9 +1,9 @@
 // When a cable that came back is used again.
 //
 // Problem: 5,000 to 60,000 links of a large fabric flap every day (HPN section 2.3). Moving flows
-// away immediately is right, moving them back immediately is not. Method: a cable is usable after it has
-// been up for a hold time; every loss within the memory doubles that time up to a limit, and a
-// quiet memory halves it again. Determinism: a function of the observations. Thread safety: none.
+// away immediately is right, moving them back immediately is not. Method: a cable is usable after
+// it has been up for a hold time; every loss within the memory doubles that time up to a limit, and
+// a quiet memory halves it again. Determinism: a function of the observations. Thread safety: none.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // The path of one flow: the source port that takes it there, the links, and the home it returns to.
 //
-// One record on its whole way: in a plan of ports (path_plan.h), in the network plan of a cluster, and
-// in what the next plan of the cluster starts from.
-// *Home* is the path that the flow was first planned on. A flow that had to leave its home because of
-// a failure returns when all links of the home are up again. Thread safety: a value.
+// One record on its whole way: in a plan of ports (path_plan.h), in the network plan of a cluster,
+// and in what the next plan of the cluster starts from.
+// *Home* is the path that the flow was first planned on. A flow that had to leave its home because
+// of a failure returns when all links of the home are up again. Thread safety: a value.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
-// Plans one flow: its NIC port, its path and its source port, given what the other flows have taken.
+// Plans one flow: its NIC port, its path and its source port, given what the other flows have
+// taken.
 //
 // Choice, in this order: the NIC port (plane) that carries least; the least loaded first link;
 // among equals the one whose forced continuation is least loaded; then a walk over source ports
 // until one takes that link. Where later switches choose, too, the best of a bounded number of such
-// ports is taken. Where none does, the path of a port follows from its first link, which flows between
-// the same two ToRs share, and no other switch is asked.
+// ports is taken. Where none does, the path of a port follows from its first link, which flows
+// between the same two ToRs share, and no other switch is asked.
 // Complexity: O(group + ports walked) a flow.
 //
 // Lifetimes: model and ledger must outlive the planner. The planner reads the ledger and never
@@ -41,14 +42,14 @@ class FlowPlanner {
   // first is given, the others are the least loaded of those tried (any, if the source ToR's group
   // has LAGs or presets).
   bool PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<const LinkId> links);
-  // Gives the flow this port if it is free and its path is whole and allowed. This call and PlanAlong
-  // return false, with flow.reason set, if they fail.
+  // Gives the flow this port if it is free and its path is whole and allowed. This call and
+  // PlanAlong return false, with flow.reason set, if they fail.
   bool PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t port);
   // Finds a port that avoids all links between switches of the flow's path.
   void FindAlternate(PlannedFlow& flow);
   bool AlternateWorks(const PlannedFlow& flow);
-  // The links of a packet, the source NIC's first; none if it does not arrive or cannot be predicted.
-  // REQUIRES: ports of one plane.
+  // The links of a packet, the source NIC's first; none if it does not arrive or cannot be
+  // predicted. REQUIRES: ports of one plane.
   LinkPath PathOf(const NicPort& src, const NicPort& dst, std::uint16_t port);
 
  private:
@@ -85,12 +86,12 @@ class FlowPlanner {
   LinkId FirstLink(const Group& group, std::size_t slot) const;
   std::optional<TailCost> CostOfTail(const Tails& tails, const Tail& tail,
                                      ForbiddenLinks forbidden) const;
-  // Flags in wanted_ the best of the slots that are not flagged in tried_, and flags them there. False if
-  // there is none.
+  // Flags in wanted_ the best of the slots that are not flagged in tried_, and flags them there.
+  // False if there is none.
   bool NextSlots(const Group& group, const Tails& tails, ForbiddenLinks forbidden);
   bool PlanFrom(PlannedFlow& flow, const NicPort& src, ForbiddenLinks forbidden);
-  // Takes the best port that leads into one of the slots that wanted_ flags. REQUIRES: group.predictable(),
-  // and the addresses of the two NICs are known.
+  // Takes the best port that leads into one of the slots that wanted_ flags. REQUIRES:
+  // group.predictable(), and the addresses of the two NICs are known.
   bool ChooseSlots(PlannedFlow& flow, const NicPort& src, const Group& group, const Tails& tails,
                    ForbiddenLinks forbidden);
   // The links of a path from `src` over the slot, if no switch behind has a choice; else none.
@@ -98,8 +99,8 @@ class FlowPlanner {
                     const NicPort& dst) const;
   std::optional<TailCost> CostOf(std::span<const LinkId> links, ForbiddenLinks forbidden) const;
   NicPort DestinationPortInPlane(const NicPort& src, const PlannedFlow& flow) const;
-  // Whether the path of a port is known from `group` on, the one at the ToR of `src`, which the hash alone
-  // chooses in.
+  // Whether the path of a port is known from `group` on, the one at the ToR of `src`, which the
+  // hash alone chooses in.
   bool FirstHopDeterminesPath(const Group& group, const NicPort& src, const NicPort& dst) const;
 
   const ForwardingModel& forwarding_;

@@ -6,8 +6,8 @@
 // the destination. The one exception is a ToR whose own cable to the NIC is down while another ToR
 // of the same plane still has one: it sends up and around, as host routes do. Members keep their
 // configured order; lost ones leave and the later ones move up, so their indices change. A hash's
-// GroupRule may say otherwise: presets by ingress port keep their places, and a group with resilient
-// buckets that lost a member follows its configured table or is unpredictable.
+// GroupRule may say otherwise: presets by ingress port keep their places, and a group with
+// resilient buckets that lost a member follows its configured table or is unpredictable.
 //
 // `down` cables are those routing has noticed. What has failed and is not noticed yet still takes
 // packets; planners avoid it (planner options), predictions go through it.
@@ -54,8 +54,8 @@ class SwitchHashes {
     bool plain = true;
   };
   // Errors: InvalidArgument when a hash is wrong or an override names no switch.
-  // `mistrusted`: roles whose hashes are not used, and why; they are treated as unpredictable, and the
-  // overrides of their switches are not used either.
+  // `mistrusted`: roles whose hashes are not used, and why; they are treated as unpredictable, and
+  // the overrides of their switches are not used either.
   static absl::StatusOr<std::shared_ptr<const SwitchHashes>> Compile(
       const fabric::Network& network, const std::map<std::string, std::string>& mistrusted = {});
 
@@ -110,14 +110,15 @@ class ForwardingModel {
   // The group a packet to (dst.host, dst.rail) meets in dst's plane; it came in from the next tier
   // up if `from_above`.
   const Group& group(SwitchId at, bool from_above, const NicPort& dst) const;
-  // The link by which a ToR that was reached from above delivers, where the ToR's groups are plain and
-  // just one link is up; else an invalid id, and group() has the answer.
+  // The link by which a ToR that was reached from above delivers, where the ToR's groups are plain
+  // and just one link is up; else an invalid id, and group() has the answer.
   LinkId Delivery(SwitchId at, const NicPort& dst) const;
   // The number of the port of far_end(link) that `link` ends at. 0 if no hash needs it.
   // REQUIRES: `link` ends at a switch.
   std::uint16_t ingress_port(LinkId link) const;
-  // Why no path between the two NICs can be predicted, independently of the switches: the NICs spray, or an
-  // address is not known, or the two are of different kinds. nullopt: they do not prevent it.
+  // Why no path between the two NICs can be predicted, independently of the switches: the NICs
+  // spray, or an address is not known, or the two are of different kinds. nullopt: they do not
+  // prevent it.
   std::optional<std::string> WhyUnknown(const NicPort& src, const NicPort& dst) const;
   // Headers of a RoCE packet between two NICs. REQUIRES: WhyUnknown(src, dst) is nullopt.
   Packet PacketOf(const NicPort& src, const NicPort& dst, std::uint16_t sport) const;

@@ -1,7 +1,7 @@
 // A switch hash that can be evaluated: the compiled form of fabric::HashSpec.
 //
-// Values are those of reference_hash.h to the bit. Affine hashes (all but bmv2's csum16 and xxh64, and
-// linux) of at most 32 kept bits are evaluated through byte tables, the others directly.
+// Values are those of reference_hash.h to the bit. Affine hashes (all but bmv2's csum16 and xxh64,
+// and linux) of at most 32 kept bits are evaluated through byte tables, the others directly.
 // Thread safety: a HashModel is immutable after Compile. A PortFunction that is not linear may be
 // called by one thread at a time; copies are independent. Determinism: complete.
 #pragma once

@@ -1,11 +1,12 @@
-// Choosing a member of an ECMP group: by hash threshold (RFC 2992), as the Linux kernel does, or modulo
-// the number of members.
+// Choosing a member of an ECMP group: by hash threshold (RFC 2992), as the Linux kernel does, or
+// modulo the number of members.
 //
 // Problem: member i of weight w_i takes the share w_i / W of the 31-bit values, W the sum of all
-// weights. The kernel (fib_rebalance, rt6_multipath_rebalance, nh_hthr_group_rebalance) gives member
-// i the upper bound round((w_0 + ... + w_i) * 2^31 / W) - 1, and the first bound not below the value
-// wins. When a member leaves, bounds are recomputed from the weights of the others, in order.
-// Complexity: O(log members) a choice by threshold. Thread safety: pure functions. Determinism: complete.
+// weights. The kernel (fib_rebalance, rt6_multipath_rebalance, nh_hthr_group_rebalance) gives
+// member i the upper bound round((w_0 + ... + w_i) * 2^31 / W) - 1, and the first bound not below
+// the value wins. When a member leaves, bounds are recomputed from the weights of the others, in
+// order. Complexity: O(log members) a choice by threshold. Thread safety: pure functions.
+// Determinism: complete.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +34,9 @@ inline std::size_t MemberOf(std::uint64_t value, std::size_t members,
                                   thresholds.begin());
 }
 
-// As MemberOf, for many values of one group: a remainder of 32 bits is two multiplications (Lemire, Kaser
-// and Kurz, "Faster remainder by direct computation", 2019). Lifetimes: `thresholds` must outlive it.
+// As MemberOf, for many values of one group: a remainder of 32 bits is two multiplications (Lemire,
+// Kaser and Kurz, "Faster remainder by direct computation", 2019). Lifetimes: `thresholds` must
+// outlive it.
 class MemberChoice {
  public:
   // REQUIRES: as MemberOf.

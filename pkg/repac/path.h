@@ -37,8 +37,8 @@ struct PredictedPath {
 };
 
 // The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
-// too. Errors: InvalidArgument when the ports are in different planes or belong to one NIC; NotFound
-// when the source NIC's cable is down or the destination cannot be reached.
+// too. Errors: InvalidArgument when the ports are in different planes or belong to one NIC;
+// NotFound when the source NIC's cable is down or the destination cannot be reached.
 absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& forwarding, const NicPort& src,
                                           const NicPort& dst, std::uint16_t sport);
 
@@ -51,8 +51,8 @@ absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& forwardi
                                                  const NicPort& src, const NicPort& dst,
                                                  std::span<const LinkId> links);
 
-// The same two for other headers than RoCE's, for example of TCP connections. `packet` has the addresses
-// of src and dst. Errors: as PredictPath.
+// The same two for other headers than RoCE's, for example of TCP connections. `packet` has the
+// addresses of src and dst. Errors: as PredictPath.
 absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& forwarding, const NicPort& src,
                                             const NicPort& dst, Packet packet);
 // Errors: as TargetsOf.
@@ -61,8 +61,8 @@ absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& fo
                                                        std::span<const LinkId> links,
                                                        Packet packet);
 
-// The link a packet takes out of a group, or an invalid id where it cannot be determined. As Decide(),
-// without the reason.
+// The link a packet takes out of a group, or an invalid id where it cannot be determined. As
+// Decide(), without the reason.
 LinkId Choose(const Group& group, const Packet& packet);
 
 // A fast PredictPath: calls visit(link) for every link after the source NIC's

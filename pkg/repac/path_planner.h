@@ -12,8 +12,8 @@
 // equal size and free choice the first links of a ToR differ by at most one flow, which is optimal.
 // Complexity: O(flows x (group + ports walked)). A flow
 // stays unplanned, with the reason, where prediction is impossible, where no disjoint path is left,
-// and where the exact path asked for has no port. Determinism: complete; flows with equal bytes go by
-// position.
+// and where the exact path asked for has no port. Determinism: complete; flows with equal bytes go
+// by position.
 #pragma once
 
 #include <vector>
@@ -28,10 +28,10 @@ PathPlan PlanPaths(const std::vector<NicConnection>& connections, const Forwardi
                    const PathOptions& options);
 
 // The plan after something changed: cables down in `forwarding` (routing has noticed) or in
-// options.avoid (it has not), or up again. A flow returns to its home path if that is whole again, else
-// keeps its present path if that is whole (by the same port, or by a new one if the group changed its
-// size), else takes its alternate port if that works, else is planned again. Flows that nothing
-// happened to keep their ports. Flows of options.exclude lose theirs.
+// options.avoid (it has not), or up again. A flow returns to its home path if that is whole again,
+// else keeps its present path if that is whole (by the same port, or by a new one if the group
+// changed its size), else takes its alternate port if that works, else is planned again. Flows that
+// nothing happened to keep their ports. Flows of options.exclude lose theirs.
 // REQUIRES: `old` is a plan of `connections`.
 PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
                 const ForwardingModel& forwarding, const PathOptions& options);

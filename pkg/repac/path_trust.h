@@ -2,8 +2,8 @@
 //
 // Every hop is assessed on its own: what the switch should have done with the packet as it really
 // arrived, so that one wrong switch does not put those behind it in doubt. Hops at which there was
-// nothing to choose, or whose choice cannot be predicted, do not count. A role whose hops were wrong
-// is not to be planned with: pass Mistrusted() to SwitchHashes::Compile.
+// nothing to choose, or whose choice cannot be predicted, do not count. A role whose hops were
+// wrong is not to be planned with: pass Mistrusted() to SwitchHashes::Compile.
 // Thread safety: as ForwardingModel.
 #pragma once
 
@@ -18,7 +18,8 @@ namespace yardmaster::repac {
 
 // Where one packet went: the links behind the source NIC's, in order. Unknown ones (a hop that did
 // not answer) are invalid ids; the list may end early. Hops from the first unknown link on are not
-// assessed, and neither is any hop between NICs for which ForwardingModel::WhyUnknown gives a reason.
+// assessed, and neither is any hop between NICs for which ForwardingModel::WhyUnknown gives a
+// reason.
 struct ObservedPath {
   NicPort src;
   NicPort dst;

@@ -3,7 +3,8 @@
 //
 // Invariants: a port belongs to a pair of NICs whichever of them sends and whichever NIC port it
 // leaves by, since both ports share the address; so ports are kept by unordered pair. Lifetimes:
-// `connections` and `forwarding` must outlive the ledger. Thread safety: none. Determinism: complete.
+// `connections` and `forwarding` must outlive the ledger. Thread safety: none. Determinism:
+// complete.
 #pragma once
 
 #include <cstdint>

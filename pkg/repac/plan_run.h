@@ -1,8 +1,9 @@
 // What one run of PlanPaths or Replan works with: the ledger, the planner of single flows, and the
 // order in which flows are looked at.
 //
-// Lifetimes: connections and forwarding must outlive the run; what it needs of the options is copied. The
-// planner refers to the ledger, so a run must not be copied or moved. Thread safety: none.
+// Lifetimes: connections and forwarding must outlive the run; what it needs of the options is
+// copied. The planner refers to the ledger, so a run must not be copied or moved. Thread safety:
+// none.
 #pragma once
 
 #include <span>

@@ -43,9 +43,9 @@ struct HopTarget {
 // one of these for every connected pair of NICs, and room for eight costs no more than for four.
 using UsedPorts = absl::InlinedVector<std::uint16_t, 8>;
 
-// Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF, in Gray-code order from the port
-// with the low 14 bits of `start`, until it returns true; values[j] is hop j's value. Returns that
-// port, or nullopt. A template so that the inner loop has no indirect call.
+// Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF, in Gray-code order from the
+// port with the low 14 bits of `start`, until it returns true; values[j] is hop j's value. Returns
+// that port, or nullopt. A template so that the inner loop has no indirect call.
 template <typename Visit>
 std::optional<std::uint16_t> WalkPorts(std::span<const PortFunction> hops, std::uint16_t start,
                                        Visit visit) {

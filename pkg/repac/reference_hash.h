@@ -12,9 +12,9 @@
 // in which only the protocol (byte 2) and the ports (bytes 28 to 31) are not zero, then the two
 // addresses, then zeros up to a multiple of 8 bytes: 48 for IPv4, 72 for IPv6. The smaller address
 // stands first, and so does the smaller port (compared as little-endian numbers of their network
-// bytes; IPv6 addresses byte by byte), so both directions hash alike. The SipHash key is the seed in
-// all four 32-bit words. The value is the low 32 bits (1 in place of 0) without the lowest. Protocols
-// without ports have ports 0.
+// bytes; IPv6 addresses byte by byte), so both directions hash alike. The SipHash key is the seed
+// in all four 32-bit words. The value is the low 32 bits (1 in place of 0) without the lowest.
+// Protocols without ports have ports 0.
 //
 // Value. Function, rotated right within its width, then the low `keep_bits` bits. The seed is XORed
 // into a CRC's init and into the result of the others; in rtag7 it is part of the key, and XXH64

@@ -74,7 +74,8 @@ class Collector {
   std::set<std::string> contradictions_;
 };
 
-// For faulty cables: whose place the plug sits in. Ends that are not the upper end of any cable are left out.
+// For faulty cables: whose place the plug sits in. Ends that are not the upper end of any cable are
+// left out.
 std::map<int, int> Misplaced(const Blueprint& blueprint, const std::map<int, std::string>& found) {
   std::map<int, int> sits_in;
   for (const auto& [cable, end] : found) {

@@ -51,8 +51,8 @@ struct WiringReport {
 // The upper end of every cable, by CableId.
 std::vector<std::string> UpperEnds(const fabric::Network& network);
 
-// Reports may be missing or repeated. A report whose local port is unknown, and an upper end's report
-// of an unknown remote port, only add to `unknown_ports`.
+// Reports may be missing or repeated. A report whose local port is unknown, and an upper end's
+// report of an unknown remote port, only add to `unknown_ports`.
 WiringReport CheckWiring(const fabric::Network& network, const std::vector<Neighbour>& neighbours);
 
 }  // namespace yardmaster::repac

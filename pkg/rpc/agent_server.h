@@ -11,8 +11,8 @@
 // replaced. TCP without TLS is refused except on loopback: the status names pods of every tenant.
 //
 // Thread safety: SetServing and port from any thread; Stop from one. Status source and report
-// sink are called on several of gRPC's threads concurrently, and must outlive Stop. Without a sink reports
-// are answered with UNIMPLEMENTED.
+// sink are called on several of gRPC's threads concurrently, and must outlive Stop. Without a sink
+// reports are answered with UNIMPLEMENTED.
 #pragma once
 
 #include <cstdint>

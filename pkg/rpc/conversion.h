@@ -1,6 +1,6 @@
 // Converts the values of this folder to the messages that are sent, and messages of agent.proto and
-// reports.proto that come in to values. Only the sources of this folder include it, so that no other
-// folder includes generated headers.
+// reports.proto that come in to values. Only the sources of this folder include it, so that no
+// other folder includes generated headers.
 // Thread safety: pure functions.
 #pragma once
 

@@ -14,14 +14,17 @@
 
 namespace yardmaster::rpc {
 
-// Asks for a certificate of the authority. Looks at the files every `reload_seconds`. Without files: no TLS.
+// Asks for a certificate of the authority. Looks at the files every `reload_seconds`. Without
+// files: no TLS.
 std::shared_ptr<grpc::ServerCredentials> ServerCredentialsOf(const TlsFiles& tls,
                                                              unsigned reload_seconds);
 // Whether only programs of this host reach "host:port".
 bool IsLoopback(std::string_view address);
-// As gRPC has it: ":9443" becomes "[::]:9443", by which it listens on both families, or on the one that the host has.
+// As gRPC has it: ":9443" becomes "[::]:9443", by which it listens on both families, or on the one
+// that the host has.
 std::string ListeningAddress(std::string_view address);
-// What the files hold now. Without files: no TLS. Errors: FailedPrecondition when one cannot be read.
+// What the files hold now. Without files: no TLS. Errors: FailedPrecondition when one cannot be
+// read.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(const TlsFiles& tls);
 
 }  // namespace yardmaster::rpc

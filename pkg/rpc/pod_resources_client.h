@@ -1,5 +1,5 @@
-// Asks kubelet which devices it gave to which pods: its PodResources service (v1), on a unix socket of
-// the node (/var/lib/kubelet/pod-resources/kubelet.sock). Connecting is lazy.
+// Asks kubelet which devices it gave to which pods: its PodResources service (v1), on a unix socket
+// of the node (/var/lib/kubelet/pod-resources/kubelet.sock). Connecting is lazy.
 // Thread safety: all methods from any thread.
 #pragma once
 

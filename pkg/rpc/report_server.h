@@ -1,19 +1,21 @@
-// The operator's side of reports.proto: accepts the streams of agents and passes their reports to a sink.
+// The operator's side of reports.proto: accepts the streams of agents and passes their reports to a
+// sink.
 //
 //   auto server = ReportServer::Start(options, authenticate, sink);
 //   (*server)->SetServing(true);   // this replica leads
 //   ...
 //   (*server)->SetServing(false);  // it does not: ends every stream and refuses new ones
 //
-// A stream speaks for one node: the one that `authenticate` reads from its token; a report that names another ends
-// the stream. One stream a node: a newer one ends the older. Bounds: `max_streams`, 64 KiB a message, and
-// kReportBurst reports at once, then kReportsPerSecond; a stream that exceeds one is ended. At most one report
-// of a stream is read at a time, and the receipt goes out after the sink has it.
+// A stream speaks for one node: the one that `authenticate` reads from its token; a report that
+// names another ends the stream. One stream a node: a newer one ends the older. Bounds:
+// `max_streams`, 64 KiB a message, and kReportBurst reports at once, then kReportsPerSecond; a
+// stream that exceeds one is ended. At most one report of a stream is read at a time, and the
+// receipt goes out after the sink has it.
 //
-// Thread safety: SetServing, port and stats from any thread; Stop from one. The sink's functions are
-// called on gRPC's threads, one call at a time and with the server's lock held: they must not call the
-// server. `authenticate` is called on threads of the server's own, several at once, and may block.
-// Lifetimes: the clock, and what these functions refer to, outlive Stop.
+// Thread safety: SetServing, port and stats from any thread; Stop from one. The sink's functions
+// are called on gRPC's threads, one call at a time and with the server's lock held: they must not
+// call the server. `authenticate` is called on threads of the server's own, several at once, and
+// may block. Lifetimes: the clock, and what these functions refer to, outlive Stop.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +38,8 @@ struct ReportServerOptions {
   std::string address;  // ":9443", every address of both families; port 0 lets the kernel choose
   TlsFiles tls;         // all three; none only on loopback
   int max_streams = 20'000;
-  // After this long, give or take a tenth, a connection ends and its agent comes again with the certificate
-  // that it has then.
+  // After this long, give or take a tenth, a connection ends and its agent comes again with the
+  // certificate that it has then.
   int max_connection_age_ms = 3'600'000;
   int keepalive_ms = 10'000;
   int keepalive_timeout_ms = 5'000;
@@ -47,8 +49,8 @@ struct ReportServerOptions {
 
 class ReportServer {
  public:
-  // The node of a token. Errors go to the agent as UNAUTHENTICATED. Without it the node is taken from
-  // the first report: for tests and benches.
+  // The node of a token. Errors go to the agent as UNAUTHENTICATED. Without it the node is taken
+  // from the first report: for tests and benches.
   using Authenticate = std::function<absl::StatusOr<std::string>(const std::string& token)>;
   struct Sink {
     // A report of the node: all of its ports that are down.

@@ -21,8 +21,8 @@ using reports::v1::NodeReport;
 using reports::v1::Receipt;
 using reports::v1::Reports;
 
-// What outlives a try. gRPC calls a try's reactions on its own threads, those for reads and those for
-// writes at the same time.
+// What outlives a try. gRPC calls a try's reactions on its own threads, those for reads and those
+// for writes at the same time.
 class ReportStream::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(ReportStreamOptions options, const Clock& clock);
@@ -95,8 +95,8 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
 
   // With core_->mutex_ held while the try is the core's: it is not deleted meanwhile.
   void Cancel() { context_.TryCancel(); }
-  // With core_->mutex_ held. True: the caller has a hold and gives it back; false: the try is ending, and
-  // another hold would make it end twice.
+  // With core_->mutex_ held. True: the caller has a hold and gives it back; false: the try is
+  // ending, and another hold would make it end twice.
   bool Hold() {
     if (open_) AddHold();
     return open_;
@@ -131,7 +131,8 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
     if (ok) MaybeWrite();
   }
 
-  // Here on one of gRPC's own threads, which the end of the last channel would join: others delete the try.
+  // Here on one of gRPC's own threads, which the end of the last channel would join: others delete
+  // the try.
   void OnDone(const grpc::Status& status) override {
     const std::shared_ptr<Core> core = core_;
     const MutexLock lock(core->mutex_);

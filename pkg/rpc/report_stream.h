@@ -7,12 +7,12 @@
 //
 // Latest wins: a report goes out after the receipt of the one before; what changed meanwhile is one
 // report. After a break the newest state is sent again. Every try reads the certificates and the
-// token again and opens a connection of its own, so a Service spreads tries over replicas, and files
-// that were replaced count from the next try on. Tries are apart by `first_retry_ms`, doubled up to
-// `max_retry_ms`; each wait is drawn at random between half of that and all of it.
+// token again and opens a connection of its own, so a Service spreads tries over replicas, and
+// files that were replaced count from the next try on. Tries are apart by `first_retry_ms`, doubled
+// up to `max_retry_ms`; each wait is drawn at random between half of that and all of it.
 //
-// Thread safety: all methods from any thread. Lifetimes: the clock outlives it; Stop and the destructor
-// wait until the last try has ended.
+// Thread safety: all methods from any thread. Lifetimes: the clock outlives it; Stop and the
+// destructor wait until the last try has ended.
 #pragma once
 
 #include <cstdint>

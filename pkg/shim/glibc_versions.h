@@ -1,7 +1,7 @@
-// Binds the dl* functions below to their first glibc version. The shims run in containers with other
-// C libraries than the one they were built with. These functions moved into libc.so.6 with glibc 2.34
-// and got a new version there; their first version works with every glibc. Include this header in
-// each source that calls one of them.
+// Binds the dl* functions below to their first glibc version. The shims run in containers with
+// other C libraries than the one they were built with. These functions moved into libc.so.6 with
+// glibc 2.34 and got a new version there; their first version works with every glibc. Include this
+// header in each source that calls one of them.
 #pragma once
 
 #if defined(__x86_64__)

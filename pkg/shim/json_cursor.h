@@ -1,4 +1,5 @@
-// A pull parser for JSON that allocates nothing, since it runs inside the processes of other programs.
+// A pull parser for JSON that allocates nothing, since it runs inside the processes of other
+// programs.
 //
 //   JsonCursor in(text, size);
 //   char key[32];
@@ -10,8 +11,8 @@
 //   if (!in.ok()) ...   // not JSON, or not of the kind that was asked for
 //
 // After the first error every call returns false and reads nothing. Any bytes may come in: the
-// cursor never reads beyond `size`, never recurses, and takes linear time. It is not a validator: digits
-// of \u escapes and the form of skipped numbers are not checked.
+// cursor never reads beyond `size`, never recurses, and takes linear time. It is not a validator:
+// digits of \u escapes and the form of skipped numbers are not checked.
 // Thread safety: one thread. Lifetime: the text outlives the cursor.
 #pragma once
 
@@ -36,8 +37,8 @@ class JsonCursor {
   // False at the end of the array. The element must be read or skipped before the next call.
   bool NextElement();
 
-  // Cut to `capacity - 1` characters. A \u escape becomes '?'; other escapes but \", \\ and \/ become
-  // a space.
+  // Cut to `capacity - 1` characters. A \u escape becomes '?'; other escapes but \", \\ and \/
+  // become a space.
   bool String(char* out, std::size_t capacity);
   // A number without fraction and exponent; fails beyond about INT64_MAX in magnitude.
   bool Integer(std::int64_t* out);

@@ -1,16 +1,17 @@
 // A pod's path plan in fixed memory, and the rule by which a connection finds its port in it.
 //
-// The text is the annotation yardmaster.dev/path-plan (pkg/api/pod_path_plan.h) or the agent's plan file;
-// both have the same rails. Fields that are not known are ignored.
+// The text is the annotation yardmaster.dev/path-plan (pkg/api/pod_path_plan.h) or the agent's plan
+// file; both have the same rails. Fields that are not known are ignored.
 //
 // The rule "least-used": the ports of all entries with the peer's address on one rail are numbered
-// in turn, the first port of each entry, then the second of each, and so on. A new RoCEv2 connection
-// takes the number with the fewest live connections, the lowest of them (queue_pair_table.h). So n
-// connections take n different ports as long as there are n (at most kMaxOrdinals); further ones
-// share, evenly. A TCP connection takes the lowest number whose port is free (socket_shim.cc).
+// in turn, the first port of each entry, then the second of each, and so on. A new RoCEv2
+// connection takes the number with the fewest live connections, the lowest of them
+// (queue_pair_table.h). So n connections take n different ports as long as there are n (at most
+// kMaxOrdinals); further ones share, evenly. A TCP connection takes the lowest number whose port is
+// free (socket_shim.cc).
 //
-// No allocation, no dependency on the C++ library. Thread safety: a PlanFile that is not being read into
-// may be read by any number of threads.
+// No allocation, no dependency on the C++ library. Thread safety: a PlanFile that is not being read
+// into may be read by any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,8 @@ bool ParseAddress(const char* text, Address* out);
 
 enum class PlanFileState : std::uint8_t {
   kAbsent,  // no file, or an empty one
-  // Not JSON, another version, an unknown rule, a value of another kind or range, or more than fits.
+  // Not JSON, another version, an unknown rule, a value of another kind or range, or more than
+  // fits.
   kUnreadable,
   kReady,
 };
@@ -92,8 +94,8 @@ struct Match {
   int connections = 0;                    // ports in all entries, at most kMaxOrdinals
 };
 
-// No entries when the peer is unknown, when entries of several rails match (it is ambiguous which one
-// is meant), or when more than Match::kMaxEntries match.
+// No entries when the peer is unknown, when entries of several rails match (it is ambiguous which
+// one is meant), or when more than Match::kMaxEntries match.
 Match FindPeer(const PlanFile& plan, const Endpoint& endpoint);
 
 struct PathPorts {

@@ -27,7 +27,8 @@ Endpoint To(const char* remote, const char* local = "10.0.0.1", const char* devi
   return {At(local), At(remote), device, 1, false, 0};
 }
 
-// Two planes to one peer, two ports on the first and one on the second; another rail to another peer.
+// Two planes to one peer, two ports on the first and one on the second; another rail to another
+// peer.
 constexpr char kPlan[] = R"({"version":1,"fabricGeneration":7,"expires":"2026-01-02T03:04:05Z",
   "trafficClass":104,"ordinals":"least-used","unknown":{"x":[1,2]},"rails":[
   {"rail":0,"address":"10.0.0.1","device":"mlx5_0","peers":[

@@ -7,9 +7,9 @@ namespace yardmaster::shim {
 
 // A handle of dlopen on the first of these that can be loaded and is not this library: the absolute
 // path in the environment variable `variable`, what the loader's cache (/etc/ld.so.cache) lists for
-// `name`, `name` in the system's library folders. A relative path in the variable is ignored. nullptr:
-// there is none. `path` receives where it was found, cut to `path_size` - 1 characters, or "". Flags
-// are dlopen's.
+// `name`, `name` in the system's library folders. A relative path in the variable is ignored.
+// nullptr: there is none. `path` receives where it was found, cut to `path_size` - 1 characters, or
+// "". Flags are dlopen's.
 void* OpenReal(const char* name, const char* variable, int flags, char* path, unsigned path_size);
 
 // Whether this shim was loaded under a file name that begins with `name`.

@@ -1,14 +1,14 @@
-// What a shim did, for the agent: one line of JSON for each event, appended to a file of this process
-// in the folder YARDMASTER_SHIM_STATUS. pkg/agent/plans/shim_report.h reads it.
+// What a shim did, for the agent: one line of JSON for each event, appended to a file of this
+// process in the folder YARDMASTER_SHIM_STATUS. pkg/agent/plans/shim_report.h reads it.
 //
 //   {"event":"connected","pid":7,"device":"mlx5_0","port":1,"qp":291,"peer":"10.0.0.9",
 //    "ordinal":0,"planned":49321,"actual":49321,"class":192,"plane":0,"how":"label","why":""}
 //
 // A line is one write(2) to a file opened with O_APPEND, so lines of threads and forked children do
 // not mix. The first line with which a process would exceed kMaxBytes is replaced by
-// {"event":"full"}; later lines are dropped. A forked child inherits its parent's count and then counts
-// alone, so that the file may become larger. Errors are not reported: without a folder, or on a full
-// disk, lines are dropped.
+// {"event":"full"}; later lines are dropped. A forked child inherits its parent's count and then
+// counts alone, so that the file may become larger. Errors are not reported: without a folder, or
+// on a full disk, lines are dropped.
 // Thread safety: Write from any thread, Open before.
 #pragma once
 

@@ -64,8 +64,8 @@ namespace {
 bool bound = false;
 }  // namespace
 
-// A resolver runs inside the loader, so it is not instrumented and calls nothing. It is not a static function: clang finds
-// those of extern "C" too late for gnu::ifunc.
+// A resolver runs inside the loader, so it is not instrumented and calls nothing. It is not a
+// static function: clang finds those of extern "C" too late for gnu::ifunc.
 #if defined(__clang__)
 #define YM_NOT_INSTRUMENTED clang::no_sanitize("address", "thread", "undefined", "coverage")
 #else

@@ -2,11 +2,11 @@
 //
 // A required function is one jump through a slot, so arguments and results of any type pass
 // unchanged. An optional function is an indirect function: a look-up with dlvsym gives null
-// when the real library does not have it, exactly as from the real library. A program that is linked
-// with the name is bound before any library can be opened; it gets the jump.
+// when the real library does not have it, exactly as from the real library. A program that is
+// linked with the name is bound before any library can be opened; it gets the jump.
 //
-// Programs call ibv_post_send, ibv_poll_cq and their like through the device's own table of functions,
-// which the real library fills: the data path never comes here.
+// Programs call ibv_post_send, ibv_poll_cq and their like through the device's own table of
+// functions, which the real library fills: the data path never comes here.
 //
 // Thread safety: BindVerbs is called once, from the library's constructor.
 #pragma once

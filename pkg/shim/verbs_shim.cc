@@ -1,13 +1,14 @@
-// libyardmaster-verbs.so: stands before libibverbs and lets RoCEv2 connections take the planned paths.
+// libyardmaster-verbs.so: stands before libibverbs and lets RoCEv2 connections take the planned
+// paths.
 //
-// It changes two calls. ibv_modify_qp to RTR gets the planned flow label and traffic class; after the
-// call to RTS, mlx5 devices get the UDP source port and the bond's port as well, where they can.
-// ibv_destroy_qp forgets the connection. Everything else is the real library's. docs/wire.md has the
-// rules and the environment.
+// It changes two calls. ibv_modify_qp to RTR gets the planned flow label and traffic class; after
+// the call to RTS, mlx5 devices get the UDP source port and the bond's port as well, where they
+// can. ibv_destroy_qp forgets the connection. Everything else is the real library's. docs/wire.md
+// has the rules and the environment.
 //
 // It never fails a call that the real library would not fail: when a call with planned values is
-// refused, it is made again as the program wanted it. It takes no lock, allocates nothing, writes to
-// no stream of the program, and keeps errno.
+// refused, it is made again as the program wanted it. It takes no lock, allocates nothing, writes
+// to no stream of the program, and keeps errno.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -95,8 +96,8 @@ struct Steering {
   std::uint32_t plan = 0;
 };
 
-// The classes of the plans that this process has seen, a bit each: NCCL has them from its configuration file, and keeps
-// the one that it read when the level changes.
+// The classes of the plans that this process has seen, a bit each: NCCL has them from its
+// configuration file, and keeps the one that it read when the level changes.
 std::atomic<std::uint64_t> planned_classes[4];
 
 void RememberClass(int traffic_class) {
@@ -111,8 +112,8 @@ bool WasPlanned(int traffic_class) {
           1) != 0;
 }
 
-// Class 0 is that of programs that choose none. Any other that is not the plan's, now or before, was chosen on purpose: by
-// NCCL_IB_FIFO_TC, a communicator's trafficClass, UCX_IB_TRAFFIC_CLASS.
+// Class 0 is that of programs that choose none. Any other that is not the plan's, now or before,
+// was chosen on purpose: by NCCL_IB_FIFO_TC, a communicator's trafficClass, UCX_IB_TRAFFIC_CLASS.
 void ChooseClass(const PlanFile& plan, const ibv_qp_attr& attr, Steering& out) {
   const int asked = attr.ah_attr.grh.traffic_class;
   out.event.traffic_class = asked;

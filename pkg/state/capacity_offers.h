@@ -1,5 +1,5 @@
-// The hosts that a TrainingJob could rent, as the pure chooser takes them (pkg/capacity). Thread safety:
-// values and pure functions.
+// The hosts that a TrainingJob could rent, as the pure chooser takes them (pkg/capacity). Thread
+// safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ using HostsInUse = std::map<std::pair<std::string, api::CapacityType>, int>;
 struct RentalContext {
   HostsInUse in_use = {};               // by other jobs
   HostsInUse in_use_of_namespace = {};  // of these, by jobs of the job's namespace
-  // Labels of the job's namespace; absent: not known, and no pool is left out for its namespaceSelector.
+  // Labels of the job's namespace; absent: not known, and no pool is left out for its
+  // namespaceSelector.
   std::optional<std::map<std::string, std::string>> namespace_labels = std::nullopt;
 };
 
@@ -37,13 +38,13 @@ struct CapacityQuestion {
   std::vector<capacity::Offer> offers;
   std::vector<OfferName> names;  // of the offers, at the same index
   capacity::Need need;
-  // Why pools were left out or have fewer hosts than their offers, one line each: "pool a100: its prices are in
-  // EUR and the cap is in USD".
+  // Why pools were left out or have fewer hosts than their offers, one line each: "pool a100: its
+  // prices are in EUR and the cap is in USD".
   std::vector<std::string> left_out;
 };
 
-// The longest time from the decision to leave rented hosts until they are given back: a checkpoint that
-// is asked for, the end of the pods, and a minute for everything else.
+// The longest time from the decision to leave rented hosts until they are given back: a checkpoint
+// that is asked for, the end of the pods, and a minute for everything else.
 std::int64_t StopSeconds(const api::TrainingJob& job);
 
 // Pools in the order of their names. What the job has spent so far counts against its total, and so

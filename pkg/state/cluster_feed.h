@@ -1,6 +1,6 @@
 // The informers that keep a ClusterCache up to date: which kinds a process reads, and when it has
-// read all of them once. Thread safety: Start, WaitForSync and Stop from one thread, the others from
-// any. Lifetimes: client, cache and what `timing` refers to outlive the feed.
+// read all of them once. Thread safety: Start, WaitForSync and Stop from one thread, the others
+// from any. Lifetimes: client, cache and what `timing` refers to outlive the feed.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class ClusterFeed {
   ClusterFeed(kube::Client& client, ClusterCache& cache, const std::vector<Kind>& kinds,
               Handlers handlers, kube::Timing timing);
   void Start();
-  // Waits for the kinds one after the other, `timeout_ms` at most for each. Errors: DeadlineExceeded
-  // naming the kind that is not there yet, Cancelled after Stop or `stop`.
+  // Waits for the kinds one after the other, `timeout_ms` at most for each. Errors:
+  // DeadlineExceeded naming the kind that is not there yet, Cancelled after Stop or `stop`.
   absl::Status WaitForSync(std::int64_t timeout_ms, const std::stop_token& stop = {});
   bool HasSynced() const;
   // Steady time of the oldest last contact over all kinds; -1 while a kind has had none.

@@ -141,8 +141,8 @@ class ClusterCache::TypedCache final : public KindCache {
     cache_.NotifyListener(kind_, metadata, deleted);
   }
 
-  // The state that is held, if this is it again, as when a list is read again or the watch brings our own write back.
-  // Otherwise, and without a numeric version, the state is decoded.
+  // The state that is held, if this is it again, as when a list is read again or the watch brings
+  // our own write back. Otherwise, and without a numeric version, the state is decoded.
   Ptr HeldOrDecoded(JsonView object) {
     const std::string version = kube::ResourceVersionOf(object);
     if (VersionNumber(version) != 0) {

@@ -2,8 +2,8 @@
 // changed.
 //
 // One ClusterCache per process. Each object is decoded once, from the bytes of the answer into the
-// typed value that everything shares; no document is kept. Informer threads deliver into the sink of
-// their kind; one worker waits for changes and takes a ClusterState, tables of immutable
+// typed value that everything shares; no document is kept. Informer threads deliver into the sink
+// of their kind; one worker waits for changes and takes a ClusterState, tables of immutable
 // objects. Taking it is cheap, and so is finding the differences from the one
 // taken before (object_table.h). How lists, watches and own writes are ordered: object_store.h.
 //
@@ -49,7 +49,8 @@ struct ClusterState {
   std::vector<std::string> problems;  // "Pod ns/name: ..."
 };
 
-// Whether pod templates of TrainingJobs are kept once they have been checked: by a process that makes pods.
+// Whether pod templates of TrainingJobs are kept once they have been checked: by a process that
+// makes pods.
 enum class Templates { kKeep, kDrop };
 
 class ClusterCache {
@@ -68,8 +69,8 @@ class ClusterCache {
   void Assume(Kind kind, JsonView object);
 
   // Called after an informer's delivery has been taken in, on its thread, without a lock held:
-  // `metadata` of the delivered state, or of the last one of an object that is gone. Of an object that
-  // cannot be decoded it has the namespace and the name alone.
+  // `metadata` of the delivered state, or of the last one of an object that is gone. Of an object
+  // that cannot be decoded it has the namespace and the name alone.
   using Listener = std::function<void(Kind, const api::ObjectMeta& metadata, bool deleted)>;
   void Listen(Listener listener) { listener_ = std::move(listener); }
 
@@ -80,7 +81,8 @@ class ClusterCache {
   std::shared_ptr<const api::Pod> FindPod(const std::string& key) const;
   std::shared_ptr<const api::Node> FindNode(const std::string& name) const;
 
-  // Why the newest version of an object cannot be decoded; empty: it can, or the object does not exist.
+  // Why the newest version of an object cannot be decoded; empty: it can, or the object does not
+  // exist.
   std::string ProblemOf(Kind kind, const std::string& key) const;
 
   // Counts visible changes. WaitForChange returns the count as soon as it differs from `seen`,

@@ -122,8 +122,8 @@ TEST(ClusterCacheTest, AStateThatIsHeldIsNotReadAgain) {
   EXPECT_EQ(cache.Take().problems.size(), 1u);
 }
 
-// During an upgrade the CRDs are the first to be new: their defaults add fields that this version does
-// not know.
+// During an upgrade the CRDs are the first to be new: their defaults add fields that this version
+// does not know.
 TEST(ClusterCacheTest, FieldsOfANewerVersionHideNoJobAndNoFabric) {
   ClusterCache cache;
   cache.Deliver(Kind::kTrainingJob, json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1",

@@ -1,9 +1,9 @@
 // What hosts have of every resource, besides GPUs, that some job asks for: the columns of
 // placement::HostResources, kept from one ClusterState to the next.
 //
-// Columns are the names in the jobs' requests, so a resource that no job asks for costs nothing. A tenant
-// can ask for names that no host has: of more than 128 names those are left out, and a job with one of them is
-// not planned (Missing).
+// Columns are the names in the jobs' requests, so a resource that no job asks for costs nothing. A
+// tenant can ask for names that no host has: of more than 128 names those are left out, and a job
+// with one of them is not planned (Missing).
 // A Node that changed costs one row and a copy of the table; another set of names costs all rows.
 // Thread safety: one thread.
 #pragma once

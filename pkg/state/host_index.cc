@@ -75,7 +75,8 @@ HostChanges HostIndex::Update(const ClusterState& cluster) {
   std::sort(changes.hosts.begin(), changes.hosts.end());
   if (gpu_models_differ_) ReadGpuModels();
   if (!changes.renumbered && changes.hosts.empty()) return changes;
-  // A group must fit into the largest host that exists, not into the hosts that the Fabric describes.
+  // A group must fit into the largest host that exists, not into the hosts that the Fabric
+  // describes.
   gpus_per_host_ = 0;
   for (const placement::HostState& state : states_) {
     gpus_per_host_ = std::max<int>(gpus_per_host_, state.gpus);

@@ -1,13 +1,13 @@
-// The hosts' half of a snapshot, kept from one ClusterState to the next: places, network, states, cables
-// that are down. See snapshot_builder.h for the rules.
+// The hosts' half of a snapshot, kept from one ClusterState to the next: places, network, states,
+// cables that are down. See snapshot_builder.h for the rules.
 //
-// Update looks only at Nodes and Gangs that differ from the previous ClusterState, and at the Gangs that
-// were promised a Node that came or went. A Node that comes, goes or moves gives hosts new ids, because
-// ids follow names; what is known of the other hosts moves with them. Another Fabric has all of them read
-// again.
+// Update looks only at Nodes and Gangs that differ from the previous ClusterState, and at the Gangs
+// that were promised a Node that came or went. A Node that comes, goes or moves gives hosts new
+// ids, because ids follow names; what is known of the other hosts moves with them. Another Fabric
+// has all of them read again.
 //
-// Thread safety: one thread. Lifetimes: what its shared pointers point to never changes; references,
-// and the pointer of `node`, are valid until the next Update.
+// Thread safety: one thread. Lifetimes: what its shared pointers point to never changes;
+// references, and the pointer of `node`, are valid until the next Update.
 #pragma once
 
 #include <functional>
@@ -45,8 +45,8 @@ class HostIndex {
   const std::string& gpu_resource() const { return spec_.gpu_resource; }
   // By HostId, everything free.
   const std::vector<placement::HostState>& states() const { return states_; }
-  // The GPU models of hosts with a Node, ascending; index: placement::HostState::gpu_model. More than
-  // 255 of them share the last one.
+  // The GPU models of hosts with a Node, ascending; index: placement::HostState::gpu_model. More
+  // than 255 of them share the last one.
   const std::shared_ptr<const std::vector<std::string>>& gpu_models() const { return gpu_models_; }
   // Null where a gang was promised a host whose Node is gone. Places of such hosts come from the
   // gangs' own status, so that the ledger never points nowhere.

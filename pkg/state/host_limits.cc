@@ -50,8 +50,8 @@ void HostLimits::Update(const HostIndex& hosts, const HostChanges& changes) {
   }
 }
 
-// A host that is new has no Node, which no taint and no template speaks against, or one that is checked
-// after this.
+// A host that is new has no Node, which no taint and no template speaks against, or one that is
+// checked after this.
 void HostLimits::Move(const std::vector<HostId>& to, std::size_t count) {
   const auto move = [&](std::vector<std::uint8_t>& by_host, std::uint8_t of_new) {
     std::vector<std::uint8_t> moved(count, of_new);

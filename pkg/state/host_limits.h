@@ -1,10 +1,11 @@
-// Which hosts each pod template may use, kept from one ClusterState to the next. Equal templates share one
-// answer.
+// Which hosts each pod template may use, kept from one ClusterState to the next. Equal templates
+// share one answer.
 //
-// A taint that some job tolerates restricts the host to the jobs that tolerate it; a taint that no job
-// tolerates makes the host unavailable. So a host that changed costs one check per distinct template, and
-// one that only has another id none. A template that comes costs one check of every host; and when one
-// comes or goes, every host with such a taint is checked for every template. Thread safety: one thread.
+// A taint that some job tolerates restricts the host to the jobs that tolerate it; a taint that no
+// job tolerates makes the host unavailable. So a host that changed costs one check per distinct
+// template, and one that only has another id none. A template that comes costs one check of every
+// host; and when one comes or goes, every host with such a taint is checked for every template.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstddef>

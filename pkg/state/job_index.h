@@ -1,9 +1,10 @@
-// The jobs of a snapshot, kept from one ClusterState to the next: what each Gang and each TrainingJob
-// without one asks for, and where a committed gang stands. See snapshot_builder.h for the rules.
+// The jobs of a snapshot, kept from one ClusterState to the next: what each Gang and each
+// TrainingJob without one asks for, and where a committed gang stands. See snapshot_builder.h for
+// the rules.
 //
-// A job is read again when its Gang or TrainingJob is another object than before, or when hosts have
-// another number or kind of GPUs. When hosts have other ids, its assignment is read again or renamed.
-// Thread safety: one thread.
+// A job is read again when its Gang or TrainingJob is another object than before, or when hosts
+// have another number or kind of GPUs. When hosts have other ids, its assignment is read again or
+// renamed. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct KeptJob {
   // The rank of a pod of that index in its subgroup.
   std::optional<int> RankOf(std::string_view subgroup, int index) const;
 
-  // JobIndex's own: the Update that last saw the job, and how many of `state.problems` do not come from
-  // its assignment.
+  // JobIndex's own: the Update that last saw the job, and how many of `state.problems` do not come
+  // from its assignment.
   std::uint64_t round = 0;
   std::size_t own_problems = 0;
 };

@@ -31,10 +31,10 @@ struct HostFacts {
   std::vector<std::string> warnings;
 };
 HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec);
-// What the Node offers of a resource, as kube-scheduler counts it: 0 where the Node does not list it.
-// Cpu, memory, pods and ephemeral storage are not limited on a Node that lists none of the first three
-// (a Node from a rendered manifest, without a kubelet). For names that are not resources the answer is
-// api::RoomForExclusive's.
+// What the Node offers of a resource, as kube-scheduler counts it: 0 where the Node does not list
+// it. Cpu, memory, pods and ephemeral storage are not limited on a Node that lists none of the
+// first three (a Node from a rendered manifest, without a kubelet). For names that are not
+// resources the answer is api::RoomForExclusive's.
 std::int64_t AllocatableOf(const api::Node& node, std::string_view resource);
 // Cpu, memory, pods and ephemeral storage.
 bool IsOfEveryNode(std::string_view resource);

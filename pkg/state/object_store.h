@@ -1,23 +1,25 @@
-// The newest known state of every object of one kind: what the API server sent in lists and watches,
-// and what our own writes returned before the watch brought it back.
+// The newest known state of every object of one kind: what the API server sent in lists and
+// watches, and what our own writes returned before the watch brought it back.
 //
-// Why not only what the informer says? After a commit the watch needs some milliseconds to bring the
-// new Gang back; planning on the old one would promise the same hosts twice.
+// Why not only what the informer says? After a commit the watch needs some milliseconds to bring
+// the new Gang back; planning on the old one would promise the same hosts twice.
 //
-// The rule. Resource versions of one kind are numbers that grow with every change and deletion of any
-// object (etcd's revisions; Kubernetes documents their order from 1.35 on). So they order everything:
-//   1. A state replaces another one of its key if and only if its version is greater. A deletion at a
-//      version removes every state that is not newer, of any uid.
-//   2. The *horizon* is the version up to which the informer has delivered everything. An own write at
-//      or below the horizon is ignored: its state, or what became of it, has been delivered already.
-//      So a late answer to a write cannot bring a deleted object back, and no list of deleted objects
-//      has to be kept.
+// The rule. Resource versions of one kind are numbers that grow with every change and deletion of
+// any object (etcd's revisions; Kubernetes documents their order from 1.35 on). So they order
+// everything:
+//   1. A state replaces another one of its key if and only if its version is greater. A deletion at
+//      a version removes every state that is not newer, of any uid.
+//   2. The *horizon* is the version up to which the informer has delivered everything. An own write
+//      at or below the horizon is ignored: its state, or what became of it, has been delivered
+//      already. So a late answer to a write cannot bring a deleted object back, and no list of
+//      deleted objects has to be kept.
 //   3. An own write beyond the horizon counts immediately, until a newer state of its key comes.
-//   4. A list at version V is the truth up to V: at its end it replaces every state that is not newer
-//      than V, and objects that it did not name and that are not newer are gone.
+//   4. A list at version V is the truth up to V: at its end it replaces every state that is not
+//      newer than V, and objects that it did not name and that are not newer are gone.
 //   5. A list at a V below the horizon means that the server lost history (a restored backup): the
 //      store becomes exactly that list.
-// Objects without a numeric version (manifests, tests) replace and are replaced in order of arrival.
+// Objects without a numeric version (manifests, tests) replace and are replaced in order of
+// arrival.
 //
 // Thread safety: none; owned by one ClusterCache, which locks.
 #pragma once
@@ -52,8 +54,8 @@ class ObjectStore {
   ObjectTable<T> Share() { return objects_.Share(); }
   std::uint64_t horizon() const { return horizon_; }
 
-  // --- What the informer delivers. Each says whether something that we read has changed: a kubelet's
-  // heartbeat gives a Node a new version and nothing else.
+  // --- What the informer delivers. Each says whether something that we read has changed: a
+  // kubelet's heartbeat gives a Node a new version and nothing else.
   void BeginList() {
     listed_.clear();
     unreadable_.clear();

@@ -245,7 +245,8 @@ class RandomClient {
     store_.EndList(list_->version);
     list_.reset();
   }
-  // The server is down meanwhile: nothing is under way afterwards, and the watch begins with a list.
+  // The server is down meanwhile: nothing is under way afterwards, and the watch begins with a
+  // list.
   void Restore() {
     if (list_ || history_.version() <= 101) return;
     history_.Restore(100 + random_() % (history_.version() - 100));

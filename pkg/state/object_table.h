@@ -1,14 +1,14 @@
-// All objects of one kind by (namespace, name), as a value: copies are cheap and independent of later
-// changes of the original, and two tables are compared at the cost of their differences.
+// All objects of one kind by (namespace, name), as a value: copies are cheap and independent of
+// later changes of the original, and two tables are compared at the cost of their differences.
 //
 // Why not a vector? A planner takes all objects before each pass, and between two passes hardly any
 // of them changed. Here the objects are in immutable chunks: Put and Erase replace one chunk, and
-// Differences skips every chunk that both tables share. Changes are found by comparison alone, so none
-// can be lost by anything between two copies (a relist, an object that came and went).
+// Differences skips every chunk that both tables share. Changes are found by comparison alone, so
+// none can be lost by anything between two copies (a relist, an object that came and went).
 //
-// A table either owns its list of chunks, which it may write, or shares it with others. Copying one that
-// owns costs a pointer per chunk, and one that shares a single pointer; the copy shares. A table that
-// shares copies the list before it writes, and owns that copy.
+// A table either owns its list of chunks, which it may write, or shares it with others. Copying one
+// that owns costs a pointer per chunk, and one that shares a single pointer; the copy shares. A
+// table that shares copies the list before it writes, and owns that copy.
 //
 // Invariants: keys are unique and ascend; no chunk is empty. Thread safety: as a std::vector; a
 // copy may be read while the original is written.

@@ -241,8 +241,8 @@ void Occupation::CountPromises(const plan::JobState& state, std::vector<Held>& h
   }
 }
 
-// A pod on its slot's host holds what was promised; what it asks for beyond that counts besides, and so does all
-// that another pod of its rank there asks for.
+// A pod on its slot's host holds what was promised; what it asks for beyond that counts besides,
+// and so does all that another pod of its rank there asks for.
 void Occupation::CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const {
   std::vector<char> taken(held.size(), 0);  // by rank: a pod holds its promise
   for (const auto& [name, pod] : share.pods) {

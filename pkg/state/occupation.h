@@ -2,9 +2,9 @@
 // one ClusterState to the next. See snapshot_builder.h for the rules.
 //
 // Every bound, unfinished pod counts, whether it asks for GPUs or not. A pod that changed costs a
-// count of its gang, and nothing but a comparison where it asks for the same on the same host; a pod of
-// no gang costs itself. Hosts with other ids cost O(hosts + bound pods of gangs), other columns a count
-// of everything.
+// count of its gang, and nothing but a comparison where it asks for the same on the same host; a
+// pod of no gang costs itself. Hosts with other ids cost O(hosts + bound pods of gangs), other
+// columns a count of everything.
 // Thread safety: one thread.
 #pragma once
 

@@ -12,8 +12,8 @@
 
 namespace yardmaster::state {
 
-// One line for each, at most 8: the Node, its label, and what to do. Of too many places the lines name
-// those with the fewest hosts.
+// One line for each, at most 8: the Node, its label, and what to do. Of too many places the lines
+// name those with the fewest hosts.
 std::vector<std::string> PlaceContradictions(const fabric::Places& places,
                                              const fabric::FabricSpec& spec);
 

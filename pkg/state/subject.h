@@ -27,7 +27,8 @@ struct Subject {
 // O(n log n) in the objects.
 std::vector<Subject> SubjectsOf(const ClusterState& cluster);
 
-// "Failed", "Succeeded", "Suspended", "Running", "Pending", "Finished", "Placed", "Resizing", "Never" or "Waiting".
+// "Failed", "Succeeded", "Suspended", "Running", "Pending", "Finished", "Placed", "Resizing",
+// "Never" or "Waiting".
 // "Resizing": the gang has hosts, and its owner wants more or fewer workers than have one.
 std::string StateOf(const Subject& subject);
 

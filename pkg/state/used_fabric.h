@@ -1,4 +1,5 @@
-// The Fabric that the cluster plans on. Complexity: linear in the Fabrics. Thread safety: pure functions.
+// The Fabric that the cluster plans on. Complexity: linear in the Fabrics. Thread safety: pure
+// functions.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // A small certificate authority, for clusters without another issuer and for tests. EC P-256 keys,
-// SHA-256 signatures, random serial numbers. Deterministic but for keys and serials: the caller gives
-// the time. Errors: InvalidArgument names the field that cannot be used; Internal when OpenSSL fails.
-// Thread safety: pure functions.
+// SHA-256 signatures, random serial numbers. Deterministic but for keys and serials: the caller
+// gives the time. Errors: InvalidArgument names the field that cannot be used; Internal when
+// OpenSSL fails. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

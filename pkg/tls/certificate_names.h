@@ -20,7 +20,8 @@ struct CertificateNames {
   bool operator==(const CertificateNames&) const = default;
 };
 
-// Whether the common name or a DNS name is one of `allowed`, letter by letter; "*" allows every name.
+// Whether the common name or a DNS name is one of `allowed`, letter by letter; "*" allows every
+// name.
 inline bool HasAllowedName(const CertificateNames& names, const std::vector<std::string>& allowed) {
   return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& name) {
     if (name == "*") return true;

@@ -1,7 +1,7 @@
 // Certificate files that other programs replace while we run (a mounted Secret, cert-manager). The
-// files are read again at every Poll and compared by content, which also sees the symbolic link swap
-// of a mounted Secret. Content is used only when certificate and key fit together; while they do not
-// (a rotation half done, a damaged file), the last good content stays in use.
+// files are read again at every Poll and compared by content, which also sees the symbolic link
+// swap of a mounted Secret. Content is used only when certificate and key fit together; while they
+// do not (a rotation half done, a damaged file), the last good content stays in use.
 //
 // Thread safety: Poll and Start/Stop from one thread; the callbacks run on the thread that polls.
 // Lifetime: what the callbacks refer to must outlive Stop.

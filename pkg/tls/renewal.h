@@ -1,9 +1,10 @@
-// Whether a certificate is to be renewed now, given what it says and the time. No I/O, no clock, no keys: the caller
-// reads, signs and writes (op::CertificateKeeper).
+// Whether a certificate is to be renewed now, given what it says and the time. No I/O, no clock, no
+// keys: the caller reads, signs and writes (op::CertificateKeeper).
 //
-// A certificate is due after two thirds of its life, so that its readers have a third of that life to reload it. A
-// life longer than the one that is asked for is treated as the one asked for. Only certificates that the present authority has
-// signed are renewed: the owner of another authority renews its own.
+// A certificate is due after two thirds of its life, so that its readers have a third of that life
+// to reload it. A life longer than the one that is asked for is treated as the one asked for. Only
+// certificates that the present authority has signed are renewed: the owner of another authority
+// renews its own.
 //
 // Thread safety: values and pure functions. Deterministic.
 #pragma once
@@ -25,7 +26,8 @@ enum class Renewal {
 // For a log: "due", "signed by another authority".
 std::string_view NameOf(Renewal renewal);
 
-// When a certificate is to be renewed, milliseconds since the Unix epoch. `life_ms` is the life asked for.
+// When a certificate is to be renewed, milliseconds since the Unix epoch. `life_ms` is the life
+// asked for.
 std::int64_t DueMs(const Certificate& certificate, std::int64_t life_ms);
 
 // `issued_by_authority` says whether `authority` has signed `certificate`.

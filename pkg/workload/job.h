@@ -39,8 +39,8 @@ struct PlacementPolicy {
   bool operator==(const PlacementPolicy&) const = default;
 };
 
-// What one iteration costs, as far as it is known. Zero FLOP, compute time and bytes: unknown, estimated
-// from the model (CompleteProfile).
+// What one iteration costs, as far as it is known. Zero FLOP, compute time and bytes: unknown,
+// estimated from the model (CompleteProfile).
 struct Profile {
   double flop_per_iteration = 0;     // whole job
   double compute_seconds = 0;        // of one iteration without waiting
@@ -114,9 +114,9 @@ struct Job {
 // As GroupsOf of its parallelism. REQUIRES: Problems finds none.
 WorkerGroups GroupsOf(const Job& job);
 
-// Everything that contradicts itself in the job alone: sizes out of range, more than 1048576 GPUs, parallelism whose
-// product is not the number of GPUs, a model that cannot be split so, groups that are Required within Host and larger
-// than a host. Each "spec.field: problem; fix". Empty: valid.
+// Everything that contradicts itself in the job alone: sizes out of range, more than 1048576 GPUs,
+// parallelism whose product is not the number of GPUs, a model that cannot be split so, groups that
+// are Required within Host and larger than a host. Each "spec.field: problem; fix". Empty: valid.
 std::vector<std::string> Problems(const Job& job, int gpus_per_host);
 
 }  // namespace yardmaster::workload

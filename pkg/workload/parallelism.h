@@ -1,9 +1,9 @@
 // How a job splits its model over GPUs, and which workers therefore talk to each other.
 //
-// GPUs are numbered worker by worker (GpuNumbers). The coordinates of a GPU rank follow `order`, leftmost fastest
-// (Megatron-Core's tp-cp-ep-dp-pp by default). Expert parallelism lies inside data parallelism: the
-// data axis of size dp is split into ep (size expert) and the rest (dp / expert), each at its own
-// place in the order; with ep right before dp that is Megatron's layout.
+// GPUs are numbered worker by worker (GpuNumbers). The coordinates of a GPU rank follow `order`,
+// leftmost fastest (Megatron-Core's tp-cp-ep-dp-pp by default). Expert parallelism lies inside data
+// parallelism: the data axis of size dp is split into ep (size expert) and the rest (dp / expert),
+// each at its own place in the order; with ep right before dp that is Megatron's layout.
 //
 //   tensor group   GPUs that differ only in tp, or only in cp, or only in ep (three families)
 //   data group     GPUs that differ only in dp (ep included) and cp
@@ -57,8 +57,9 @@ struct Parallelism {
 absl::StatusOr<AxisOrder> ParseOrder(std::string_view text);
 std::string FormatOrder(const AxisOrder& order);
 
-// Errors name the field below `field` ("spec.parallelism"): a size that is not from 1 to kMaxDegree, expert that
-// does not divide data, and a product tensor * context * data * pipeline that is not workers * gpus_per_worker.
+// Errors name the field below `field` ("spec.parallelism"): a size that is not from 1 to
+// kMaxDegree, expert that does not divide data, and a product tensor * context * data * pipeline
+// that is not workers * gpus_per_worker.
 absl::Status ValidateParallelism(const Parallelism& p, int workers, int gpus_per_worker,
                                  std::string_view field);
 // The same against `gpus`, which the message calls `what`.
@@ -145,8 +146,8 @@ struct WorkerGroups {
   std::vector<std::vector<int>> workers_of_stage;  // per pp, ascending
 };
 
-// O(world * log world). REQUIRES: valid parallelism for as many GPUs. A worker without GPUs is in no group
-// and no stage.
+// O(world * log world). REQUIRES: valid parallelism for as many GPUs. A worker without GPUs is in
+// no group and no stage.
 WorkerGroups GroupsOf(const Parallelism& p, const GpuNumbers& numbers);
 WorkerGroups GroupsOf(const Parallelism& p, int workers, int gpus_per_worker);
 

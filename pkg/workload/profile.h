@@ -4,9 +4,9 @@
 // A sample is one iteration that the job's agents saw. With n samples a measurement weighs
 // n / 20, at most 1; positive quantities are blended on a logarithmic scale
 // (analytic^(1-w) * measured^w), because an estimate is wrong by a factor rather than by a
-// difference; the communication start, a fraction, linearly. A quantity without measurements keeps its
-// estimate. Impossible measurements (NaN, infinite, zero or negative; a communication start outside 0 to 1)
-// are ignored.
+// difference; the communication start, a fraction, linearly. A quantity without measurements keeps
+// its estimate. Impossible measurements (NaN, infinite, zero or negative; a communication start
+// outside 0 to 1) are ignored.
 //
 // Deterministic, no failure. Thread safety: pure functions and values.
 #pragma once
@@ -41,8 +41,8 @@ struct BlendedProfile {
   // Complete: every estimate is filled in. Where sent bytes were measured the bytes of all kinds
   // are scaled alike, so that together they send the blend.
   Profile profile;
-  // Blend of the estimate, for the scaled bytes, and the measured time. Also in the profile where the
-  // time was measured: a planner that computes t_j from bytes honours it by scaling the job's
+  // Blend of the estimate, for the scaled bytes, and the measured time. Also in the profile where
+  // the time was measured: a planner that computes t_j from bytes honours it by scaling the job's
   // bytes alike.
   double communication_seconds = 0;
   // Measured only at full weight and when both FLOP and communication time were measured, which is

@@ -1,7 +1,8 @@
 // Amounts of named resources, as Kubernetes counts them for a pod or a node: cpu in millicores,
 // everything else in whole units (bytes, devices, pods).
 //
-// Thread safety: values and pure functions. Complexity: linear in a list for each amount that is set.
+// Thread safety: values and pure functions. Complexity: linear in a list for each amount that is
+// set.
 #pragma once
 
 #include <algorithm>

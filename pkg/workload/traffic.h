@@ -35,8 +35,8 @@ struct TrafficDemand {
   double bytes = 0;  // per iteration
 };
 
-// The job's profile with estimates for what is unknown. The bytes of a measured profile are used unchanged.
-// REQUIRES: no Problems with the job's model.
+// The job's profile with estimates for what is unknown. The bytes of a measured profile are used
+// unchanged. REQUIRES: no Problems with the job's model.
 Profile CompleteProfile(const Job& job);
 
 // Sorted by (from host, from rail, to host, to rail). `rails` is the number of NICs of a host; GPU

@@ -4,8 +4,8 @@
 //
 //   parameters   layers (attention 4 h^2, or less with grouped queries; feed-forward m h f with m
 //                matrices of width f, once per expert) + vocabulary h (twice if untied)
-//   FLOP         6 per active parameter and token, and 12 layers h s per token for attention; 8 and 16
-//                with recomputed activations
+//   FLOP         6 per active parameter and token, and 12 layers h s per token for attention; 8 and
+//                16 with recomputed activations
 //   data         what a GPU sends for its parameters P in a group of n, all-reduce 2 (n-1)/n P g;
 //                sharded optimizer: reduce-scatter (n-1)/n P g and all-gather (n-1)/n P p; sharded
 //                parameters: one reduce-scatter and two all-gathers (g, p: bytes of a gradient and

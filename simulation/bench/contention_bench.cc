@@ -2,32 +2,35 @@
 // (PlanOptions::contention), against packing alone: docs/evaluation/placement.md has the figures.
 //
 //   contention_bench [JOBS] [SEEDS] [FIRST_SEED] [GAP_SECONDS] [LARGE_SHARE] [LOAD] [WAYS] [DRAWS]
-//                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6, 1, contention, 8
-// LOAD multiplies the bytes of every job. WAYS, joined by commas, are compared with packing, each with the
-// same jobs; with others than `contention` on the fabric with scarce uplinks only:
+//                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6, 1,
+//                                          contention, 8
+// LOAD multiplies the bytes of every job. WAYS, joined by commas, are compared with packing, each
+// with the same jobs; with others than `contention` on the fabric with scarce uplinks only:
 //   contention    PlanOptions::contention
-//   drawn         each job takes, of the equal places that DRAWS random preferences among segments lead to,
-//                 the one that the planner's prediction prefers
-//   oracle        of these the one at which the jobs that run get most done (FLOP/s) by the prediction that is
-//                 reported; it looks at one arrival at a time, so better places for a series of jobs may exist
+//   drawn         each job takes, of the equal places that DRAWS random preferences among segments
+//                 lead to, the one that the planner's prediction prefers
+//   oracle        of these the one at which the jobs that run get most done (FLOP/s) by the
+//                 prediction that is reported; it looks at one arrival at a time, so better places
+//                 for a series of jobs may exist
 //   share-oracle  the same, by the sum of shares of ideal rates, weighted by GPUs
-//   moved         as contention; at each instant that is reported jobs may leave their places for equal ones,
-//                 chosen as by oracle, one after the other until none gains
+//   moved         as contention; at each instant that is reported jobs may leave their places for
+//                 equal ones, chosen as by oracle, one after the other until none gains
 //
 // On two fabrics of 16 segments of 16 hosts: HPN's (2 to 1 at the ToRs of every rail) and one with
 // a single uplink of 200 Gbit/s per ToR, 16 to 1, to see what scarce uplinks change.
 //
 // The mix: models and sizes of test/data/lingjun-2023/model-gpus.csv (recorded; its README has
-// origin and licence), arrivals and run times generated from them by seed (simulator/trace_workload.h),
-// more of them large than recorded so that gangs span segments and share uplinks. All ways place
-// the same jobs at the same arrivals and departures; what differs is only the choice among equals.
-// Reported, as means over time: the load of the busiest segment's uplinks and the unevenness (root
-// of the mean square over the mean) as the planner predicts them, and the share of its ideal rate
-// that a job is predicted to get once paths and levels are chosen, weighted by its GPUs. Then what a way
-// gains over packing in FLOP/s, which is its gain in utilisation, and in that share, with 95 % bootstrap
-// intervals over seeds: apart for instants at which the fullest uplinks are busy for more than 0.8 of the
-// time (in the mean of both ways), and for the others, with what no choice of places of the same objective
-// exceeds: that every job gets its ideal rate.
+// origin and licence), arrivals and run times generated from them by seed
+// (simulator/trace_workload.h), more of them large than recorded so that gangs span segments and
+// share uplinks. All ways place the same jobs at the same arrivals and departures; what differs is
+// only the choice among equals. Reported, as means over time: the load of the busiest segment's
+// uplinks and the unevenness (root of the mean square over the mean) as the planner predicts them,
+// and the share of its ideal rate that a job is predicted to get once paths and levels are chosen,
+// weighted by its GPUs. Then what a way gains over packing in FLOP/s, which is its gain in
+// utilisation, and in that share, with 95 % bootstrap intervals over seeds: apart for instants at
+// which the fullest uplinks are busy for more than 0.8 of the time (in the mean of both ways), and
+// for the others, with what no choice of places of the same objective exceeds: that every job gets
+// its ideal rate.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// A replay of jobs on a cluster that places them, under one way to choose among places that are equal in
-// the objective. The rates that the network gives the jobs are predicted after every 12th arrival or
-// departure. Deterministic. Thread safety: pure function.
+// A replay of jobs on a cluster that places them, under one way to choose among places that are
+// equal in the objective. The rates that the network gives the jobs are predicted after every 12th
+// arrival or departure. Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ struct ContentionReplay {
   std::vector<Sample> samples;
 };
 
-// `load` multiplies the bytes of every job; `draws`: random preferences for each job, where Draws(way) or
-// kMoved.
+// `load` multiplies the bytes of every job; `draws`: random preferences for each job, where
+// Draws(way) or kMoved.
 ContentionReplay ReplayContention(const fabric::FabricSpec& spec,
                                   const std::vector<sim::TraceJob>& jobs, std::uint64_t seed,
                                   Way way, double load, int draws);

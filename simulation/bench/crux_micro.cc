@@ -1,16 +1,18 @@
 // The micro benchmark of the Crux paper (section 4.4): policies against the optimum found by
 // enumeration, by the utilisation that the simulator gives.
 //
-//   crux_micro [--cases 1500] [--first 1] [--cache FILE] [--jitter-cases 100] [--variant KEY=VALUE]...
+//   crux_micro [--cases 1500] [--first 1] [--cache FILE] [--jitter-cases 100] [--variant
+//   KEY=VALUE]...
 //
-// The optimum of a case takes some CPU tenths of a second; with --cache it is read from FILE where it
-// is known and added where it is not, so that a run that was stopped goes on where it was. A variant
-// changes the production configuration of the rows `crux` and `analytic` (without search);
+// The optimum of a case takes some CPU tenths of a second; with --cache it is read from FILE where
+// it is known and added where it is not, so that a run that was stopped goes on where it was. A
+// variant changes the production configuration of the rows `crux` and `analytic` (without search);
 // the keys are those of bench/variants.h.
 //
-// The first --jitter-cases cases are also simulated with compute that differs by up to 10 % from iteration
-// to iteration, for the policy that was told profiles 10 % wrong: in percent of what the schedule that is
-// optimal without jitter reaches under the same jitter. That one is enumerated, so these cases take longer.
+// The first --jitter-cases cases are also simulated with compute that differs by up to 10 % from
+// iteration to iteration, for the policy that was told profiles 10 % wrong: in percent of what the
+// schedule that is optimal without jitter reaches under the same jitter. That one is enumerated, so
+// these cases take longer.
 //
 // Windows are 30 iterations of the slowest job, for the optimum as for what is compared with it.
 #include <algorithm>

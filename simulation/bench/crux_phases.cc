@@ -1,17 +1,18 @@
-// Whether it pays to hold iterations to a schedule of their own (CASSINI's idea) on top of the paths
-// and levels that the production policy gives.
+// Whether it pays to hold iterations to a schedule of their own (CASSINI's idea) on top of the
+// paths and levels that the production policy gives.
 //
 //   crux_phases [--cases 40] [--first 1]
 //
-// The cases are those of crux_micro. Each job may be held to a period (its iterations are due so far
-// apart, and none begins before it is due) and a phase; both are searched, job by job, by the
-// simulator itself, which is more than a cluster could do. Printed is the utilisation, in percent of
-// what the jobs reach on an empty network:
+// The cases are those of crux_micro. Each job may be held to a period (its iterations are due so
+// far apart, and none begins before it is due) and a phase; both are searched, job by job, by the
+// simulator itself, which is more than a cluster could do. Printed is the utilisation, in percent
+// of what the jobs reach on an empty network:
 //   levels          production, no job is held
 //   levels, phases  with the best periods and phases found
-// each without jitter, and with compute that differs by up to 10 % from iteration to iteration. Phases
-// found without jitter are tried under it as they are (`planned`), and others are searched under it
-// and tried with other draws (`searched`). Differences have 95 % bootstrap intervals over cases.
+// each without jitter, and with compute that differs by up to 10 % from iteration to iteration.
+// Phases found without jitter are tried under it as they are (`planned`), and others are searched
+// under it and tried with other draws (`searched`). Differences have 95 % bootstrap intervals over
+// cases.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,20 +1,21 @@
 // Where Crux gains, and how much: the region of loads, reached in four independent ways.
 //
-//   crux_region run RESULTS.csv [--seeds 20] [--first-seed 1] [--jobs 120] [--points uplink=50,load=2,...]
+//   crux_region run RESULTS.csv [--seeds 20] [--first-seed 1] [--jobs 120] [--points
+//   uplink=50,load=2,...]
 //                               [--policies crux,ecmp,...|all] [--minutes N]
 //   crux_region plot RESULTS.csv PLOT.svg [OURS]
 //   crux_region facts RESULTS.csv
 //
-// run: for each way to change the load of shared links (placement, uplink speed, bytes per second of
-// compute, connections) and each setting, every policy meets the same jobs in `seeds` paired draws. A
-// line is added to RESULTS.csv per run; runs that are there already are left out, so a benchmark that was
-// stopped, or that ended after --minutes, goes on where it was. All settings of a seed come before the
-// next seed. A line of progress per run goes to standard error, with the time that is left at this pace.
-// Exit code 3: time was over before all runs were done. Points: region_points.h.
-// plot: gain of OURS (crux) over each policy against the time-weighted load of the fullest shared link
-// (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot and as a table. A point
-// is accepted (marked *) where under ECMP the published shares of jobs and GPUs that meet contention,
-// 36.3 and 51 %, come out within a quarter.
+// run: for each way to change the load of shared links (placement, uplink speed, bytes per second
+// of compute, connections) and each setting, every policy meets the same jobs in `seeds` paired
+// draws. A line is added to RESULTS.csv per run; runs that are there already are left out, so a
+// benchmark that was stopped, or that ended after --minutes, goes on where it was. All settings of
+// a seed come before the next seed. A line of progress per run goes to standard error, with the
+// time that is left at this pace. Exit code 3: time was over before all runs were done. Points:
+// region_points.h. plot: gain of OURS (crux) over each policy against the time-weighted load of the
+// fullest shared link (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot
+// and as a table. A point is accepted (marked *) where under ECMP the published shares of jobs and
+// GPUs that meet contention, 36.3 and 51 %, come out within a quarter.
 // facts: what the paper reports against each point, as a table in Markdown (region_facts.h).
 //
 // A file holds runs of one number of jobs.

@@ -29,8 +29,8 @@ void FullRecompute(benchmark::State& state) {
   Report(state, report);
 }
 
-// The job in the middle arrives at a cluster without it, that has been decided. `kept`: with what was
-// kept of that decision, as the operator has it; otherwise everything is counted from nothing.
+// The job in the middle arrives at a cluster without it, that has been decided. `kept`: with what
+// was kept of that decision, as the operator has it; otherwise everything is counted from nothing.
 void Arrival(benchmark::State& state, bool kept) {
   const crux::Problem whole = CaseOf(state);
   crux::Problem problem = whole;

@@ -7,8 +7,8 @@
 // 12 hosts of eight A100 with NVLink and four NICs of 200 Gbit/s, two GPUs and a NIC below a PCIe
 // switch. Not published, so chosen here: four ToRs of three hosts, each with four uplinks of 200
 // Gbit/s to two Aggs (3 to 1, as in the three-layer fabric of sim_trace). Models, iteration times
-// and overlap are those of simulator/trace_workload.h, placements and hashes are drawn by seed: the GPT
-// on whole hosts, the others on half hosts. Every job works for ten minutes of a lone job.
+// and overlap are those of simulator/trace_workload.h, placements and hashes are drawn by seed: the
+// GPT on whole hosts, the others on half hosts. Every job works for ten minutes of a lone job.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -168,7 +168,8 @@ void Scenario(const fabric::Network& network, const char* name, const std::vecto
   std::printf("\n%-44s paper: %s\n", "", paper);
 }
 
-// A job with the middle of what simulator/trace_workload.h draws, sized to an iteration of `seconds`.
+// A job with the middle of what simulator/trace_workload.h draws, sized to an iteration of
+// `seconds`.
 crux::ContendingJob Typical(double seconds, double ring_hosts) {
   const double ratio = sim::kCommunicationRatio * ((ring_hosts - 1) / ring_hosts) / (7.0 / 8);
   crux::ContendingJob job;

@@ -1,12 +1,13 @@
 // What it is worth to know that a job's flows start at several instants and that it reads and
-// writes storage: the cases of the micro benchmark with several starts, with storage and with both, planned
-// with that knowledge and without, all measured by a simulator of the whole case.
+// writes storage: the cases of the micro benchmark with several starts, with storage and with both,
+// planned with that knowledge and without, all measured by a simulator of the whole case.
 //
 //   crux_traffic [CASES] [FIRST_SEED] [analytic]      default 50 cases from seed 1
 //
-// A plan without starts takes the first start of a job, or their mean by bytes, for all its flows; a plan
-// without storage draws the paths of storage at random. Figures are percent of what production with full
-// knowledge achieves. `analytic` compares plans without a search, and the published policy too.
+// A plan without starts takes the first start of a job, or their mean by bytes, for all its flows;
+// a plan without storage draws the paths of storage at random. Figures are percent of what
+// production with full knowledge achieves. `analytic` compares plans without a search, and the
+// published policy too.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

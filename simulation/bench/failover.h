@@ -33,8 +33,8 @@ struct FailoverTiming {
 };
 
 // REQUIRES: detect_seconds < reconverge_seconds, seconds above 0; `plan` is the plan of
-// `connections` with everything up, all of it planned and predictable. The `bytes` of the flows returned
-// are 1e30, more than any window carries.
+// `connections` with everything up, all of it planned and predictable. The `bytes` of the flows
+// returned are 1e30, more than any window carries.
 std::vector<TransferFlow> LegsAfterFailure(const repac::PathPlan& plan,
                                            const std::vector<repac::NicConnection>& connections,
                                            const fabric::Network& network,

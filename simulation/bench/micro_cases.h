@@ -9,12 +9,13 @@
 // eighth to all of the compute time.
 //
 // The paper leaves two things out that can be added (they change nothing else of a case):
-//   several starts  of each ring a tenth to a half of the bytes is sent early, from a start drawn in
-//                   the first 30 % of compute on (activations), the rest as before (gradients)
-//   storage         each job either writes a checkpoint every 4 to 16 iterations, which takes an uplink
-//                   0.5 to 2 times its compute time, and waits for it or does not; or loads data in
-//                   the background of every iteration, 0.05 to 0.2 times its compute time; over one of
-//                   the Aggs, to or from the ToR of the storage, drawn among the others for each job
+//   several starts  of each ring a tenth to a half of the bytes is sent early, from a start drawn
+//                   in the first 30 % of compute on (activations), the rest as before (gradients)
+//   storage         each job either writes a checkpoint every 4 to 16 iterations, which takes an
+//                   uplink 0.5 to 2 times its compute time, and waits for it or does not; or loads
+//                   data in the background of every iteration, 0.05 to 0.2 times its compute time;
+//                   over one of the Aggs, to or from the ToR of the storage, drawn among the others
+//                   for each job
 //
 // Deterministic in `seed`. Thread safety: pure functions.
 #pragma once

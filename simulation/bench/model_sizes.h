@@ -10,8 +10,8 @@
 
 namespace yardmaster::bench {
 
-// Rows without a size, and those of more GPUs than `max_gpus`, are left out. Empty where the file cannot be
-// read.
+// Rows without a size, and those of more GPUs than `max_gpus`, are left out. Empty where the file
+// cannot be read.
 std::vector<sim::ModelSize> ReadModelSizes(
     std::int32_t max_gpus = std::numeric_limits<std::int32_t>::max());
 

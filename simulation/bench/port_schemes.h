@@ -1,7 +1,7 @@
-// Three ways to choose the source ports of an exchange: by chance, by the single-bit table of earlier work,
-// and by the planner. The results are the links that the flows take with those ports.
-// Deterministic in the state of `random`. Thread safety: pure functions, apart from caches of `forwarding`.
-// REQUIRES: PredictPath succeeds for every flow.
+// Three ways to choose the source ports of an exchange: by chance, by the single-bit table of
+// earlier work, and by the planner. The results are the links that the flows take with those ports.
+// Deterministic in the state of `random`. Thread safety: pure functions, apart from caches of
+// `forwarding`. REQUIRES: PredictPath succeeds for every flow.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ std::uint16_t RandomPort(Random& random);
 Ports ByEcmp(const std::vector<repac::PlannedFlow>& flows, const repac::ForwardingModel& forwarding,
              Random& random);
 
-// The earlier scheme: a table of what each single bit of the source port does to the index of an all-zero key.
-// The wanted index is the least loaded uplink; wanted XOR current must be in the table, else
-// another random base port is tried, `tries` in all. It steers the first hop only, and where the
-// group is not a power of two the table's offsets are wrong.
+// The earlier scheme: a table of what each single bit of the source port does to the index of an
+// all-zero key. The wanted index is the least loaded uplink; wanted XOR current must be in the
+// table, else another random base port is tried, `tries` in all. It steers the first hop only, and
+// where the group is not a power of two the table's offsets are wrong.
 Ports BySingleBit(const std::vector<repac::PlannedFlow>& flows,
                   const repac::ForwardingModel& forwarding, int tries, Random& random);
 

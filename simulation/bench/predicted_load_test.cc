@@ -22,7 +22,8 @@ using fabric::HostId;
 // Three segments of four hosts, eight rails with ToRs of their own.
 class PredictedUplinkLoadTest : public ::testing::Test {
  protected:
-  // A ring on every rail. It computes for 2 s and communicates for 4 s, so that an iteration takes 4 s.
+  // A ring on every rail. It computes for 2 s and communicates for 4 s, so that an iteration takes
+  // 4 s.
   void Place(const std::vector<int>& hosts) {
     workload::Job& job = plan::AddJob(snapshot_, "a" + std::to_string(snapshot_.jobs.size()),
                                       static_cast<int>(hosts.size()))

@@ -1,5 +1,5 @@
-// The points of the region that crux_region measures: they differ in fabric, places and traffic, and so in
-// the load of shared links. Thread safety: pure functions.
+// The points of the region that crux_region measures: they differ in fabric, places and traffic,
+// and so in the load of shared links. Thread safety: pure functions.
 //
 // A point is one change, or several joined by '+', of this setting: two layers with uplinks of
 // 100 Gbit/s, half of the hosts of a job scattered, the bytes as they are, 8 connections of a hash.
@@ -39,10 +39,11 @@ std::optional<std::vector<RegionPoint>> ParsePoints(const std::string& points);
 // The points that crux_region measures by default, as ParsePoints reads them.
 std::string UsualPoints();
 
-// `policy` is a name of ParsePolicy (simulation/policies/policies.h); `taccl-arrival` or `taccl-job` (TacclReading);
-// `paths` (paths of crux, one level) or `levels` (crux's levels on paths that a hash drew), which split the
-// gain; or crux@KEY=VALUE@..., which changes the production configuration by the keys of Vary (variants.h)
-// and by nothing=1 (everything again at every event). Unknown keys are ignored; REQUIRES: the name is known.
+// `policy` is a name of ParsePolicy (simulation/policies/policies.h); `taccl-arrival` or
+// `taccl-job` (TacclReading); `paths` (paths of crux, one level) or `levels` (crux's levels on
+// paths that a hash drew), which split the gain; or crux@KEY=VALUE@..., which changes the
+// production configuration by the keys of Vary (variants.h) and by nothing=1 (everything again at
+// every event). Unknown keys are ignored; REQUIRES: the name is known.
 sim::TraceOptions OptionsOf(const RegionPoint& point, const std::string& policy, int seed,
                             const fabric::Network& network);
 

@@ -1,5 +1,5 @@
-// The runs of crux_region: one point of the region, one seed and one policy each, kept as lines of a file
-// so that a benchmark that was stopped goes on where it was. Thread safety: pure functions.
+// The runs of crux_region: one point of the region, one seed and one policy each, kept as lines of
+// a file so that a benchmark that was stopped goes on where it was. Thread safety: pure functions.
 #pragma once
 
 #include <functional>

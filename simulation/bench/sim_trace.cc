@@ -6,13 +6,13 @@
 //
 // A policy may be written "sincronia+paths": it decides all but the paths, which are then those of
 // crux. Workload: --mean-run 3000 seconds, --load 1 (multiplies the bytes of every job),
-// --connections 8 (of two GPUs, each with a hash of its own). --planner 1: jobs are placed by the planner of the
-// cluster, and --scatter and --fragmented mean nothing. Fabric of two layers: --uplink-gbps 100. Hosts:
-// --fragmented (probability that a job gets half hosts), --pcie-gbps 252, --nvlink-gbps 2400 (0:
-// none). What crux does otherwise than in production: --from-nothing 1 (decides again at each event),
-// --budget N (of the search), --assumed-stall S (of other paths, a tenth of it of another level),
-// --horizon S, --knows-ends 1 (when jobs end). --stall S makes other paths take that time, and another
-// level a tenth of it; without it moves are free. Sizes come from
+// --connections 8 (of two GPUs, each with a hash of its own). --planner 1: jobs are placed by the
+// planner of the cluster, and --scatter and --fragmented mean nothing. Fabric of two layers:
+// --uplink-gbps 100. Hosts: --fragmented (probability that a job gets half hosts), --pcie-gbps 252,
+// --nvlink-gbps 2400 (0: none). What crux does otherwise than in production: --from-nothing 1
+// (decides again at each event), --budget N (of the search), --assumed-stall S (of other paths, a
+// tenth of it of another level), --horizon S, --knows-ends 1 (when jobs end). --stall S makes other
+// paths take that time, and another level a tenth of it; without it moves are free. Sizes come from
 // test/data/lingjun-2023/model-gpus.csv, arrivals are generated.
 #include <cmath>
 #include <cstdio>

@@ -1,11 +1,11 @@
-// Simulates flows that carry bytes over given links and may change their path meanwhile, to measure what a
-// set of paths is worth and what a failure costs.
+// Simulates flows that carry bytes over given links and may change their path meanwhile, to measure
+// what a set of paths is worth and what a failure costs.
 //
-// Model: a fluid; at every instant the links share their bandwidth max-min fairly (simulation/simulator/fair_share.h).
-// A flow runs on its current leg until its next one begins; a leg without links carries nothing.
-// No queues, no congestion control, no retransmissions. Complexity: O(events x P log P), events
-// being instants at which a leg begins or a flow ends, P the links of all paths. Deterministic.
-// Thread safety: pure functions.
+// Model: a fluid; at every instant the links share their bandwidth max-min fairly
+// (simulation/simulator/fair_share.h). A flow runs on its current leg until its next one begins; a
+// leg without links carries nothing. No queues, no congestion control, no retransmissions.
+// Complexity: O(events x P log P), events being instants at which a leg begins or a flow ends, P
+// the links of all paths. Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What a SimAI topology says about hosts and cables, before any tier is recognised: the ToR of every NIC
-// port, the segments that follow from it, and the cables between switches.
+// What a SimAI topology says about hosts and cables, before any tier is recognised: the ToR of
+// every NIC port, the segments that follow from it, and the cables between switches.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -25,7 +25,8 @@ struct SimAiWiring {
   int nic_ports = 0;                         // per GPU, each GPU has a NIC
   double nvlink_gbps = 0;                    // of a GPU, all its links together; 0: none
   std::map<int, std::map<int, Bundle>> ups;  // by switch: its neighbours, both ways
-  // By segment, numbered by their first host; hosts with the same ToRs, port by port, are a segment.
+  // By segment, numbered by their first host; hosts with the same ToRs, port by port, are a
+  // segment.
   std::vector<int> hosts_of;
   std::vector<std::vector<int>> tors_of;  // rail by rail, port by port
 };

@@ -6,8 +6,8 @@
 //   topo.csv        ip, DSW, PSW, ASW
 //   model-gpus.csv  model, total_gpu
 // Cells may be quoted ("..." with "" for a quote), which RES needs where it lists several
-// resources; of RES the number that follows "gpu" counts, or the whole cell where it is a number; a worker
-// whose RES has neither has 8 GPUs.
+// resources; of RES the number that follows "gpu" counts, or the whole cell where it is a number; a
+// worker whose RES has neither has 8 GPUs.
 // Columns are found by the names in the first line, in any order; more of them do not matter.
 //
 // The published files have broken rows (a job that ran before it was submitted, a missing time):

@@ -34,7 +34,8 @@ Loads RandomLoads(std::size_t jobs, std::int32_t links, Random& random) {
   return loads;
 }
 
-// When each job is done on the last of its links, all of which serve the jobs in this order; the sum.
+// When each job is done on the last of its links, all of which serve the jobs in this order; the
+// sum.
 double SumOfCompletions(const Loads& loads, const Order& order) {
   std::map<std::int32_t, double> busy;
   double sum = 0;

@@ -27,9 +27,9 @@ double EnumerationSize(const Problem& problem, std::span<const ContendingJobId> 
 double Enumerate(const Problem& problem, std::span<const ContendingJobId> jobs, std::int32_t levels,
                  GroupEvaluator& evaluator, RateBound& bound, SearchState& state);
 
-// The optimum of each component of jobs that could contend (PossibleComponents), enumerated. Errors:
-// ResourceExhausted when a component's EnumerationSize exceeds `limit`, it has more than 60 jobs or
-// ScheduleEvaluator::Fits refuses it, and when the evaluator's budget runs out.
+// The optimum of each component of jobs that could contend (PossibleComponents), enumerated.
+// Errors: ResourceExhausted when a component's EnumerationSize exceeds `limit`, it has more than 60
+// jobs or ScheduleEvaluator::Fits refuses it, and when the evaluator's budget runs out.
 absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t levels, double limit,
                                         ScheduleEvaluator& evaluator);
 

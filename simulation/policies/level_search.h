@@ -1,10 +1,11 @@
-// The best levels on given paths, by the evaluator's simulation. Jobs fall into groups that share a link; of
-// each group the weak orders of at most K classes are searched, filled from the highest class down.
+// The best levels on given paths, by the evaluator's simulation. Jobs fall into groups that share a
+// link; of each group the weak orders of at most K classes are searched, filled from the highest
+// class down.
 //
-// The work of a class does not depend on those below it, so the rest is skipped where even its bound
-// (rate_bound.h) does not exceed the best found. That does not hold for flows in the background, which
-// run below every class: in groups that have one nothing is skipped until the best reaches the group's
-// own bound.
+// The work of a class does not depend on those below it, so the rest is skipped where even its
+// bound (rate_bound.h) does not exceed the best found. That does not hold for flows in the
+// background, which run below every class: in groups that have one nothing is skipped until the
+// best reaches the group's own bound.
 // REQUIRES: groups of at most 63 jobs.
 // Complexity: the weak orders of the largest group, most of them skipped. Deterministic: ties go to
 // what was tried first. Thread safety: single threaded.

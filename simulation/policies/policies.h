@@ -1,9 +1,9 @@
-// Every policy by its name, for comparisons: problem in, decisions out. What production runs is one of
-// them; ym_crux links none of the others.
+// Every policy by its name, for comparisons: problem in, decisions out. What production runs is one
+// of them; ym_crux links none of the others.
 //
 //   crux       the production policy (crux/decide.h), with the options given
-//   published  the Crux paper as written: one reference job, k unbounded, least congested whole path,
-//              ten random orders, no search, everything again at every event
+//   published  the Crux paper as written: one reference job, k unbounded, least congested whole
+//              path, ten random orders, no search, everything again at every event
 //   ecmp sincronia varys taccl cassini   baselines.h
 //   exact      the optimum by enumeration of paths and levels, as ScheduleEvaluator sees it
 //

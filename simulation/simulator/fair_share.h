@@ -1,5 +1,5 @@
-// How links divide their bandwidth: strict priority between levels, max-min inside a level, found by
-// progressive filling.
+// How links divide their bandwidth: strict priority between levels, max-min inside a level, found
+// by progressive filling.
 //
 // Progressive filling: the link with the least capacity left per use is filled first, its flows
 // are frozen at that rate, and so on; the share of a link never falls while others fill, so a heap
@@ -35,8 +35,8 @@ class FairShare {
   void Divide(std::vector<ShareFlow>& flows);
 
  private:
-  // A link and what it gave each flow when it was entered. The smallest comes first, of equal ones the
-  // one with the lower number.
+  // A link and what it gave each flow when it was entered. The smallest comes first, of equal ones
+  // the one with the lower number.
   struct Entry {
     double share = 0;
     std::int32_t link = -1;

@@ -1,9 +1,9 @@
 // The flows of a simulation and the rates at which they move: strict and preemptive levels, max-min
 // fairness inside a level (fair_share.h).
 //
-// When a flow starts or ends only what it can reach is divided again: flows of its own level or lower on
-// its links, the flows of their levels or lower on theirs, and so on. Changes are collected until
-// Divide, so the order in which they were made does not matter.
+// When a flow starts or ends only what it can reach is divided again: flows of its own level or
+// lower on its links, the flows of their levels or lower on theirs, and so on. Changes are
+// collected until Divide, so the order in which they were made does not matter.
 //
 // Invariants, checked by CheckRates: no link carries more than its capacity; no flow could get more
 // without taking from one of its own or a higher level. Rates are bytes per second, times seconds.
@@ -49,8 +49,8 @@ class FlowRates {
   void Start(FlowId id, double bytes, double now);
   // Its bytes are all delivered.
   void Finish(FlowId id, double now);
-  // Divides bandwidth again among what changes since the last call can reach. Returns the flows that
-  // have another rate than before, in no meaningful order, but for those that stand still.
+  // Divides bandwidth again among what changes since the last call can reach. Returns the flows
+  // that have another rate than before, in no meaningful order, but for those that stand still.
   const std::vector<FlowId>& Divide(double now);
 
   // True while changes wait for Divide; rates are then those from before.

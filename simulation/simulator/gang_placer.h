@@ -1,5 +1,5 @@
-// The places of a trace's jobs by the planner of the cluster (placement::PlanGang), in place of those
-// that gpu_pool.h draws.
+// The places of a trace's jobs by the planner of the cluster (placement::PlanGang), in place of
+// those that gpu_pool.h draws.
 //
 // A job is a gang: of whole hosts, or of one worker where it is smaller than a host. Its pipeline
 // stages are those of its profile; all placement limits are the defaults. What the extender has
@@ -21,8 +21,8 @@ class GangPlacer {
  public:
   explicit GangPlacer(const fabric::Network& network);
 
-  // By rank, so that a stage's hosts stand together; empty: the job does not fit now. `free`: what no
-  // job has. Errors: InvalidArgument for a job that would not fit the empty cluster either.
+  // By rank, so that a stage's hosts stand together; empty: the job does not fit now. `free`: what
+  // no job has. Errors: InvalidArgument for a job that would not fit the empty cluster either.
   absl::StatusOr<std::vector<TracePlace>> PlacesOf(const TraceJob& job, const GpuPool& free);
 
  private:

@@ -1,10 +1,10 @@
 // Which GPUs of a cluster's hosts are taken, and which a job gets.
 //
 // A job below a host's size gets GPUs of one host: the one with the fewest free ones that suffice.
-// Any other gets wholly free hosts, the last perhaps used in part: partly in a row and partly anywhere
-// (`scatter`), as a busy cluster gives them out; or, with probability `fragmented`, half hosts wherever
-// those are free, as a cluster does whose whole hosts are rare. Which free GPUs of a host: drawn, since a device plugin
-// that sees NVLink everywhere has no reason to prefer any.
+// Any other gets wholly free hosts, the last perhaps used in part: partly in a row and partly
+// anywhere (`scatter`), as a busy cluster gives them out; or, with probability `fragmented`, half
+// hosts wherever those are free, as a cluster does whose whole hosts are rare. Which free GPUs of a
+// host: drawn, since a device plugin that sees NVLink everywhere has no reason to prefer any.
 //
 // Deterministic: what a job gets depends on its seed and on what is taken, not on what was drawn
 // before, so that two replays stay comparable. Thread safety: single threaded.
@@ -36,8 +36,8 @@ class GpuPool {
     return static_cast<std::int32_t>(free_[host].size());
   }
 
-  // In the order of `places`; nothing where the GPUs are not free or `places` is empty. REQUIRES: a host
-  // at most once in `places`.
+  // In the order of `places`; nothing where the GPUs are not free or `places` is empty. REQUIRES: a
+  // host at most once in `places`.
   std::optional<std::vector<HostGpus>> TakeAt(const std::vector<TracePlace>& places,
                                               std::uint64_t seed);
   // Sorted by host; nothing where the job does not fit.

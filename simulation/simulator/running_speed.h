@@ -1,9 +1,9 @@
 // How fast the jobs that run at one instant of a replay are, given what a policy decided for them.
 //
-// A job that shares no link runs as if alone. Jobs that share links, directly or through others, form a
-// group; the share of its time that each computes is measured in a window of the flow simulator
-// (trace_speed.h) over the group. What was measured is remembered while the group, its paths and the
-// order of its levels stay the same.
+// A job that shares no link runs as if alone. Jobs that share links, directly or through others,
+// form a group; the share of its time that each computes is measured in a window of the flow
+// simulator (trace_speed.h) over the group. What was measured is remembered while the group, its
+// paths and the order of its levels stay the same.
 // Deterministic. Thread safety: single threaded. Lifetimes: values.
 #pragma once
 
@@ -33,14 +33,14 @@ struct RunningJob {
 
 class RunningSpeeds {
  public:
-  // The first `network_links` of the links are those of the network, the others of hosts. A window lasts
-  // so many iterations of the slowest job of a group. `offsets_hold`: jobs begin it where the policy put
-  // them, else anywhere in their iteration.
+  // The first `network_links` of the links are those of the network, the others of hosts. A window
+  // lasts so many iterations of the slowest job of a group. `offsets_hold`: jobs begin it where the
+  // policy put them, else anywhere in their iteration.
   RunningSpeeds(const std::vector<crux::Link>& links, std::int32_t network_links,
                 double window_iterations, bool offsets_hold);
 
-  // Sets the share of each of `running`, which stand beside problem.jobs. Returns the groups of more
-  // than one job.
+  // Sets the share of each of `running`, which stand beside problem.jobs. Returns the groups of
+  // more than one job.
   std::vector<std::vector<crux::ContendingJobId>> Measure(const crux::Problem& problem,
                                                           const crux::Solution& solution,
                                                           std::vector<RunningJob>& running);

@@ -1,18 +1,19 @@
 // A flow-level simulator of training jobs on links, driven by events.
 //
 // Model: a job repeats iterations of compute and communication; a flow starts when its
-// `communication_start`, a fraction of the compute, is done; an iteration ends when its compute and its
-// flows are done, and the next begins immediately. A flow may run in every n-th iteration only, the n-th
-// first. A flow in the background is carried below every
-// level and holds up no iteration but the one in which it is to run again. Links serve levels strictly and preemptively, and
-// share fairly inside a level. Time is in seconds, sizes in bytes, capacities in
-// Gbit/s. Jobs arrive and run until the simulation ends; their levels and paths stay the same.
+// `communication_start`, a fraction of the compute, is done; an iteration ends when its compute and
+// its flows are done, and the next begins immediately. A flow may run in every n-th iteration only,
+// the n-th first. A flow in the background is carried below every
+// level and holds up no iteration but the one in which it is to run again. Links serve levels
+// strictly and preemptively, and share fairly inside a level. Time is in seconds, sizes in bytes,
+// capacities in Gbit/s. Jobs arrive and run until the simulation ends; their levels and paths stay
+// the same.
 //
-// Bandwidth is that of flow_rates.h. Events at the same instant (within kSameInstant, relative) are all
-// applied before bandwidth is divided, so the order in which they were entered does not matter.
+// Bandwidth is that of flow_rates.h. Events at the same instant (within kSameInstant, relative) are
+// all applied before bandwidth is divided, so the order in which they were entered does not matter.
 //
-// Invariants, checked by CheckConservation: those of flow_rates.h; bytes delivered never exceed bytes
-// sent.
+// Invariants, checked by CheckConservation: those of flow_rates.h; bytes delivered never exceed
+// bytes sent.
 // Deterministic. Thread safety: single threaded.
 #pragma once
 
@@ -52,7 +53,8 @@ struct SimulatedJob {
   std::vector<FlowSpec> flows;
   double offset_seconds = 0;  // the job waits so long before it starts
   JobStart start = JobStart::kFresh;
-  // Iterations are due so far apart, and none begins before it is due; 0: at once, one after another.
+  // Iterations are due so far apart, and none begins before it is due; 0: at once, one after
+  // another.
   double period_seconds = 0;
 };
 
@@ -88,7 +90,8 @@ class Simulator {
   JobTotals Totals(SimulatedJobId job) const;
   // Bytes per second the flow moves right now.
   double RateOf(SimulatedJobId job, std::int32_t flow) const;
-  // For tests: verifies the invariants above from scratch. OK while a change waits for time to go on.
+  // For tests: verifies the invariants above from scratch. OK while a change waits for time to go
+  // on.
   absl::Status CheckConservation() const;
 
  private:

@@ -40,8 +40,8 @@ TraceJobFlows FlowsOf(const fabric::Network& network, const HostLinks& links,
                       const std::vector<HostGpus>& places, const JobProfile& profile,
                       const FlowOptions& options);
 
-// Splits every flow that has a choice into `connections` flows with equal parts of its bytes, each on
-// a path drawn at random.
+// Splits every flow that has a choice into `connections` flows with equal parts of its bytes, each
+// on a path drawn at random.
 TraceJobFlows Hashed(const TraceJobFlows& job, std::int32_t connections, Random& random);
 
 // The rings on the chosen paths.

@@ -1,18 +1,18 @@
 // Replays jobs over time on a fabric under one policy.
 //
 // Jobs wait first in, first out for GPUs. Which they get is drawn (gpu_pool.h), or chosen by the
-// planner of the cluster (gang_placer.h). A job whose places are given takes those if their GPUs are
-// free when its turn comes, else others. At every arrival and
-// end the policy decides again (crux from the present plan, as the operator calls it; the others from
-// nothing). Policies that choose no paths keep for each flow the one that was drawn
+// planner of the cluster (gang_placer.h). A job whose places are given takes those if their GPUs
+// are free when its turn comes, else others. At every arrival and
+// end the policy decides again (crux from the present plan, as the operator calls it; the others
+// from nothing). Policies that choose no paths keep for each flow the one that was drawn
 // when its job started, as a hash would. Between two such instants every job progresses at a
 // constant speed: that of a window of the flow simulator over the jobs that share links with it,
 // remembered while they, their paths and their levels stay the same. Jobs begin that window
 // anywhere in their iteration, but under CASSINI where it puts them. Traffic: trace_flows.h.
 //
 // Deterministic in (network, jobs, options) for any order of `jobs`. REQUIRES: ids are unique.
-// Errors: InvalidArgument for a job that no cluster of this size can hold. Thread safety: pure function
-// (apart from `progress`).
+// Errors: InvalidArgument for a job that no cluster of this size can hold. Thread safety: pure
+// function (apart from `progress`).
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ struct TraceOptions {
   double path_stall_seconds = 0;
   double level_stall_seconds = 0;
   std::uint64_t seed = 1;
-  // Connections between two GPUs, each with an equal part of the bytes. A hash spreads them; a policy
-  // that chooses paths chooses one for all that leave by the same port.
+  // Connections between two GPUs, each with an equal part of the bytes. A hash spreads them; a
+  // policy that chooses paths chooses one for all that leave by the same port.
   std::int32_t connections = 8;
   // Policies that choose no paths get those of crux, instead of what a hash draws.
   bool paths_of_crux = false;
@@ -91,8 +91,8 @@ struct TraceResult {
   double contended_jobs = 0;          // share that ever shared a link with another job, at any load
   double contended_gpus = 0;          // share
   double network_contended_jobs = 0;  // share that met another job outside of hosts
-  // Bytes of flows that have a choice of paths, over those that would be sent in the same time if every
-  // job always ran as if alone: how well the network's own links are used.
+  // Bytes of flows that have a choice of paths, over those that would be sent in the same time if
+  // every job always ran as if alone: how well the network's own links are used.
   double network_share = 1;
   // Share of jobs and GPUs that lost more than kSlowedShare of their work to contention.
   double slowed_jobs = 0;

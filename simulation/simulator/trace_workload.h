@@ -47,9 +47,9 @@ struct GenerateOptions {
   std::uint64_t seed = 1;
 };
 
-// Draws models and sizes from `sizes` (entries of 0 GPUs are skipped) and two large ones (GPT-13b on 128
-// GPUs, GPT-175b on 512), with day and night in the arrivals. Run times are log-normal, from 60 s to 20
-// times the mean. Ids are "job0", "job1", ... by arrival.
+// Draws models and sizes from `sizes` (entries of 0 GPUs are skipped) and two large ones (GPT-13b
+// on 128 GPUs, GPT-175b on 512), with day and night in the arrivals. Run times are log-normal, from
+// 60 s to 20 times the mean. Ids are "job0", "job1", ... by arrival.
 std::vector<TraceJob> GenerateTrace(const std::vector<ModelSize>& sizes,
                                     const GenerateOptions& options);
 

@@ -1,9 +1,9 @@
-// A TrainingJob on rented hosts, from its queue to its end, with the real placement, job and capacity
-// controllers over an API server in memory and a controller that plays the providers of hosts: it waits,
-// hosts are rented, it runs, they are taken back, it moves with its checkpoint, a price rises, it moves
-// again, it ends, and everything is given back. What it cost is checked against hosts times price times
-// time. Either controller may be the first to see a change: each story is told in both orders, and in
-// orders that a seed decides.
+// A TrainingJob on rented hosts, from its queue to its end, with the real placement, job and
+// capacity controllers over an API server in memory and a controller that plays the providers of
+// hosts: it waits, hosts are rented, it runs, they are taken back, it moves with its checkpoint, a
+// price rises, it moves again, it ends, and everything is given back. What it cost is checked
+// against hosts times price times time. Either controller may be the first to see a change: each
+// story is told in both orders, and in orders that a seed decides.
 #include <functional>
 #include <map>
 #include <set>

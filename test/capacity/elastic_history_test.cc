@@ -1,7 +1,8 @@
-// Random histories of an elastic TrainingJob, with the real job controller and the real extender over an API server
-// in memory: it is scaled within its bounds and beyond, hosts come and go, workers fail and are removed, it is
-// suspended and resumed, and the operator is killed at random writes. When the cluster is well again the job
-// runs in full at the size that is wished for, after any history, and nothing is left of another size.
+// Random histories of an elastic TrainingJob, with the real job controller and the real extender
+// over an API server in memory: it is scaled within its bounds and beyond, hosts come and go,
+// workers fail and are removed, it is suspended and resumed, and the operator is killed at random
+// writes. When the cluster is well again the job runs in full at the size that is wished for, after
+// any history, and nothing is left of another size.
 #include <map>
 #include <memory>
 #include <set>

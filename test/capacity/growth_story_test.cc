@@ -1,6 +1,6 @@
-// An elastic TrainingJob whose workers form their group again by themselves, with the real job controller and
-// the real extender over an API server in memory: it grows beside the pods that run, and gives a growth up
-// that finds no room.
+// An elastic TrainingJob whose workers form their group again by themselves, with the real job
+// controller and the real extender over an API server in memory: it grows beside the pods that run,
+// and gives a growth up that finds no room.
 #include <functional>
 #include <map>
 #include <set>

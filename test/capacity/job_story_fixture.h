@@ -1,5 +1,5 @@
-// The TrainingJob "team/a" of a story or a random history, as the API server in memory has it, and the operator that runs
-// it. TESTONLY. Thread safety: none.
+// The TrainingJob "team/a" of a story or a random history, as the API server in memory has it, and
+// the operator that runs it. TESTONLY. Thread safety: none.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,8 @@
-// Random histories of a TrainingJob on rented hosts, with the real placement, job and capacity controllers over an API
-// server in memory: prices change, hosts are taken back or vanish, people suspend the job and change its caps, the
-// operator is killed at random writes, and what one asked for before it was paused is made much later. In the
-// end the job runs on as many hosts as it needs, no other host is paid for, and none is once it has ended.
+// Random histories of a TrainingJob on rented hosts, with the real placement, job and capacity
+// controllers over an API server in memory: prices change, hosts are taken back or vanish, people
+// suspend the job and change its caps, the operator is killed at random writes, and what one asked
+// for before it was paused is made much later. In the end the job runs on as many hosts as it
+// needs, no other host is paid for, and none is once it has ended.
 #include <deque>
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
-// A ToR pair fails: the hosts of a segment are lost together, with the real job controller, network controller and
-// extender over an API server in memory. The ranks there move as whole data groups where the job's limits
-// allow it, wait with the reason where they do not, and nothing is removed for a sensor that is wrong.
+// A ToR pair fails: the hosts of a segment are lost together, with the real job controller, network
+// controller and extender over an API server in memory. The ranks there move as whole data groups
+// where the job's limits allow it, wait with the reason where they do not, and nothing is removed
+// for a sensor that is wrong.
 #include <functional>
 #include <set>
 #include <string>

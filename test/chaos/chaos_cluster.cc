@@ -143,7 +143,8 @@ void ChaosCluster::PutOwner(const Job& job) {
 }
 
 void ChaosCluster::ScaleJob(Random& random) {
-  // Before there is a Gang its pods contradict each other, and nothing says which of them are right.
+  // Before there is a Gang its pods contradict each other, and nothing says which of them are
+  // right.
   std::set<std::string> made;
   for (const json& gang : server_.All(kube::Gangs())) made.insert(gang["spec"]["owner"]["name"]);
   Job* job = AnyJob(

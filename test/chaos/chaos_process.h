@@ -1,6 +1,6 @@
 // The processes of a history: extenders and operators with their caches and leases, over the API
-// server in memory. What a process knows of each kind lags behind, as if its watches were slow; like a
-// watch it sees every change in order. Thread safety: none.
+// server in memory. What a process knows of each kind lags behind, as if its watches were slow;
+// like a watch it sees every change in order. Thread safety: none.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,8 @@ class History {
     operators_[i] =
         std::make_unique<OperatorProcess>(cluster_.server(), network_, clock_, ++lives_);
   }
-  // One thing that happens. `nested`: while the call of an extender is stalled, which is left alone.
+  // One thing that happens. `nested`: while the call of an extender is stalled, which is left
+  // alone.
   void Step(Random& random, int stalled_extender);
   void ActOnProcesses(Random& random, int stalled_extender);
   void ActOnCluster(Random& random);

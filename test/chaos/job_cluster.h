@@ -1,10 +1,10 @@
-// The cluster of a history of TrainingJobs: hosts, jobs, what people and machines do to them, and the other
-// controllers as far as an operator depends on them: the extender, kube-scheduler, kubelets, the programs
-// in the containers and the garbage collector.
+// The cluster of a history of TrainingJobs: hosts, jobs, what people and machines do to them, and
+// the other controllers as far as an operator depends on them: the extender, kube-scheduler,
+// kubelets, the programs in the containers and the garbage collector.
 //
-// Every job has hosts of its own, so that no job's place depends on when another one came. Nothing here depends
-// on who wrote what when: two operators that bring the cluster to the same state see the same things happen.
-// Thread safety: none.
+// Every job has hosts of its own, so that no job's place depends on when another one came. Nothing
+// here depends on who wrote what when: two operators that bring the cluster to the same state see
+// the same things happen. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,15 @@ class JobCluster {
 
   kube::FakeClient& server() { return server_; }
 
-  // One thing that people or machines do; says what. Nothing happens where there is nothing to do it to.
+  // One thing that people or machines do; says what. Nothing happens where there is nothing to do
+  // it to.
   std::string Act(Random& random);
   // One look of all other controllers. True: something changed.
   bool Tick();
   // All that there is, without times, uids and versions.
   nlohmann::json Picture() const;
-  // A job that has done its work and has not succeeded; empty: there is none. For a cluster at rest.
+  // A job that has done its work and has not succeeded; empty: there is none. For a cluster at
+  // rest.
   std::string Unfinished() const;
   int jobs_made() const { return next_job_; }
 
@@ -65,7 +67,8 @@ class JobCluster {
   bool CollectGarbage();
   bool Plan(const Job& job, const Pods& pods);
   bool GiveBack(const api::Gang& gang);
-  // The hosts of the ranks, with another one where a rank cannot run on its own; empty: there are too few.
+  // The hosts of the ranks, with another one where a rank cannot run on its own; empty: there are
+  // too few.
   std::vector<std::string> HostsFor(const Job& job, std::vector<std::string> hosts,
                                     const std::map<int, nlohmann::json>& waiting) const;
   bool StartPods(const Job& job, const Pods& pods);

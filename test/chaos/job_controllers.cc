@@ -101,7 +101,8 @@ bool JobCluster::GiveBack(const api::Gang& gang) {
   return true;
 }
 
-// The extender: all ranks get their hosts, or none; a rank that waits gets another one where it has to.
+// The extender: all ranks get their hosts, or none; a rank that waits gets another one where it has
+// to.
 bool JobCluster::Plan(const Job& job, const Pods& pods) {
   const json object = ObjectOf(job);
   const std::size_t workers = WorkersOf(object);

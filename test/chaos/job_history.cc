@@ -17,9 +17,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kKillSalt = 0x9E3779B97F4A7C15ULL;
-// From one step to the next. Grace periods, back-offs and checkpoints are over in two minutes; what lasts ten
-// minutes, half an hour or an hour (the end of a row of restarts, quarantines, avoided hosts) ends later in a step, when no
-// pod is made. So the seconds that kills cost decide nothing.
+// From one step to the next. Grace periods, back-offs and checkpoints are over in two minutes; what
+// lasts ten minutes, half an hour or an hour (the end of a row of restarts, quarantines, avoided
+// hosts) ends later in a step, when no pod is made. So the seconds that kills cost decide nothing.
 constexpr std::int64_t kStepMs = 430'000;
 constexpr std::int64_t kWorkMs = 400'000;
 constexpr int kMaxRounds = 5'000;

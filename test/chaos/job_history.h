@@ -1,10 +1,10 @@
 // A random history of TrainingJobs under one operator, with and without its being killed.
 //
-// What happens in step i is drawn from a generator of that step, and after each step all of them work until
-// nothing changes any more. So the state after a step is a function of the seed alone if an operator that is
-// killed at any write leaves nothing undone, does nothing twice, and records what the one before it saw. The
-// fates of writes are drawn from another generator: a history with kills and one without have the same steps.
-// Thread safety: pure functions.
+// What happens in step i is drawn from a generator of that step, and after each step all of them
+// work until nothing changes any more. So the state after a step is a function of the seed alone if
+// an operator that is killed at any write leaves nothing undone, does nothing twice, and records
+// what the one before it saw. The fates of writes are drawn from another generator: a history with
+// kills and one without have the same steps. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

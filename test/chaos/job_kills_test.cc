@@ -1,5 +1,5 @@
-// A thousand random kills of the operator change nothing in the end. Without flags a few seeds, as a unit
-// test:
+// A thousand random kills of the operator change nothing in the end. Without flags a few seeds, as
+// a unit test:
 //   ym_job_kills_test --histories=2000 --first-seed=1 [--steps=60]
 //   ym_job_kills_test --first-seed=77 --histories=1 --tell      one history, step by step
 #include <cstdint>

@@ -1,7 +1,7 @@
-// An operator that runs TrainingJobs in a history: cache, hosts, marks and job controller over the API
-// server in memory, with the queue of jobs that are due. A new object is a new process: it knows what it
-// lists, and nothing else. One thread, so that the order of calls is a function of what it knows.
-// Thread safety: none.
+// An operator that runs TrainingJobs in a history: cache, hosts, marks and job controller over the
+// API server in memory, with the queue of jobs that are due. A new object is a new process: it
+// knows what it lists, and nothing else. One thread, so that the order of calls is a function of
+// what it knows. Thread safety: none.
 #pragma once
 
 #include <cstdint>

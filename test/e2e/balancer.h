@@ -1,9 +1,11 @@
-// What a Service does in front of its replicas, on one port of loopback: a new connection goes to one of the endpoints
-// in use, in turn; one that is established stays with its replica until an end closes it, also after the replica has
-// left the endpoints. Bytes and the end of each direction are passed on as they come.
+// What a Service does in front of its replicas, on one port of loopback: a new connection goes to
+// one of the endpoints in use, in turn; one that is established stays with its replica until an end
+// closes it, also after the replica has left the endpoints. Bytes and the end of each direction are
+// passed on as they come.
 //
-// An endpoint is in use while its replica is not terminating and answers /readyz with 200. A change of either takes
-// effect `delay_ms` later, as it does on its way through EndpointSlices to every node.
+// An endpoint is in use while its replica is not terminating and answers /readyz with 200. A change
+// of either takes effect `delay_ms` later, as it does on its way through EndpointSlices to every
+// node.
 //
 // Thread safety: all methods from any thread. The destructor cuts every connection.
 #pragma once
@@ -26,7 +28,8 @@ class Balancer {
     int port = 0;  // 0: the kernel's choice
     std::int64_t probe_ms = 500;
     std::int64_t delay_ms = 1'000;
-    // Of bytes and ends, each way: far more than in a cluster, so that what is sent meets what is on its way.
+    // Of bytes and ends, each way: far more than in a cluster, so that what is sent meets what is
+    // on its way.
     std::int64_t latency_ms = 10;
   };
 

@@ -28,8 +28,8 @@ class Cluster {
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts);
 
   // The first two start the replicas that do not run, until there are two, of which one leads. The
-  // extenders are behind test/cluster/service, which stands for their Service. StartAgent starts one
-  // agent for all hosts, in place of the one that runs.
+  // extenders are behind test/cluster/service, which stands for their Service. StartAgent starts
+  // one agent for all hosts, in place of the one that runs.
   absl::Status StartExtender();
   absl::Status StartOperator();
   absl::Status StartAgent();

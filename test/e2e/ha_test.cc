@@ -39,8 +39,8 @@ class HighAvailabilityTest : public StoryTest {
       ASSERT_TRUE(WaitFor(kPatience, [&] { return !cluster_->LeaderOf(component).empty(); }));
     }
   }
-  // Seconds until another replica leads, by the time that it wrote itself, and until a new job is seen to run, after a
-  // signal to the leader; negative: it did not come to that.
+  // Seconds until another replica leads, by the time that it wrote itself, and until a new job is
+  // seen to run, after a signal to the leader; negative: it did not come to that.
   struct TakeOver {
     double led = -1;
     double ran = -1;

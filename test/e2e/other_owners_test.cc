@@ -1,5 +1,5 @@
-// Jobs of other controllers on a real control plane: some of whose indexes have ended, and those that
-// hold hosts without pods.
+// Jobs of other controllers on a real control plane: some of whose indexes have ended, and those
+// that hold hosts without pods.
 #include "test/e2e/story_fixture.h"
 
 namespace yardmaster::testing {

@@ -1,5 +1,5 @@
-// What a rolling update of the extender costs its clients, as the chart runs it: two replicas, a third one first, then
-// preStop and SIGTERM for an old one, and the same for the other.
+// What a rolling update of the extender costs its clients, as the chart runs it: two replicas, a
+// third one first, then preStop and SIGTERM for an old one, and the same for the other.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -47,8 +47,8 @@ double SecondsSince(steady_clock::time_point began) {
   return std::chrono::duration<double>(steady_clock::now() - began).count();
 }
 
-// Calls as kube-scheduler's HTTP client does: on a connection that is kept until an answer says that it closes or it has
-// been seen to close; a call that fails is not made again.
+// Calls as kube-scheduler's HTTP client does: on a connection that is kept until an answer says
+// that it closes or it has been seen to close; a call that fails is not made again.
 class Caller {
  public:
   Caller(int port, const tls::KeyPair& client, int number)

@@ -53,8 +53,8 @@ TEST_F(StoryTest, JobsArePlacedAnnotatedAndMovedToTheBackupHostOfTheirSegment) {
   EXPECT_FALSE(Gang("never")["status"]["reasons"].empty());
   EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(Job("never"), "Planned") == "False"; }));
 
-  // Levels and source ports on every released pod; the agent's file says the same. The generation is written behind
-  // the gate only, together with them: they were there before it opened.
+  // Levels and source ports on every released pod; the agent's file says the same. The generation
+  // is written behind the gate only, together with them: they were there before it opened.
   for (const json& pod : Pods()) {
     if (Gated(pod)) continue;
     const json& notes = pod["metadata"]["annotations"];

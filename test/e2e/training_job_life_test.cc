@@ -1,5 +1,6 @@
-// A TrainingJob's life on a real control plane: a suspended job gives its hosts back, a lost host is replaced,
-// and a job ends by its own rules. That each condition can be waited for is in wait_conditions_test.cc.
+// A TrainingJob's life on a real control plane: a suspended job gives its hosts back, a lost host
+// is replaced, and a job ends by its own rules. That each condition can be waited for is in
+// wait_conditions_test.cc.
 #include "test/e2e/story_fixture.h"
 
 namespace yardmaster::testing {

@@ -1,5 +1,6 @@
-// `kubectl wait --for=condition=X trainingjob/NAME` returns for each condition of docs/lifecycle.md. Jobs are brought
-// there by what people, hosts and pods do; no test writes the status of a job.
+// `kubectl wait --for=condition=X trainingjob/NAME` returns for each condition of
+// docs/lifecycle.md. Jobs are brought there by what people, hosts and pods do; no test writes the
+// status of a job.
 #include <set>
 
 #include "test/e2e/story_fixture.h"

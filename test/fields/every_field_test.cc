@@ -1,6 +1,7 @@
-// Every field of the custom resources, wrong once for each keyword by which its schema limits it: the API server
-// refuses the value at apply, and the codec, with which the command line reads what people wrote, names the field and
-// how to mend it. Fields and keywords are taken from the schemas, so a new one is in the test without a line here.
+// Every field of the custom resources, wrong once for each keyword by which its schema limits it:
+// the API server refuses the value at apply, and the codec, with which the command line reads what
+// people wrote, names the field and how to mend it. Fields and keywords are taken from the schemas,
+// so a new one is in the test without a line here.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -88,8 +89,8 @@ bool Reports(const std::string& line, const Field& field, const Violation& viola
          line.find(violation.says) != line.npos && line.find("there is no such field") == line.npos;
 }
 
-// Each field wrong in the object that has every field. What is wrong with that object itself, because its
-// fields contradict each other, is left out. Returns how many fields there were.
+// Each field wrong in the object that has every field. What is wrong with that object itself,
+// because its fields contradict each other, is left out. Returns how many fields there were.
 std::size_t WalkEveryField(const std::string& plural, const char* kind, const Decode& decode) {
   const json properties = fields::SchemaOf(plural)["properties"];
   const json example = {{"apiVersion", api::kGroupVersion},
@@ -145,8 +146,9 @@ TEST(EveryFieldTest, OfAGangIsRefusedWithItsNameWhenItIsWrong) {
             160u);
 }
 
-// A bound, a list of names, or at least a type: nothing is taken unread. What Kubernetes reads itself, a pod
-// template, is open and says so, and so are the parameters of a hash, which depend on its model.
+// A bound, a list of names, or at least a type: nothing is taken unread. What Kubernetes reads
+// itself, a pod template, is open and says so, and so are the parameters of a hash, which depend on
+// its model.
 TEST(EveryFieldTest, HasATypeThatTheServerChecks) {
   for (const char* plural : {"trainingjobs", "capacitypools", "fabrics", "gangs"}) {
     for (const Field& field : FieldsOf(plural)) {

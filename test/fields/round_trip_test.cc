@@ -1,5 +1,6 @@
-// What the codec of a custom resource reads, it writes so that it reads back the same, and so that the API
-// server takes it. Objects are drawn from the schemas, so a new field is in the test without a line here.
+// What the codec of a custom resource reads, it writes so that it reads back the same, and so that
+// the API server takes it. Objects are drawn from the schemas, so a new field is in the test
+// without a line here.
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,7 +42,8 @@ json DrawObject(const json& schema, const char* kind, Random& random) {
   return object;
 }
 
-// Removes fields of a drawn TrainingJob that contradict others. Most drawn jobs have some, and a codec refuses those.
+// Removes fields of a drawn TrainingJob that contradict others. Most drawn jobs have some, and a
+// codec refuses those.
 void RemoveContradictions(json& job) {
   json& spec = job["spec"];
   if (spec.value("successPolicy", "") != "Role") spec.erase("successRole");
@@ -58,7 +60,8 @@ void RemoveContradictions(json& job) {
   }
 }
 
-// Returns how many of the drawn objects could be read. `change` is called with each before it is read.
+// Returns how many of the drawn objects could be read. `change` is called with each before it is
+// read.
 int CheckDrawnObjects(
     const std::string& plural, const char* kind, const Rewrite& rewrite,
     const std::function<void(json&)>& change = [](json&) {}) {

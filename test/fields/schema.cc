@@ -45,9 +45,9 @@ const PatternExample& ExampleOf(const std::string& pattern) {
   return none;
 }
 
-// Keywords that limit no value, whose limits stand in their children, or that belong to another one. `required` is
-// among them: what an object lacks, codecs complete or report with more than the schema does. Validation rules (CEL)
-// have tests of their own.
+// Keywords that limit no value, whose limits stand in their children, or that belong to another
+// one. `required` is among them: what an object lacks, codecs complete or report with more than the
+// schema does. Validation rules (CEL) have tests of their own.
 constexpr std::string_view kOtherKeywords[] = {"additionalProperties",
                                                "anyOf",
                                                "default",
@@ -60,7 +60,8 @@ constexpr std::string_view kOtherKeywords[] = {"additionalProperties",
                                                "x-kubernetes-preserve-unknown-fields",
                                                "x-kubernetes-validations"};
 
-// Whether a value cannot violate the keyword. The API server takes formats of numbers as descriptions.
+// Whether a value cannot violate the keyword. The API server takes formats of numbers as
+// descriptions.
 bool LimitsNothing(const std::string& keyword, const json& value) {
   if (keyword == "format") return value == "int32" || value == "int64" || value == "double";
   if (keyword == "x-kubernetes-list-type") return value == "atomic";
@@ -68,7 +69,8 @@ bool LimitsNothing(const std::string& keyword, const json& value) {
          std::end(kOtherKeywords);
 }
 
-// A string that the schema takes; several calls with different numbers give different ones where that is possible.
+// A string that the schema takes; several calls with different numbers give different ones where
+// that is possible.
 json StringOf(const json& schema, int number = 0) {
   if (schema.contains("enum")) return schema["enum"][number % schema["enum"].size()];
   if (schema.value("format", "") == "date-time") return "2026-01-02T03:04:05Z";

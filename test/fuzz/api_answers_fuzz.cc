@@ -1,5 +1,6 @@
-// What an API server, a proxy before it, or a credential plugin answers: for all bytes, each call ends in
-// a value or an error, a watch passes on events that have an object, and an error has a message.
+// What an API server, a proxy before it, or a credential plugin answers: for all bytes, each call
+// ends in a value or an error, a watch passes on events that have an object, and an error has a
+// message.
 //
 // The first byte chooses the HTTP code; an input is cut into lines for the watch.
 #include <cstddef>

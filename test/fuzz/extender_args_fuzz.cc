@@ -1,5 +1,5 @@
-// Bodies that kube-scheduler and the API server post: for all bytes, each call ends in an error or in
-// JSON, and a filter names every node that it was asked about once, as passed or as failed.
+// Bodies that kube-scheduler and the API server post: for all bytes, each call ends in an error or
+// in JSON, and a filter names every node that it was asked about once, as passed or as failed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// What people and agents say is broken: the operator's table of fault rules, a Fabric's down links, and
-// the annotations of Nodes. For all bytes, reading ends in values within the fabric or in an error, and
-// annotations that were read are written and read back the same.
+// What people and agents say is broken: the operator's table of fault rules, a Fabric's down links,
+// and the annotations of Nodes. For all bytes, reading ends in values within the fabric or in an
+// error, and annotations that were read are written and read back the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What a dcgm-exporter serves: for all bytes, reading ends in samples within their bounds or an error, and FLOP of pods are
-// finite and not below 0.
+// What a dcgm-exporter serves: for all bytes, reading ends in samples within their bounds or an
+// error, and FLOP of pods are finite and not below 0.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

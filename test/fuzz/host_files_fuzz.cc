@@ -1,6 +1,6 @@
-// Files of a host that the agent reads: the table of NIC ports, the link states and counters of sysfs,
-// and the default class of configfs. For all bytes, reading ends, a table that is read has every place
-// once, and what was found in configfs is put back.
+// Files of a host that the agent reads: the table of NIC ports, the link states and counters of
+// sysfs, and the default class of configfs. For all bytes, reading ends, a table that is read has
+// every place once, and what was found in configfs is put back.
 //
 // The input up to the first byte 0 is the table, the rest the content of every file.
 #include <algorithm>

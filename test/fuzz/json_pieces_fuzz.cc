@@ -1,5 +1,5 @@
-// Texts that ForEachMemberText and ForEachElementText cut: for all bytes, pieces lie inside the text and
-// in its order, and what JsonParser reads as an object or a list is cut into what it has.
+// Texts that ForEachMemberText and ForEachElementText cut: for all bytes, pieces lie inside the
+// text and in its order, and what JsonParser reads as an object or a list is cut into what it has.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

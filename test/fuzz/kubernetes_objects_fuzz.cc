@@ -1,6 +1,6 @@
-// Objects as the API server sends them: for all bytes, every decoder ends in a value or an error that
-// says something, an object that was read is written and read back the same, and what the API server
-// has is read as far as it can be.
+// Objects as the API server sends them: for all bytes, every decoder ends in a value or an error
+// that says something, an object that was read is written and read back the same, and what the API
+// server has is read as far as it can be.
 //
 // Each input is given to all decoders: an object of one kind is a hostile one of the others.
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What lldpcli prints, and the table of names: for all bytes, reading ends in neighbours within their bounds or an error, and
-// what becomes of them is a document that the operator can read.
+// What lldpcli prints, and the table of names: for all bytes, reading ends in neighbours within
+// their bounds or an error, and what becomes of them is a document that the operator can read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

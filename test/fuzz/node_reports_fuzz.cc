@@ -1,6 +1,6 @@
-// gRPC messages of agents and training processes: for all bytes, reading ends, ports of a report are in
-// order and within bounds, and what a process says of its iterations becomes an annotation that can be
-// read, or is refused.
+// gRPC messages of agents and training processes: for all bytes, reading ends, ports of a report
+// are in order and within bounds, and what a process says of its iterations becomes an annotation
+// that can be read, or is refused.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
-// Pods of TrainingJobs with any template: for all bytes the job is refused with a text, or each of its pods can be built,
-// and what was built has the types of core/v1.
+// Pods of TrainingJobs with any template: for all bytes the job is refused with a text, or each of
+// its pods can be built, and what was built has the types of core/v1.
 //
-// The input is a pod template, of the workers and of a role. Every job is built as one that restarts in place, one that
-// rents its hosts, and one with each kind of checkpoint.
+// The input is a pod template, of the workers and of a role. Every job is built as one that
+// restarts in place, one that rents its hosts, and one with each kind of checkpoint.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

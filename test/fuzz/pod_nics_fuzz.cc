@@ -1,5 +1,6 @@
-// What other programs of a node say about the devices of pods: kubelet's answer and Multus' annotation.
-// For all bytes, reading ends, and every port that is found is one of the host's devices.
+// What other programs of a node say about the devices of pods: kubelet's answer and Multus'
+// annotation. For all bytes, reading ends, and every port that is found is one of the host's
+// devices.
 //
 // The input up to the first byte 0 is kubelet's answer, the rest the annotation.
 #include <algorithm>

@@ -1,5 +1,5 @@
-// From a lost link on a host to the operator's plan: both programs, a real API server, tokens that are bound to
-// a node, certificates of an authority of our own.
+// From a lost link on a host to the operator's plan: both programs, a real API server, tokens that
+// are bound to a node, certificates of an authority of our own.
 #include <chrono>
 #include <filesystem>
 #include <fstream>

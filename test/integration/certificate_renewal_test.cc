@@ -1,5 +1,5 @@
-// tls.renewal of the chart: the operator's program, started with the chart's arguments and the rights of its own
-// ServiceAccount, renews a certificate that is due; helm keeps what it wrote.
+// tls.renewal of the chart: the operator's program, started with the chart's arguments and the
+// rights of its own ServiceAccount, renews a certificate that is due; helm keeps what it wrote.
 #include <fstream>
 #include <memory>
 #include <regex>

@@ -61,7 +61,8 @@ class ControlPlane {
   pid_t starter_pid() const { return starter_->pid(); }
   const std::map<std::string, pid_t>& component_pids() const { return description_.pids; }
 
-  // The text of a kubeconfig for a process with the token of a ServiceAccount, which is in that file.
+  // The text of a kubeconfig for a process with the token of a ServiceAccount, which is in that
+  // file.
   std::string KubeconfigWithToken(const std::string& token_file) const;
   // Runs kubectl as the administrator and returns its standard output.
   absl::StatusOr<std::string> Kubectl(const std::vector<std::string>& arguments,

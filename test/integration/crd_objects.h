@@ -1,5 +1,5 @@
-// One object of each kind of yardmaster.dev that an API server accepts, for tests to change. TESTONLY.
-// Thread safety: pure functions.
+// One object of each kind of yardmaster.dev that an API server accepts, for tests to change.
+// TESTONLY. Thread safety: pure functions.
 #pragma once
 
 #include <string>

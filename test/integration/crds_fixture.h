@@ -1,5 +1,5 @@
-// A control plane that serves the CRDs, one for all tests of a program. TESTONLY. Thread safety: one test at a
-// time.
+// A control plane that serves the CRDs, one for all tests of a program. TESTONLY. Thread safety:
+// one test at a time.
 #pragma once
 
 #include <string>

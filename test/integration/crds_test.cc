@@ -1,5 +1,5 @@
-// The CRDs on a real API server: what ships is accepted, what must not change does not, and what the server
-// stores the codecs read.
+// The CRDs on a real API server: what ships is accepted, what must not change does not, and what
+// the server stores the codecs read.
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 

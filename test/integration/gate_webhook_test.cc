@@ -1,5 +1,6 @@
-// The gate where the API server has no MutatingAdmissionPolicy: the chart's webhook, answered by an extender
-// that is started with the arguments, the certificate and the ServiceAccount that the chart gives it.
+// The gate where the API server has no MutatingAdmissionPolicy: the chart's webhook, answered by an
+// extender that is started with the arguments, the certificate and the ServiceAccount that the
+// chart gives it.
 #include <chrono>
 #include <fstream>
 #include <functional>

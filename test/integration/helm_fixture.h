@@ -85,8 +85,8 @@ class HelmTest : public ::testing::Test {
     }
     return true;
   }
-  // The policy's own words: any other failure (a call that timed out, a namespace that is not known yet) says
-  // nothing of the policy.
+  // The policy's own words: any other failure (a call that timed out, a namespace that is not known
+  // yet) says nothing of the policy.
   static bool IsRefused(const absl::Status& status, const char* words) {
     return !status.ok() && MessageOf(status).find(words) != std::string::npos;
   }

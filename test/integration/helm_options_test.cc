@@ -1,5 +1,6 @@
-// Options of the chart together: each pair of them is accepted by a real API server, and what a process does under an option
-// is what its rights and the policies let it do, and nothing without the option.
+// Options of the chart together: each pair of them is accepted by a real API server, and what a
+// process does under an option is what its rights and the policies let it do, and nothing without
+// the option.
 #include <set>
 #include <tuple>
 
@@ -44,8 +45,8 @@ const std::vector<std::vector<std::string>>& Options() {
   return *options;
 }
 
-// Rows of choices that have each pair of choices in one row at least: every row takes of each option the choice that
-// brings most pairs which no row has yet.
+// Rows of choices that have each pair of choices in one row at least: every row takes of each
+// option the choice that brings most pairs which no row has yet.
 std::vector<std::vector<std::size_t>> PairwiseRows() {
   const auto& options = Options();
   using Pair = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>;

@@ -1,4 +1,5 @@
-// The admission policies of the chart against a real API server: who may write what, what is added to pods.
+// The admission policies of the chart against a real API server: who may write what, what is added
+// to pods.
 #include <regex>
 
 #include "gmock/gmock.h"

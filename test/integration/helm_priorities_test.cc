@@ -1,5 +1,5 @@
-// Who may give a gang which priority, as the chart's policies have it on a real API server: nobody takes hosts from
-// another namespace's jobs by a number or a class that its author chose.
+// Who may give a gang which priority, as the chart's policies have it on a real API server: nobody
+// takes hosts from another namespace's jobs by a number or a class that its author chose.
 #include "gmock/gmock.h"
 
 #include "test/integration/helm_fixture.h"
@@ -11,7 +11,8 @@ using ::testing::HasSubstr;
 
 constexpr char kGate[] = R"("schedulingGates": [{"name": "yardmaster.dev/placement"}], )";
 
-// What the API server says to an object of a user with the role `edit` in `ns` and nowhere else; empty: it takes it.
+// What the API server says to an object of a user with the role `edit` in `ns` and nowhere else;
+// empty: it takes it.
 class HelmPrioritiesTest : public HelmTest {
  protected:
   static void SetUpTestSuite() {

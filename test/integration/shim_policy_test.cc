@@ -1,5 +1,6 @@
-// The admission policy that gives pods their plan and the shims, tried with pods as job controllers make them:
-// recorded ones of seven projects, and those of Kubernetes' own controllers as they come.
+// The admission policy that gives pods their plan and the shims, tried with pods as job controllers
+// make them: recorded ones of seven projects, and those of Kubernetes' own controllers as they
+// come.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -32,8 +33,8 @@ json Named(const json& list, const std::string& name) {
   return nullptr;
 }
 
-// What of `before` is not in `after`: members that are missing or other, named list entries that are gone or have
-// changed places among themselves.
+// What of `before` is not in `after`: members that are missing or other, named list entries that
+// are gone or have changed places among themselves.
 void Lost(const json& before, const json& after, const std::string& path,
           std::vector<std::string>& lost) {
   if (before.is_object()) {
@@ -129,7 +130,8 @@ class ShimPolicyTest : public ::testing::Test {
     return pod;
   }
 
-  // Everything a pod was made with is there as it was, and every container has the plan and the shims.
+  // Everything a pod was made with is there as it was, and every container has the plan and the
+  // shims.
   static void Check(const json& before, const json& after, const std::string& what) {
     std::vector<std::string> lost;
     Lost(before["spec"], after["spec"], "spec", lost);
@@ -186,8 +188,9 @@ TEST_F(ShimPolicyTest, PodsOfEveryKindKeepWhatTheirControllersWrote) {
 }
 
 TEST_F(ShimPolicyTest, WhatControllersAddToContainersStays) {
-  // The parts that controllers add and the recordings leave out: variables from the pod's own fields and from
-  // Secrets, init containers, shared memory, ssh keys, several containers, sidecars.
+  // The parts that controllers add and the recordings leave out: variables from the pod's own
+  // fields and from Secrets, init containers, shared memory, ssh keys, several containers,
+  // sidecars.
   const json pod = json::parse(R"({"apiVersion": "v1", "kind": "Pod",
     "metadata": {"name": "llama-worker-0", "labels": {"training.kubeflow.org/replica-index": "0"}},
     "spec": {

@@ -1,4 +1,5 @@
-// Writes annotations, under the agent's name in metadata.managedFields. Thread safety: as the client's.
+// Writes annotations, under the agent's name in metadata.managedFields. Thread safety: as the
+// client's.
 #pragma once
 
 #include <string>

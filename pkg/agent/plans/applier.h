@@ -12,8 +12,8 @@
 //   3. A file is written only when its text changes; failures back off from 1 s to 60 s and never
 //      keep other files waiting.
 //   4. What throws for one pod is a failure of its file.
-//   5. A problem (stale, invalid, cannot write) is reported once when it begins, when its message changes and
-//      when it ends.
+//   5. A problem (stale, invalid, cannot write) is reported once when it begins, when its message
+//      changes and when it ends.
 //
 // Thread safety: none; one thread owns it. The sink must outlive it.
 #pragma once

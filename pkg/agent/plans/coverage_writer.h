@@ -1,6 +1,6 @@
 // Tells the API server whether pods' connections have their planned ports: the annotation
-// yardmaster.dev/connections (api/connection_report.h), at most every `pod_interval_ms` for a pod and
-// only when it says something else than before.
+// yardmaster.dev/connections (api/connection_report.h), at most every `pod_interval_ms` for a pod
+// and only when it says something else than before.
 //
 // Thread safety: one thread. Lifetimes: the client outlives it.
 #pragma once

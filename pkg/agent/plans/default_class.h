@@ -1,9 +1,10 @@
-// The traffic class of RoCE connections that choose none themselves: the kernel's default per port of an
-// RDMA device, rdma_cm/<device>/ports/<port>/default_roce_tos in configfs. It counts for connections that
-// the RDMA connection manager makes (storage, MPI); NCCL sets its own.
+// The traffic class of RoCE connections that choose none themselves: the kernel's default per port
+// of an RDMA device, rdma_cm/<device>/ports/<port>/default_roce_tos in configfs. It counts for
+// connections that the RDMA connection manager makes (storage, MPI); NCCL sets its own.
 //
-// What was there before is kept in a file, written before the first change, and restored by Restore():
-// also after a crash, since Apply reads that file first. Only regular names of devices are used.
+// What was there before is kept in a file, written before the first change, and restored by
+// Restore(): also after a crash, since Apply reads that file first. Only regular names of devices
+// are used.
 //
 // Thread safety: none. Lifetime: values.
 #pragma once
@@ -24,11 +25,11 @@ class DefaultClass {
       : configfs_root_(std::move(configfs_root)), state_file_(std::move(state_file)) {}
 
   // Sets `traffic_class` (0 to 255) on the RDMA ports. Errors: FailedPrecondition for a port that
-  // cannot be set, or a state file that cannot be written (nothing is changed then); the other ports
-  // are set.
+  // cannot be set, or a state file that cannot be written (nothing is changed then); the other
+  // ports are set.
   absl::Status Apply(const std::vector<LocalNicPort>& ports, int traffic_class);
-  // Puts back what Apply found, by this process or one before. Errors: FailedPrecondition; what could
-  // not be restored stays in the file.
+  // Puts back what Apply found, by this process or one before. Errors: FailedPrecondition; what
+  // could not be restored stays in the file.
   absl::Status Restore();
 
  private:

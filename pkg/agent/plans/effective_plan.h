@@ -1,9 +1,9 @@
 // From a pod's annotations to what is in force on its node now.
 //
 // Evaluate returns a plan for any annotations, and the result is never worse than no plan. For an
-// annotation that cannot be read, a level that the fabric does not have, and a plan that has expired
-// or was made for an older fabric, the result is default behaviour (no traffic class, no source
-// ports: NCCL chooses its own) and `problem` says why.
+// annotation that cannot be read, a level that the fabric does not have, and a plan that has
+// expired or was made for an older fabric, the result is default behaviour (no traffic class, no
+// source ports: NCCL chooses its own) and `problem` says why.
 //
 // A plan for a newer fabric than the cached one is used: the cache is behind, not the plan.
 //
@@ -46,7 +46,8 @@ struct EffectivePlan {
   int peers() const;
 };
 
-// `fabric`: nullopt while none is known; levels are then the default eight and any generation is valid.
+// `fabric`: nullopt while none is known; levels are then the default eight and any generation is
+// valid.
 EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fabric,
                        std::int64_t now_ms);
 

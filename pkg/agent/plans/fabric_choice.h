@@ -19,7 +19,8 @@ class FabricChoice {
   // Errors: InvalidArgument naming what is wrong with the object.
   absl::Status Take(JsonView object);
   void Drop(const std::string& name);
-  // The one of that name, or for "" the one that is in use (api/fabric_order.h); nothing when there is none.
+  // The one of that name, or for "" the one that is in use (api/fabric_order.h); nothing when there
+  // is none.
   std::optional<FabricView> Chosen(const std::string& name) const;
 
  private:

@@ -51,7 +51,8 @@ absl::Status WriteAll(int fd, std::string_view text, const std::string& path) {
   return absl::OkStatus();
 }
 
-// A new file of that name in the folder; what stood there, a link for example, is removed and not followed.
+// A new file of that name in the folder; what stood there, a link for example, is removed and not
+// followed.
 absl::Status WriteSynced(int folder, const std::string& name, std::string_view text,
                          const std::string& path) {
   ::unlinkat(folder, name.c_str(), 0);

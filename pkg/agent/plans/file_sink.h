@@ -3,8 +3,8 @@
 // any user can read what concerns them.
 //
 // Names come from the API server and are checked before they become paths. Nothing in the folder is
-// followed: a link in the place of a file is replaced; to write to one in the place of a node's folder is an error.
-// Thread safety: one thread.
+// followed: a link in the place of a file is replaced; to write to one in the place of a node's
+// folder is an error. Thread safety: one thread.
 #pragma once
 
 #include <string>

@@ -1,11 +1,12 @@
 // The one thread that owns the Applier. Watchers enqueue changes, of which only the latest
 // per pod is kept; the thread updates the files and publishes its progress.
 //
-// Nothing is written before Begin: until the caches are filled, a pod that has not arrived yet would
-// look like one that is gone, and a level could not be read without its fabric.
+// Nothing is written before Begin: until the caches are filled, a pod that has not arrived yet
+// would look like one that is gone, and a level could not be read without its fabric.
 //
-// Thread safety: all methods from any thread, Start and Stop from one. The notice handler runs on the
-// loop's thread and must not call Stop. Lifetimes: clock, sink and what the handler uses outlive the loop.
+// Thread safety: all methods from any thread, Start and Stop from one. The notice handler runs on
+// the loop's thread and must not call Stop. Lifetimes: clock, sink and what the handler uses
+// outlive the loop.
 #pragma once
 
 #include <functional>

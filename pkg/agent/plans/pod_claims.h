@@ -1,5 +1,6 @@
-// What is known of which NICs the host's pods have (pod_nics.h): kubelet is asked for devices, at most
-// every kAskMs; the rest comes from annotations. While kubelet does not answer, its last answer counts.
+// What is known of which NICs the host's pods have (pod_nics.h): kubelet is asked for devices, at
+// most every kAskMs; the rest comes from annotations. While kubelet does not answer, its last
+// answer counts.
 //
 // Thread safety: Claims from one thread, problem from any. Lifetimes: the clock outlives it.
 #pragma once

@@ -1,5 +1,5 @@
-// Which pods the agent serves: those on its nodes. Watchers deliver pods and nodes in any order; the
-// feed passes pods to the plan loop when they come to these nodes and when they leave.
+// Which pods the agent serves: those on its nodes. Watchers deliver pods and nodes in any order;
+// the feed passes pods to the plan loop when they come to these nodes and when they leave.
 //
 // Thread safety: all methods from any thread. Lifetime: the loop outlives the feed.
 #pragma once

@@ -1,11 +1,11 @@
 // Which NIC ports a pod has: those of the RDMA devices that kubelet's device manager gave it
-// (PodResources), else those that Multus' status annotation names, else all of the host's for a pod in
-// the host's network, if it is the only such pod and no pod has a device of its own.
+// (PodResources), else those that Multus' status annotation names, else all of the host's for a pod
+// in the host's network, if it is the only such pod and no pod has a device of its own.
 //
 // A device is known by its PCI address or its name. A virtual function belongs to the rail of its
-// physical one. A user who may write a pod can write the annotation: a device that kubelet gave to a pod is
-// not taken from it, one that two annotations claim belongs to neither pod, and names lead nowhere
-// outside of the folders of devices.
+// physical one. A user who may write a pod can write the annotation: a device that kubelet gave to
+// a pod is not taken from it, one that two annotations claim belongs to neither pod, and names lead
+// nowhere outside of the folders of devices.
 //
 // Thread safety: functions without state; they read the file system.
 #pragma once

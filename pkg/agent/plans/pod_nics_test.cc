@@ -31,7 +31,8 @@ class PodNicsTest : public testing::Test {
 
   static std::string VirtualFunction(int i) { return StrCat("0000:", i, "b:00.2"); }
 
-  // Virtual functions are not rails: here they stand behind the GPUs' NICs, of which there are four.
+  // Virtual functions are not rails: here they stand behind the GPUs' NICs, of which there are
+  // four.
   std::string Add(const std::string& address, const std::string& name, bool with_gpu) {
     const std::string bus = StrCat(root_, "/devices/pci0000:", address.substr(5, 1), "0/");
     const std::string folder = StrCat(bus, address);

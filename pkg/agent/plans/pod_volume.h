@@ -1,7 +1,7 @@
 // Files that the containers of a pod write into an emptyDir volume, read on the host.
 //
-// A tenant can put anything there: nothing but regular files is read, links are not followed, no read waits, and
-// at most as many bytes as the caller asks for are taken.
+// A tenant can put anything there: nothing but regular files is read, links are not followed, no
+// read waits, and at most as many bytes as the caller asks for are taken.
 //
 // Thread safety: functions without state; they read the file system.
 #pragma once
@@ -26,8 +26,9 @@ struct PodFile {
 // One path segment that is not hidden.
 bool IsFileName(std::string_view name);
 
-// The volume of the pod below kubelet's folder (/var/lib/kubelet/pods). Errors: InvalidArgument for a uid that is
-// no folder name, NotFound when the pod has no such volume, FailedPrecondition when it cannot be read.
+// The volume of the pod below kubelet's folder (/var/lib/kubelet/pods). Errors: InvalidArgument for
+// a uid that is no folder name, NotFound when the pod has no such volume, FailedPrecondition when
+// it cannot be read.
 absl::StatusOr<UniqueFd> OpenPodVolume(const std::string& kubelet_pods_folder,
                                        const std::string& pod_uid, const std::string& volume);
 // Nothing: it is not there, or no regular file.

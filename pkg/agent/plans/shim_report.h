@@ -1,4 +1,5 @@
-// What the shims in the containers did, as they wrote it (pkg/shim/report.h): planned against actual.
+// What the shims in the containers did, as they wrote it (pkg/shim/report.h): planned against
+// actual.
 //
 // The files lie in the pod's own volume "yardmaster-status", so a tenant can write anything there.
 // Nothing but regular files is read, links are not followed, sizes and numbers are bounded, and a
@@ -54,9 +55,9 @@ class ShimReader {
   std::map<std::string, Connection> connections_;
 };
 
-// Reads at most 256 files *.jsonl of the pod's volume below kubelet's folder (/var/lib/kubelet/pods).
-// Errors: InvalidArgument if the uid cannot be the name of a folder, NotFound if the pod does not have the
-// volume, FailedPrecondition if the volume cannot be read.
+// Reads at most 256 files *.jsonl of the pod's volume below kubelet's folder
+// (/var/lib/kubelet/pods). Errors: InvalidArgument if the uid cannot be the name of a folder,
+// NotFound if the pod does not have the volume, FailedPrecondition if the volume cannot be read.
 absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_folder,
                                             const std::string& pod_uid);
 

@@ -1,4 +1,5 @@
-// What the host's files say, those of sysfs before all. Thread safety: pure functions of the file system.
+// What the host's files say, those of sysfs before all. Thread safety: pure functions of the file
+// system.
 #pragma once
 
 #include <optional>

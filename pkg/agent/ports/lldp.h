@@ -1,12 +1,14 @@
 // Reads what lldpd says of a host's neighbours: `lldpcli -f json show neighbors` and `-f json0`.
 //
-// json0 has the same shape for any number of interfaces: arrays everywhere, {"name": "eth2", "chassis": [...],
-// "port": [...]}, and {"value": ...} around texts. json leaves out arrays of one element and such objects, and
-// makes names keys: {"eth2": {"chassis": {"leaf1": {...}}, "port": {...}}}. Both are read, and mixtures of them.
+// json0 has the same shape for any number of interfaces: arrays everywhere, {"name": "eth2",
+// "chassis": [...],
+// "port": [...]}, and {"value": ...} around texts. json leaves out arrays of one element and such
+// objects, and makes names keys: {"eth2": {"chassis": {"leaf1": {...}}, "port": {...}}}. Both are
+// read, and mixtures of them.
 //
-// An entry without an interface, a chassis or a port is skipped. Errors: InvalidArgument for what is not JSON or has no
-// object or array `lldp`, and for more than kMaxLldpNeighbours entries. Bounds: the text's length is the caller's part; texts
-// beyond kMaxLldpText bytes are cut.
+// An entry without an interface, a chassis or a port is skipped. Errors: InvalidArgument for what
+// is not JSON or has no object or array `lldp`, and for more than kMaxLldpNeighbours entries.
+// Bounds: the text's length is the caller's part; texts beyond kMaxLldpText bytes are cut.
 //
 // Thread safety: pure functions.
 #pragma once

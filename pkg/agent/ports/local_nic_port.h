@@ -7,9 +7,9 @@
 //   - {rail: 0, port: 1, interface: eth3}
 //   - {rail: 1, port: 0, rdmaDevice: mlx5_1, rdmaPort: 1}   # a port of an RDMA device
 //
-// Without a file the RDMA devices in the order of rail_order.h are the rails, and their ports the ports.
-// Discovery cannot know of a NIC that is missing, so its result counts only when it finds as many ports as
-// the fabric has.
+// Without a file the RDMA devices in the order of rail_order.h are the rails, and their ports the
+// ports. Discovery cannot know of a NIC that is missing, so its result counts only when it finds as
+// many ports as the fabric has.
 //
 // Thread safety: values and functions without state; they read the file system.
 #pragma once
@@ -46,8 +46,8 @@ absl::StatusOr<std::vector<LocalNicPort>> ReadNicPortsFile(const std::string& pa
 // From <sysfs_root>/class/infiniband. Empty when there is nothing.
 std::vector<LocalNicPort> DiscoverNicPorts(const std::string& sysfs_root);
 
-// `table` where it has ports. Else what discovery finds, if it is as many as `expected` (rails x ports of the Fabric);
-// with another number the rail of a device is unknown, and none is given.
+// `table` where it has ports. Else what discovery finds, if it is as many as `expected` (rails x
+// ports of the Fabric); with another number the rail of a device is unknown, and none is given.
 std::vector<LocalNicPort> HostNicPorts(const std::string& sysfs_root,
                                        const std::vector<LocalNicPort>& table, int expected);
 

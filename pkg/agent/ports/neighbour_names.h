@@ -1,17 +1,17 @@
-// From neighbours in LLDP's words to the names of the Fabric's ports, and the document of the Node annotation
-// yardmaster.dev/neighbours (docs/paths.md).
+// From neighbours in LLDP's words to the names of the Fabric's ports, and the document of the Node
+// annotation yardmaster.dev/neighbours (docs/paths.md).
 //
-// A table says which switch a chassis is, and by which rule a port id becomes the number of a down port, which
-// counts from 1 in the order of the switch's cables:
+// A table says which switch a chassis is, and by which rule a port id becomes the number of a down
+// port, which counts from 1 in the order of the switch's cables:
 //
 //   switches:
 //   - {chassis: leaf-a1, name: p00/p00s00/tor-r0-p0}     # system name or chassis id
 //   ports:
 //   - {prefix: Ethernet, first: 0, step: 4}              # Ethernet0 is d1, Ethernet4 is d2
 //
-// The first rule whose prefix is followed by digits alone and whose number fits decides. A neighbour that the table does
-// not know, and an interface with more than one neighbour, is not reported: the operator takes an unknown
-// name at the other end for a misplaced plug.
+// The first rule whose prefix is followed by digits alone and whose number fits decides. A
+// neighbour that the table does not know, and an interface with more than one neighbour, is not
+// reported: the operator takes an unknown name at the other end for a misplaced plug.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -51,8 +51,8 @@ struct PortNeighbour {
   LldpNeighbour neighbour;
 };
 
-// Of the ports that have exactly one neighbour, in the order of `ports`. A port of an RDMA device is known by the
-// network interface of its first GID, or by the device's only one.
+// Of the ports that have exactly one neighbour, in the order of `ports`. A port of an RDMA device
+// is known by the network interface of its first GID, or by the device's only one.
 std::vector<PortNeighbour> NeighboursOfPorts(const std::string& sysfs_root,
                                              const std::vector<LocalNicPort>& ports,
                                              const std::vector<LldpNeighbour>& neighbours);

@@ -1,7 +1,9 @@
-// What the host's NIC ports are plugged into, as an LLDP daemon says it (lldp.h), and the document for the Node
-// (neighbour_names.h). Without a table of names there is no document, only what is seen.
+// What the host's NIC ports are plugged into, as an LLDP daemon says it (lldp.h), and the document
+// for the Node (neighbour_names.h). Without a table of names there is no document, only what is
+// seen.
 //
-// A read that fails changes nothing of what was seen before. Thread safety: Step from one thread; the others from any.
+// A read that fails changes nothing of what was seen before. Thread safety: Step from one thread;
+// the others from any.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
-// What the kernel counts on a NIC port besides its bytes: speed, errors, waiting for pause frames, congestion.
+// What the kernel counts on a NIC port besides its bytes: speed, errors, waiting for pause frames,
+// congestion.
 //
 // From sysfs: class/net/<interface>/{speed,carrier_changes,statistics/*} of a network device,
-// class/infiniband/<device>/ports/<port>/{rate,counters/*,hw_counters/*} of a port of an RDMA device. What a driver
-// does not have is left out.
+// class/infiniband/<device>/ports/<port>/{rate,counters/*,hw_counters/*} of a port of an RDMA
+// device. What a driver does not have is left out.
 //
 // Thread safety: a function without state; it reads the file system.
 #pragma once

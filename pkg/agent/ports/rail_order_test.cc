@@ -50,8 +50,8 @@ class RailOrderTest : public testing::Test {
 
 using Names = std::vector<std::string>;
 
-// One GPU and one NIC under each PCIe switch, names in another order than GPUs, and two storage NICs
-// elsewhere: as on hosts with eight GPUs and eight compute NICs.
+// One GPU and one NIC under each PCIe switch, names in another order than GPUs, and two storage
+// NICs elsewhere: as on hosts with eight GPUs and eight compute NICs.
 TEST_F(RailOrderTest, EachGpuHasTheNicUnderItsSwitch) {
   const int nic_of_gpu[] = {3, 2, 1, 0, 7, 6, 5, 4};
   Names expected;

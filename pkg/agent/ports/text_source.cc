@@ -127,7 +127,8 @@ absl::Status Send(int fd, std::string_view text, SteadyClock::time_point deadlin
   return absl::OkStatus();
 }
 
-// All that the other side sends until it closes. The deadline holds for the whole, also when each byte comes late.
+// All that the other side sends until it closes. The deadline holds for the whole, also when each
+// byte comes late.
 absl::StatusOr<std::string> ReceiveAll(int fd, std::size_t max_bytes,
                                        SteadyClock::time_point deadline) {
   std::string text;

@@ -1,12 +1,13 @@
-// Reads a text of another program: from a file, from http://, or from what a command prints. Each is bounded
-// in length, and http and commands have a deadline, so that a program that hangs does not hold the caller.
+// Reads a text of another program: from a file, from http://, or from what a command prints. Each
+// is bounded in length, and http and commands have a deadline, so that a program that hangs does
+// not hold the caller.
 //
-// http is HTTP/1.0 without TLS and without redirects: for an exporter of the same node. A file may be replaced at any
-// time (write aside, then rename); only regular files are read. A command is run without a shell and with
-// PATH alone in its environment; its words are separated by blanks.
+// http is HTTP/1.0 without TLS and without redirects: for an exporter of the same node. A file may
+// be replaced at any time (write aside, then rename); only regular files are read. A command is run
+// without a shell and with PATH alone in its environment; its words are separated by blanks.
 //
-// Thread safety: functions without state; they block. A name in a URL is resolved by the system's resolver, whose own
-// time limits come on top of the deadline; an address is not resolved.
+// Thread safety: functions without state; they block. A name in a URL is resolved by the system's
+// resolver, whose own time limits come on top of the deadline; an address is not resolved.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +26,12 @@ struct TextLimits {
 // Errors: NotFound, InvalidArgument (not a regular file, or too long), Unavailable.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, const TextLimits& limits);
 
-// The body of a 200. Errors: InvalidArgument (not such a URL, too long, or no HTTP), DeadlineExceeded, Unavailable (no
-// connection, or another status).
+// The body of a 200. Errors: InvalidArgument (not such a URL, too long, or no HTTP),
+// DeadlineExceeded, Unavailable (no connection, or another status).
 absl::StatusOr<std::string> GetText(const std::string& url, const TextLimits& limits);
 
-// Standard output of a command that ends with 0. Errors: as kube::RunProcess; Unavailable for another exit code.
+// Standard output of a command that ends with 0. Errors: as kube::RunProcess; Unavailable for
+// another exit code.
 absl::StatusOr<std::string> RunForText(const std::string& command, const TextLimits& limits);
 
 // "http://..." is fetched; everything else is a file.

@@ -1,8 +1,10 @@
-// Measures how many FLOP the GPUs of pods do, from what a dcgm-exporter says (gpu_metrics.h, gpu_flop.h).
+// Measures how many FLOP the GPUs of pods do, from what a dcgm-exporter says (gpu_metrics.h,
+// gpu_flop.h).
 //
-// The exporter is asked every `interval_ms`. What it says is a mean over its own interval (30 s by default),
-// so a pod's rate is the mean of the readings of the last `window_ms`, the time over which iterations are
-// measured too; a pod with fewer than `min_readings` of them has none. FLOP of an iteration are the rate times the iteration's length.
+// The exporter is asked every `interval_ms`. What it says is a mean over its own interval (30 s by
+// default), so a pod's rate is the mean of the readings of the last `window_ms`, the time over
+// which iterations are measured too; a pod with fewer than `min_readings` of them has none. FLOP of
+// an iteration are the rate times the iteration's length.
 //
 // Thread safety: Step from one thread; the others from any.
 #pragma once

@@ -1,5 +1,5 @@
-// What the agent sees of the jobs on its host without their help: iterations by the NICs' byte counters
-// (traffic_meter.h), and what the shims in the containers did (shim_report.h).
+// What the agent sees of the jobs on its host without their help: iterations by the NICs' byte
+// counters (traffic_meter.h), and what the shims in the containers did (shim_report.h).
 //
 // The traffic of a gang's pod is measured by the counters of the NIC ports that it has for itself
 // (pod_nics.h). Where these are not known, it is measured by all ports of the host, while no other
@@ -9,8 +9,8 @@
 //
 //   while (sleeper.Sleep(observer.Step(clock.SteadyMs()), stop)) {}
 //
-// Thread safety: Step from one thread; the others from any. Lifetime: what the functions use outlives
-// it.
+// Thread safety: Step from one thread; the others from any. Lifetime: what the functions use
+// outlives it.
 #pragma once
 
 #include <atomic>

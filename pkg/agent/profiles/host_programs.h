@@ -1,8 +1,9 @@
-// What the agent asks of other programs of its host, in a thread of its own, because they may be slow: FLOP of GPUs
-// from a dcgm-exporter (gpu_observer.h), neighbours from an LLDP daemon (neighbour_observer.h).
+// What the agent asks of other programs of its host, in a thread of its own, because they may be
+// slow: FLOP of GPUs from a dcgm-exporter (gpu_observer.h), neighbours from an LLDP daemon
+// (neighbour_observer.h).
 //
-// Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what `timing`, `registry`, `log` and
-// `ports` refer to outlives it.
+// Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what `timing`,
+// `registry`, `log` and `ports` refer to outlives it.
 #pragma once
 
 #include <functional>

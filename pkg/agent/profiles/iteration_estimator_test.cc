@@ -132,8 +132,8 @@ std::size_t Nearest(const std::vector<double>& times, double time) {
                                   times.begin());
 }
 
-// The mean length of the iterations that an estimate speaks of: between what its first and its last edge are, be it
-// ends of iterations or begins of bursts.
+// The mean length of the iterations that an estimate speaks of: between what its first and its last
+// edge are, be it ends of iterations or begins of bursts.
 double TrueMean(const Recorded& recorded, const IterationEstimate& estimate) {
   double distance = INFINITY, mean = 0;
   for (const std::vector<double>* times : {&recorded.ends, &recorded.bursts}) {

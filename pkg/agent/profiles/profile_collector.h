@@ -1,11 +1,11 @@
-// Averages what pods report of their iterations and writes it to the API server at a bounded rate: the
-// pod annotation yardmaster.dev/profile (api/profile_report.h).
+// Averages what pods report of their iterations and writes it to the API server at a bounded rate:
+// the pod annotation yardmaster.dev/profile (api/profile_report.h).
 //
 // Means run over the last `window` iterations: older ones lose weight as new ones come. A pod's
-// annotation is written at the first report, when `trusted_samples` iterations were reported, and when a
-// number has moved by more than `min_change` (a share of it); never more often than every
-// `pod_interval_ms`, and never more than `writes_per_flush` pods at once. A write that fails is tried again
-// after the same interval.
+// annotation is written at the first report, when `trusted_samples` iterations were reported, and
+// when a number has moved by more than `min_change` (a share of it); never more often than every
+// `pod_interval_ms`, and never more than `writes_per_flush` pods at once. A write that fails is
+// tried again after the same interval.
 //
 // Thread safety: Take from any thread, Flush from one. Lifetimes: client and clock outlive it.
 #pragma once
@@ -37,8 +37,8 @@ class ProfileCollector {
   ProfileCollector(kube::Client& client, ProfileOptions options)
       : client_(client), options_(options) {}
 
-  // Errors: InvalidArgument for numbers that cannot be true, ResourceExhausted while reports of 4096 other
-  // pods are held; nothing of the report counts then.
+  // Errors: InvalidArgument for numbers that cannot be true, ResourceExhausted while reports of
+  // 4096 other pods are held; nothing of the report counts then.
   absl::Status Take(const rpc::IterationReport& report);
   // Writes what is due. `find` gives the pod with a uid, or nothing when it is not ours any more;
   // such pods are forgotten. What went wrong; empty: nothing.

@@ -10,7 +10,8 @@
 // that was never there leaves alone what people wrote. With a folder per node a node's files are in
 // <dir>/<node>. A node is written to at most every `interval_ms`.
 //
-// Thread safety: Poll and Forget from one thread; counters from any. Lifetime: the client outlives it.
+// Thread safety: Poll and Forget from one thread; counters from any. Lifetime: the client outlives
+// it.
 #pragma once
 
 #include <atomic>
@@ -47,7 +48,8 @@ class ReportRelay {
 
   // What went wrong, one status a node and document.
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes);
-  // The Node was deleted: one that is recreated under its name gets its annotations at the next Poll.
+  // The Node was deleted: one that is recreated under its name gets its annotations at the next
+  // Poll.
   void Forget(const std::string& node);
   std::int64_t writes() const { return writes_; }
 

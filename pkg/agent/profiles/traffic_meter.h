@@ -4,8 +4,9 @@
 //   meter.Add(steady_ms, {bytes sent by each NIC port, ever});   // every interval_ms or so
 //   report = meter.Measure();                                    // every minute or so
 //
-// Readings need not come at even times: the counters are interpolated. A counter that goes backwards
-// (a driver was loaded again) or a gap of more than ten intervals starts the window afresh.
+// Readings need not come at even times: the counters are interpolated. A counter that goes
+// backwards (a driver was loaded again) or a gap of more than ten intervals starts the window
+// afresh.
 //
 // Thread safety: none; one thread owns it. Determinism: depends on the calls alone.
 #pragma once

@@ -1,5 +1,5 @@
-// What the tests of this folder share: a sink in memory, example inputs, a temporary folder. TESTONLY.
-// Thread safety: FakeSink may be looked at while an applier
+// What the tests of this folder share: a sink in memory, example inputs, a temporary folder.
+// TESTONLY. Thread safety: FakeSink may be looked at while an applier
 // uses it on another thread.
 #pragma once
 

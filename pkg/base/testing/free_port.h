@@ -1,9 +1,11 @@
-// A TCP port of loopback for a server that a test starts. Thread safety: pure functions, but for the counter.
+// A TCP port of loopback for a server that a test starts. Thread safety: pure functions, but for
+// the counter.
 //
-// The kernel takes the ports of outgoing connections from net.ipv4.ip_local_port_range, so a port of that range which is
-// free now may be taken when the server starts, or starts again. This one lies in the 768 ports below the range.
-// test/ports does the same for scripts; tests and scripts of a user share one counter, so that two that run at the same
-// time get different ports. (The control plane's starter has the ports from 10000 to 31999, controlplane/ports.go.)
+// The kernel takes the ports of outgoing connections from net.ipv4.ip_local_port_range, so a port
+// of that range which is free now may be taken when the server starts, or starts again. This one
+// lies in the 768 ports below the range. test/ports does the same for scripts; tests and scripts of
+// a user share one counter, so that two that run at the same time get different ports. (The control
+// plane's starter has the ports from 10000 to 31999, controlplane/ports.go.)
 #pragma once
 
 #include <array>
@@ -20,7 +22,8 @@
 
 namespace yardmaster {
 
-// The first port of net.ipv4.ip_local_port_range; 32768, the kernel's default, where that cannot be read.
+// The first port of net.ipv4.ip_local_port_range; 32768, the kernel's default, where that cannot be
+// read.
 inline int FirstEphemeralPort() {
   int first = 0;
   std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first;

@@ -1,5 +1,6 @@
-// How many random cases a test draws. A test with sanitizers takes ten times as long for each case and finds what it
-// looks for, wrong memory accesses and undefined behaviour, in the first of them: it draws a tenth.
+// How many random cases a test draws. A test with sanitizers takes ten times as long for each case
+// and finds what it looks for, wrong memory accesses and undefined behaviour, in the first of them:
+// it draws a tenth.
 #pragma once
 
 namespace yardmaster {
@@ -22,7 +23,8 @@ constexpr Integer Rounds(Integer all) {
   return kSanitized ? (all + 9) / 10 : all;
 }
 
-// How many of the cases have to show something: more than `all`, or with sanitizers, where few are drawn, one.
+// How many of the cases have to show something: more than `all`, or with sanitizers, where few are
+// drawn, one.
 constexpr int MoreThan(int all) { return kSanitized ? 0 : all; }
 
 }  // namespace yardmaster

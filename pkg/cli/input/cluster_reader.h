@@ -1,7 +1,7 @@
 // Reads all objects of a cluster once, for the verbs that ask a cluster.
 //
-// Objects that cannot be decoded are named in ClusterState::problems and left out. Thread safety: as the
-// client.
+// Objects that cannot be decoded are named in ClusterState::problems and left out. Thread safety:
+// as the client.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct ClusterPolicies {
   std::map<std::string, std::int32_t> priority_classes;
 };
 
-// Few people have the right to list these. Without it the policies are empty, and `problems` names the
-// missing right. Errors: the client's other ones.
+// Few people have the right to list these. Without it the policies are empty, and `problems` names
+// the missing right. Errors: the client's other ones.
 absl::StatusOr<ClusterPolicies> ReadPolicies(kube::Client& client,
                                              std::vector<std::string>& problems);
 

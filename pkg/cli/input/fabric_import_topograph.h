@@ -1,9 +1,9 @@
 // A Fabric out of the labels that topograph writes on Nodes.
 //
 // The labels say where a host stands and nothing about ports; so the Fabric is that of a base (a
-// preset, for example) whose size and label names are those of the Nodes. The base's hashes are left
-// out: they are examples, and a hash that is not the switches' own predicts paths that packets do not
-// take.
+// preset, for example) whose size and label names are those of the Nodes. The base's hashes are
+// left out: they are examples, and a hash that is not the switches' own predicts paths that packets
+// do not take.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -327,7 +327,8 @@ class ManifestReader {
     }
   }
 
-  // Notes where an object stands; false, and an error, where another one of its name was read before.
+  // Notes where an object stands; false, and an error, where another one of its name was read
+  // before.
   bool IsFirst(const std::string& kind, const NamespacedName& key, const std::string& where,
                const std::string& path) {
     const std::string object =

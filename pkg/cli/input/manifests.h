@@ -2,9 +2,10 @@
 // (their .yaml, .yml and .json files, by name) or standard input (-), several documents, lists.
 //
 // Workloads of other kinds that want a gang are read as the pods that their controllers would make.
-// PriorityClasses give these pods and TrainingJobs their priority; a Pod of the manifests keeps its own.
-// Kinds that planning does not look at are counted and ignored. Every other surprise is an error of the form "file:line: spec.field: what is
-// wrong; how to mend it"; all of them are collected.
+// PriorityClasses give these pods and TrainingJobs their priority; a Pod of the manifests keeps its
+// own. Kinds that planning does not look at are counted and ignored. Every other surprise is an
+// error of the form "file:line: spec.field: what is wrong; how to mend it"; all of them are
+// collected.
 //
 // Thread safety: reads files, else pure.
 #pragma once

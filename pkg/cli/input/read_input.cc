@@ -11,7 +11,8 @@ namespace yardmaster::cli {
 
 namespace {
 
-// Without a byte order mark. Reads through istream::read, which reports a failure in the state of the stream instead of throwing.
+// Without a byte order mark. Reads through istream::read, which reports a failure in the state of
+// the stream instead of throwing.
 absl::StatusOr<std::string> ReadToEnd(const std::string& file, std::istream& in) {
   std::string text;
   std::vector<char> block(std::size_t{1} << 16);

@@ -18,10 +18,12 @@ std::string InputName(const std::string& file);
 // The names of several, with ", " between them.
 std::string InputNames(const std::vector<std::string>& files);
 
-// Without a byte order mark. Errors: NotFound when the file cannot be opened, InvalidArgument for a folder, DataLoss when reading fails.
+// Without a byte order mark. Errors: NotFound when the file cannot be opened, InvalidArgument for a
+// folder, DataLoss when reading fails.
 absl::StatusOr<std::string> ReadFile(const std::string& file);
 
-// The same, or standard input. Errors: also InvalidArgument for standard input that was read before.
+// The same, or standard input. Errors: also InvalidArgument for standard input that was read
+// before.
 absl::StatusOr<std::string> ReadInput(const std::string& file, std::istream& in);
 
 // The same status with the file's name before every line of its message.

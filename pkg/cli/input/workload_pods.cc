@@ -149,8 +149,8 @@ class Expander {
            workload::AmountOf(requests, api::GpuResourceOf(metadata, requests)) > 0;
   }
 
-  // One pod of `pod_template`, if it is one for us. False when too many are there. `numbered`: its kind
-  // counts it with the workers, also without a GPU (api::WantsGang).
+  // One pod of `pod_template`, if it is one for us. False when too many are there. `numbered`: its
+  // kind counts it with the workers, also without a GPU (api::WantsGang).
   bool AddPod(const json& pod_template, const std::string& path, const Labels& labels,
               const Labels& annotations, const std::string& pod_name, bool numbered = false) {
     if (!WantsGang(pod_template) || (!numbered && !AsksForGpus(pod_template))) return true;

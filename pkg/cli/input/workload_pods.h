@@ -5,8 +5,8 @@
 //
 // Only workloads whose pod template says that it wants a gang (the annotation
 // yardmaster.dev/parallelism, or our scheduling gate) and asks for GPUs are expanded; pods without
-// GPUs, like MPI's launcher, are left out, unless their kind numbers them with the workers. A TrainJob's pods come from
-// spec.trainer alone, as its runtime is not read.
+// GPUs, like MPI's launcher, are left out, unless their kind numbers them with the workers. A
+// TrainJob's pods come from spec.trainer alone, as its runtime is not read.
 //
 // Thread safety: pure functions.
 #pragma once

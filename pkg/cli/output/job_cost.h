@@ -1,5 +1,5 @@
-// What hosts a TrainingJob would rent from a set of CapacityPools, and what it pays for those that it has:
-// for `cost`, `plan` and `explain`. Thread safety: pure functions.
+// What hosts a TrainingJob would rent from a set of CapacityPools, and what it pays for those that
+// it has: for `cost`, `plan` and `explain`. Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@
 
 namespace yardmaster::cli {
 
-// One entry of `jobs` in the answer of `cost` (docs/cli.md). Errors: InvalidArgument when the gang is
-// larger than the chooser takes.
+// One entry of `jobs` in the answer of `cost` (docs/cli.md). Errors: InvalidArgument when the gang
+// is larger than the chooser takes.
 absl::StatusOr<nlohmann::ordered_json> CostOf(const api::TrainingJob& job,
                                               const std::vector<api::CapacityPool>& pools);
 
 // The pools of a cluster.
 std::vector<api::CapacityPool> PoolsOf(const state::ClusterState& cluster);
 
-// A label and a text each: what is rented and its rate, what was spent and the caps, and where the next
-// hour would run. None for a job without caps that has rented nothing.
+// A label and a text each: what is rented and its rate, what was spent and the caps, and where the
+// next hour would run. None for a job without caps that has rented nothing.
 std::vector<std::pair<std::string, std::string>> ExplainCost(
     const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools);
 

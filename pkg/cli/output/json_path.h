@@ -1,4 +1,5 @@
-// The part of kubectl's JSONPath templates that answers of ours need: text, {.field.field}, [N], [*],
+// The part of kubectl's JSONPath templates that answers of ours need: text, {.field.field}, [N],
+// [*],
 // {range ...}{end} and {"text"} with \n and \t. Thread safety: pure functions.
 #pragma once
 

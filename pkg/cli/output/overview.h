@@ -18,23 +18,23 @@ namespace yardmaster::cli {
 using Table = std::vector<std::vector<std::string>>;
 
 // One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
-// all namespaces. `wide`: also PRIORITY, PLAN, COST PER HOUR and SPENT, and reasons in full. `selector` is asked about the
-// labels of the TrainingJob, else of the Gang.
+// all namespaces. `wide`: also PRIORITY, PLAN, COST PER HOUR and SPENT, and reasons in full.
+// `selector` is asked about the labels of the TrainingJob, else of the Gang.
 Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name,
                 bool wide = false, const LabelSelector& selector = {});
 
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
 Table SegmentsTable(const state::ClusterState& cluster);
 
-// The job of that name: a TrainingJob's, another owner's or a Gang's. Errors: NotFound that names what is
-// near. The answer points into `cluster`.
+// The job of that name: a TrainingJob's, another owner's or a Gang's. Errors: NotFound that names
+// what is near. The answer points into `cluster`.
 absl::StatusOr<state::Subject> FindSubject(const state::ClusterState& cluster,
                                            const std::string& namespace_name,
                                            const std::string& job);
 
-// The state of a job and its cause, in words: its placement by segment, its network numbers, or what is
-// missing and what would help, planned again on this state. `job` is a TrainingJob's or a Gang's
-// name. Errors: NotFound that names what is near.
+// The state of a job and its cause, in words: its placement by segment, its network numbers, or
+// what is missing and what would help, planned again on this state. `job` is a TrainingJob's or a
+// Gang's name. Errors: NotFound that names what is near.
 absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job);
 
@@ -44,8 +44,8 @@ absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& cluster,
                                              const std::string& namespace_name,
                                              const std::string& job);
 
-// Rows as objects, keys from the header ("FABRIC POD": fabricPod); whole numbers are numbers except in
-// columns of names and texts, "-" is null.
+// Rows as objects, keys from the header ("FABRIC POD": fabricPod); whole numbers are numbers except
+// in columns of names and texts, "-" is null.
 nlohmann::json RowsAsJson(const Table& table);
 
 }  // namespace yardmaster::cli

@@ -20,8 +20,8 @@ int PrintObjects(const absl::StatusOr<std::vector<nlohmann::json>>& objects,
 // One answer. yaml, or json for every other format.
 void PrintAnswer(const nlohmann::json& answer, const std::string& format, std::ostream& out);
 
-// `text` on one line: control characters, which would command a terminal, are spaces. Names, reasons and
-// events hold what others wrote.
+// `text` on one line: control characters, which would command a terminal, are spaces. Names,
+// reasons and events hold what others wrote.
 std::string OneLine(std::string_view text);
 
 // The widest cell of every column.
@@ -35,8 +35,8 @@ void PrintRow(const std::vector<std::string>& row, const std::vector<std::size_t
 void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out,
                 bool colour = false);
 
-// Whether `out` is this process's standard output and a terminal that is to have colours (NO_COLOR is
-// not set, TERM is not dumb).
+// Whether `out` is this process's standard output and a terminal that is to have colours (NO_COLOR
+// is not set, TERM is not dumb).
 bool WantsColour(const std::ostream& out);
 
 }  // namespace yardmaster::cli

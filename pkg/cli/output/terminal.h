@@ -1,10 +1,11 @@
-// What verbs print goes through here, because most of it was written by others: a job's name, message or annotation must
-// not move the cursor, set a title or reverse the line on the terminal of the person who looks. In one place, for every
-// verb and format.
+// What verbs print goes through here, because most of it was written by others: a job's name,
+// message or annotation must not move the cursor, set a title or reverse the line on the terminal
+// of the person who looks. In one place, for every verb and format.
 //
-// Characters that a terminal acts on are written as JSON escapes ("\u001b"): control characters other than newline and tab,
-// DEL, C1 (U+0080 to U+009F), line separators, and the marks that change the direction of text. JSON stays equal JSON by
-// this. Bytes that are not UTF-8 become U+FFFD. A program's own sequences are written by WriteControl.
+// Characters that a terminal acts on are written as JSON escapes ("\u001b"): control characters
+// other than newline and tab, DEL, C1 (U+0080 to U+009F), line separators, and the marks that
+// change the direction of text. JSON stays equal JSON by this. Bytes that are not UTF-8 become
+// U+FFFD. A program's own sequences are written by WriteControl.
 //
 // Thread safety: as the stream's. Lifetimes: the stream outlives its guard.
 #pragma once

@@ -8,8 +8,8 @@
 
 namespace yardmaster::cli {
 
-// Connects to a client that forwards every call to `client`, in a namespace of that name. Both must outlive the
-// connections.
+// Connects to a client that forwards every call to `client`, in a namespace of that name. Both must
+// outlive the connections.
 Connector LendingConnector(kube::Client& client, const Clock& clock,
                            std::string default_namespace = "default");
 

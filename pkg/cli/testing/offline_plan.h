@@ -1,5 +1,5 @@
-// `kubectl yardmaster plan --offline` over manifests from standard input. TESTONLY. Thread safety: pure
-// functions.
+// `kubectl yardmaster plan --offline` over manifests from standard input. TESTONLY. Thread safety:
+// pure functions.
 #pragma once
 
 #include <sstream>

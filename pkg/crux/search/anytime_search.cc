@@ -119,9 +119,10 @@ class AnytimeSearch {
     }
   }
 
-  // The paths that all jobs would choose if none had any; none where no job runs, since then all have
-  // just chosen. Moving single flows of a job with many hardly ever gains anything: the slowest of them
-  // decides. So running jobs can also choose again as a whole, together or one alone.
+  // The paths that all jobs would choose if none had any; none where no job runs, since then all
+  // have just chosen. Moving single flows of a job with many hardly ever gains anything: the
+  // slowest of them decides. So running jobs can also choose again as a whole, together or one
+  // alone.
   Paths FreshPaths() const {
     const auto runs = [&](ContendingJobId j) { return costs_.paths[j.index()] > 0; };
     if (std::none_of(all_.begin(), all_.end(), runs)) return {};

@@ -56,7 +56,8 @@ TEST(AnytimeSearch, ABudgetThatRunsOutKeepsTheBestSoFar) {
   EXPECT_GT(better, 3);
 }
 
-// Simulated events that the search spends on the schedule given and on ranking, without trying others.
+// Simulated events that the search spends on the schedule given and on ranking, without trying
+// others.
 std::int64_t SpentOnRanking(const Problem& problem, std::int64_t budget_events,
                             std::size_t combinations) {
   AnytimeSearchOptions options;
@@ -128,8 +129,8 @@ TEST(AnytimeSearch, JobsThatCannotBeSimulatedTogetherAreSearchedWithOthers) {
 }
 
 TEST(AnytimeSearch, HopsOfARingMoveAsOne) {
-  // A ring over a fast and a slow link, and a job below it on the fast link alone: the ring's fast hop
-  // takes no more than its slow hop passes on.
+  // A ring over a fast and a slow link, and a job below it on the fast link alone: the ring's fast
+  // hop takes no more than its slow hop passes on.
   Problem problem = testing::WithLinks(2, 2, {});
   problem.links[0].gbps = 16;
   ContendingJob ring{"ring", 8, 1e12, 1, 1, {}};

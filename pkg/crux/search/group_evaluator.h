@@ -1,5 +1,5 @@
-// Splits jobs into groups that share no link, simulates each group once and remembers the result: a search
-// that changes one job's path or level leaves most groups as they were.
+// Splits jobs into groups that share no link, simulates each group once and remembers the result: a
+// search that changes one job's path or level leaves most groups as they were.
 // Thread safety: single threaded.
 #pragma once
 
@@ -35,8 +35,8 @@ class GroupEvaluator {
   // FLOP/s of each of `jobs` (sorted), in their order. Invalid once exhausted().
   std::vector<double> JobRates(std::span<const ContendingJobId> jobs, const Paths& paths,
                                std::span<const std::int32_t> levels);
-  // FLOP/s without contention, on the paths given; only what runs in every iteration counts, so that
-  // it stays an upper bound.
+  // FLOP/s without contention, on the paths given; only what runs in every iteration counts, so
+  // that it stays an upper bound.
   double LoneRate(std::span<const ContendingJobId> jobs, const Paths& paths) const;
 
   bool exhausted() const { return evaluator_.exhausted(); }

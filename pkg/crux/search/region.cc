@@ -18,7 +18,8 @@ double Period(const Problem& problem, const Draft& draft, ContendingJobId j) {
   return IterationSeconds(problem.jobs[j.index()], draft.traffic[j.index()].communication_seconds);
 }
 
-// The path in use first, then the fresh one (-1: none), then those whose fullest link is least busy.
+// The path in use first, then the fresh one (-1: none), then those whose fullest link is least
+// busy.
 std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now, std::int32_t fresh,
                                       const std::vector<double>& busy,
                                       std::int32_t max_candidates) {

@@ -1,5 +1,5 @@
-// A part of a large problem that is searched as a problem of its own: some of the jobs, links without the
-// bandwidth that other jobs use, and of each flow only the candidates worth trying.
+// A part of a large problem that is searched as a problem of its own: some of the jobs, links
+// without the bandwidth that other jobs use, and of each flow only the candidates worth trying.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -23,10 +23,10 @@ struct Region {
 };
 
 // `jobs` sorted; `busy`: share of time each link is busy if every job runs at its speed without
-// contention. A link loses what jobs outside use, but keeps at least a tenth. Each flow keeps its path, the
-// one in `fresh` (entries of `jobs` are read; may be empty) and others whose fullest link is least busy,
-// together at most `max_candidates`. `fresh` is there because the least busy candidates of all flows below
-// one switch lead over the same few uplinks.
+// contention. A link loses what jobs outside use, but keeps at least a tenth. Each flow keeps its
+// path, the one in `fresh` (entries of `jobs` are read; may be empty) and others whose fullest link
+// is least busy, together at most `max_candidates`. `fresh` is there because the least busy
+// candidates of all flows below one switch lead over the same few uplinks.
 // Complexity: O(candidates of the jobs' flows * links).
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
@@ -46,10 +46,10 @@ struct RegionSize {
   std::size_t max_flows = 0;
 };
 
-// `seed` and the jobs it shares links with, those with the longest shared seconds first, sorted. A job
-// whose flows do not fit any more, or that cannot be simulated together with those before it
-// (ScheduleEvaluator::Fits), is left out, and those behind it are tried. `seed` itself is always in.
-// `pairs_of` as Neighbours gives it for draft.pairs.
+// `seed` and the jobs it shares links with, those with the longest shared seconds first, sorted. A
+// job whose flows do not fit any more, or that cannot be simulated together with those before it
+// (ScheduleEvaluator::Fits), is left out, and those behind it are tried. `seed` itself is always
+// in. `pairs_of` as Neighbours gives it for draft.pairs.
 std::vector<ContendingJobId> Neighbourhood(const Problem& problem, ContendingJobId seed,
                                            const Draft& draft,
                                            const std::vector<std::vector<std::int32_t>>& pairs_of,

@@ -18,7 +18,8 @@ using ::testing::Each;
 constexpr std::int32_t kJobs = 16;
 constexpr std::int32_t kFlows = 4;
 
-// Each job sends four flows over any of as many links as there are flows, for a third of its time each.
+// Each job sends four flows over any of as many links as there are flows, for a third of its time
+// each.
 Problem Uplinks() {
   Problem problem = testing::WithLinks(8, kJobs * kFlows, {});
   for (std::int32_t j = 0; j < kJobs; ++j) {

@@ -1,13 +1,13 @@
-// Simulates how much work a few jobs get done on shared links with given paths and levels, for searches that
-// compare many schedules.
+// Simulates how much work a few jobs get done on shared links with given paths and levels, for
+// searches that compare many schedules.
 //
-// Model: that of simulator/simulator.h, with rings that move as one (streams.h). A job repeats compute and
-// communication; its streams start when their part of the compute is done; an iteration ends when
-// its compute and its streams are done; a stream in the background is waited for only before it runs
-// again. Links serve levels strictly, the background below them, and share max-min fairly inside
-// a level. The window begins at the instant at which every job may begin to communicate. There is no
-// event queue: the next event is found by scanning, and rates are looked up by the set of streams
-// that are under way.
+// Model: that of simulator/simulator.h, with rings that move as one (streams.h). A job repeats
+// compute and communication; its streams start when their part of the compute is done; an iteration
+// ends when its compute and its streams are done; a stream in the background is waited for only
+// before it runs again. Links serve levels strictly, the background below them, and share max-min
+// fairly inside a level. The window begins at the instant at which every job may begin to
+// communicate. There is no event queue: the next event is found by scanning, and rates are looked
+// up by the set of streams that are under way.
 //
 // Work is counted in events and taken from a budget. An answer given after the budget ran out is
 // invalid and has to be discarded.
@@ -27,8 +27,8 @@
 
 namespace yardmaster::crux {
 
-// Work that may still be done, in simulated events; shared by all searches of one decision. Searches also
-// charge it for ranking and making plans. The last charge may exceed what is left.
+// Work that may still be done, in simulated events; shared by all searches of one decision.
+// Searches also charge it for ranking and making plans. The last charge may exceed what is left.
 struct EventBudget {
   std::int64_t left = 0;
   std::int64_t spent = 0;
@@ -39,14 +39,15 @@ struct EventBudget {
   }
 };
 
-// The seconds that `iterations` of the slowest of `jobs` take, each job alone on the paths of SelectAlone.
+// The seconds that `iterations` of the slowest of `jobs` take, each job alone on the paths of
+// SelectAlone.
 double WindowOf(const Problem& problem, std::span<const ContendingJobId> jobs, double iterations);
 
 class ScheduleEvaluator {
  public:
   static constexpr std::size_t kMaxStreams = 64;
-  // Whether `jobs` can be simulated together: they have at most kMaxStreams streams in all, merged by
-  // Merging::kJobs.
+  // Whether `jobs` can be simulated together: they have at most kMaxStreams streams in all, merged
+  // by Merging::kJobs.
   static bool Fits(const Problem& problem, std::span<const ContendingJobId> jobs);
 
   // `problem` and `budget` must outlive this. REQUIRES: window_seconds > 0.
@@ -54,8 +55,8 @@ class ScheduleEvaluator {
       : problem_(problem), window_seconds_(window_seconds), budget_(budget) {}
 
   // FLOP/s that `jobs` (sorted indices) achieve together when only they run, with the paths and
-  // levels given per job of the whole problem. A function of its arguments unless the budget runs out.
-  // REQUIRES: Fits(problem, jobs).
+  // levels given per job of the whole problem. A function of its arguments unless the budget runs
+  // out. REQUIRES: Fits(problem, jobs).
   double FlopRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                   std::span<const std::int32_t> levels);
   // What each of them achieved in the last answer, in their order.

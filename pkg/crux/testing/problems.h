@@ -17,7 +17,8 @@ ContendingJob OneFlowJob(const std::string& id, double flop, std::int32_t gpus,
                          double compute_seconds, double communication_start, double link_seconds,
                          const std::vector<std::int32_t>& links);
 
-// A job with `flows` flows over any of the given links, each of which starts at an instant of its own.
+// A job with `flows` flows over any of the given links, each of which starts at an instant of its
+// own.
 ContendingJob ManyStartsJob(const std::string& id, std::int32_t flows,
                             const std::vector<std::int32_t>& links);
 

@@ -1,4 +1,5 @@
-// What tests ask of a solution. Thread safety: pure functions, but that failures are reported to gtest.
+// What tests ask of a solution. Thread safety: pure functions, but that failures are reported to
+// gtest.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,8 @@ FabricSpec SmallHpn(int fabric_pods, int segments, int hosts_per_segment);
 FabricSpec SinglePlaneHpn(int fabric_pods, int segments, int hosts_per_segment);
 // The k-ary fat tree: one NIC port per host, k/2 hosts per edge switch.
 FabricSpec FatTree(int k);
-// SmallHpn whose cores are striped: Agg i meets only cores of stripe i mod 2. REQUIRES: fabric_pods > 1.
+// SmallHpn whose cores are striped: Agg i meets only cores of stripe i mod 2. REQUIRES: fabric_pods
+// > 1.
 FabricSpec StripedCore(int fabric_pods, int segments, int hosts_per_segment);
 
 // As many hosts as the spec was built for, named like their place: "p0s1h002".

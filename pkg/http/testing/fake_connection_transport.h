@@ -1,5 +1,5 @@
-// For tests: a ConnectionTransport that a test plays by hand, with a clock that moves only when told. It
-// checks its caller's promises (one operation at a time).
+// For tests: a ConnectionTransport that a test plays by hand, with a clock that moves only when
+// told. It checks its caller's promises (one operation at a time).
 // Thread safety: Post from any thread; everything else from the test's thread.
 #pragma once
 

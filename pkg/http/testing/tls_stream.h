@@ -46,8 +46,8 @@ class TlsStream final : public ByteStream {
   bool Receive(std::string& out) override;
   bool ended_cleanly() const override;
 
-  // Whether the server has closed the connection, as far as is known without waiting: what a client with a pool of
-  // connections looks at before it sends a request.
+  // Whether the server has closed the connection, as far as is known without waiting: what a client
+  // with a pool of connections looks at before it sends a request.
   bool GoneByNow();
 
   // TLS 1.3: asks the server for new keys. TLS 1.2: asks for a renegotiation; false when refused.

@@ -3,14 +3,14 @@
 // Like the real one: resourceVersions grow over all types; a stale one or a wrong uid gives Aborted
 // (Replace of our own types must carry one); a write that changes nothing changes no version;
 // generation counts changes of the desired state; JSON patches are all or nothing and a failed test
-// gives FailedPrecondition; merge patch; the status subresource of pods, nodes and our types is apart
-// from the rest; label and field selectors, pages; watches replay history, give ADDED and DELETED when an
-// object begins or ceases to match, and OutOfRange when the history is gone; finalizers hold a
-// deletion back; pods/binding and pods/eviction.
+// gives FailedPrecondition; merge patch; the status subresource of pods, nodes and our types is
+// apart from the rest; label and field selectors, pages; watches replay history, give ADDED and
+// DELETED when an object begins or ceases to match, and OutOfRange when the history is gone;
+// finalizers hold a deletion back; pods/binding and pods/eviction.
 //
-// Not like the real one: no schema (a test may set one rule a type), admission, RBAC, defaulting, garbage collection or namespaces;
-// field selectors work on every field; managedFields is not shown;
-// watches do not end by time; latency is zero.
+// Not like the real one: no schema (a test may set one rule a type), admission, RBAC, defaulting,
+// garbage collection or namespaces; field selectors work on every field; managedFields is not
+// shown; watches do not end by time; latency is zero.
 //
 // Faults. FailNext makes the next calls fail, before or after they take effect (a lost answer); a
 // hook sees every call first and may refuse it, which is how a test kills a process at the n-th
@@ -83,8 +83,9 @@ class FakeClient final : public Client {
   // Several faults on the same calls are used up in the order they were set.
   void FailNext(Verb verb, const std::string& where, absl::Status status, int times = 1,
                 FaultWhen when = FaultWhen::kBeforeEffect);
-  // Every later Replace or Patch that changes an object of the type must pass `rule`, as a validation
-  // rule of its CRD; a status that is not OK is the call's result. Called under the client's lock.
+  // Every later Replace or Patch that changes an object of the type must pass `rule`, as a
+  // validation rule of its CRD; a status that is not OK is the call's result. Called under the
+  // client's lock.
   void SetRule(const Resource& resource, FakeStore::Rule rule);
   // Called before every call, watches included; a status that is not OK is the call's result.
   void SetHook(std::function<absl::Status(const Call&)> hook);

@@ -1,5 +1,6 @@
-// Ends a process at one of its writes, as the API server sees it: that write and all later ones fail without an effect.
-// Reads are answered. Thread safety: the client may be called from any thread. Lifetimes: the client outlives this.
+// Ends a process at one of its writes, as the API server sees it: that write and all later ones
+// fail without an effect. Reads are answered. Thread safety: the client may be called from any
+// thread. Lifetimes: the client outlives this.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,8 @@ namespace yardmaster::kube {
 
 class KillAtWrite {
  public:
-  // Writes are counted from 0; `nth` is the first that fails, with `killed`. Takes the place of the client's hook
-  // until it ends.
+  // Writes are counted from 0; `nth` is the first that fails, with `killed`. Takes the place of the
+  // client's hook until it ends.
   KillAtWrite(FakeClient& client, int nth,
               const absl::Status& killed = absl::CancelledError("killed"))
       : client_(client) {

@@ -1,5 +1,5 @@
-// Lists the objects of one kind of the API server in memory into a sink, as an informer's list does.
-// Thread safety: as the sink. Lifetimes: nothing outlives the call.
+// Lists the objects of one kind of the API server in memory into a sink, as an informer's list
+// does. Thread safety: as the sink. Lifetimes: nothing outlives the call.
 #pragma once
 
 #include "nlohmann/json.hpp"

@@ -1,8 +1,8 @@
 // Rents hosts for TrainingJobs with a cost cap and gives them back: one key ("namespace/name") at a
 // time, level triggered. A reconcile looks at the job, its pods and their Nodes, its Gang, the
 // CapacityPools and what asks for its hosts, takes the step that capacity_step.h says, writes
-// status.capacity and the condition CapacityReady under the resourceVersion that it was decided on, and
-// only then creates or deletes ProvisioningRequests, PodTemplates and NodeClaims
+// status.capacity and the condition CapacityReady under the resourceVersion that it was decided on,
+// and only then creates or deletes ProvisioningRequests, PodTemplates and NodeClaims
 // (capacity_objects.h).
 //
 // The job's pods are the job controller's: it keeps them away while status.capacity.holds_job(), as
@@ -47,8 +47,9 @@ class CapacityController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  // `may_write`: whether this process still leads, asked before each object that asks for hosts; empty: it
-  // always does. Without `renting` no host is chosen and nothing is swept, and the job's condition says so.
+  // `may_write`: whether this process still leads, asked before each object that asks for hosts;
+  // empty: it always does. Without `renting` no host is chosen and nothing is swept, and the job's
+  // condition says so.
   CapacityController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                      const Clock& clock, Notify notify, std::function<bool()> may_write = nullptr,
                      bool renting = true);
@@ -63,7 +64,8 @@ class CapacityController {
   std::vector<PoolUse> Uses() const;
   // Rentals that jobs began to leave since the process began, by reason.
   std::map<std::string, double> ends() const;
-  // "namespace/name" of each job that may rent hosts or has a rental: a change of a pool may concern it.
+  // "namespace/name" of each job that may rent hosts or has a rental: a change of a pool may
+  // concern it.
   std::vector<std::string> Keys() const;
 
  private:

@@ -37,7 +37,8 @@ json OwnedMetadata(const api::TrainingJob& job, std::string name) {
           {"ownerReferences", json::array({ControllerReference(job)})}};
 }
 
-// What a worker asks of its host, as its pod will: Cluster Autoscaler packs such pods into new hosts.
+// What a worker asks of its host, as its pod will: Cluster Autoscaler packs such pods into new
+// hosts.
 json PodTemplateOf(const api::TrainingJob& job, std::size_t part) {
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource, 0,
                     job.job.parallelism};

@@ -2,10 +2,10 @@
 // PodTemplates that they refer to, and Karpenter's NodeClaims (karpenter.sh/v1). Objects out of the
 // job and its status, and the state of the hosts out of the objects.
 //
-// Entries of status.capacity.hosts whose pools have the same provisioning class and parameters share
-// one ProvisioningRequest, so that their hosts come all or none. NodeClaims are one a host; the
-// others are given back when one fails. Names follow from the job and status.capacity.generation, so
-// that what exists is found again by any process.
+// Entries of status.capacity.hosts whose pools have the same provisioning class and parameters
+// share one ProvisioningRequest, so that their hosts come all or none. NodeClaims are one a host;
+// the others are given back when one fails. Names follow from the job and
+// status.capacity.generation, so that what exists is found again by any process.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -32,7 +32,8 @@ struct RentalObject {
 // In the order in which they are created.
 std::vector<RentalObject> RentalObjects(const api::TrainingJob& job,
                                         const std::vector<api::CapacityPool>& pools);
-// The same without objects. Names do not depend on the pools: what is to be deleted is found without them.
+// The same without objects. Names do not depend on the pools: what is to be deleted is found
+// without them.
 std::vector<RentalObject> RentalNames(const api::TrainingJob& job);
 
 // `found`: the objects that exist, by position in `objects`; those that do not are null.

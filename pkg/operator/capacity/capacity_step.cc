@@ -236,8 +236,8 @@ class CapacityStepper {
     LookAgain(kWatchMs);
     if (observed_.placed) return;
     const std::int64_t left_ms = status_.since_ms + TimeoutMs() - now_ms_;
-    // A job that was placed before and lost its hosts otherwise waits no longer than a new one. One whose pods
-    // are refused is never seen to wait.
+    // A job that was placed before and lost its hosts otherwise waits no longer than a new one. One
+    // whose pods are refused is never seen to wait.
     if (left_ms <= 0 && (observed_.waits || IsStalled())) {
       AvoidOffers(status_, {}, now_ms_);
       return Leave(
@@ -254,8 +254,8 @@ class CapacityStepper {
       return LookAgain(kPollMs);
     }
     if (!observed_.may_choose) return LookAgain(1);
-    // Pods that are made before the Gang has given the hosts back would be those of its lost ranks, which move
-    // within the segment that the hosts were in.
+    // Pods that are made before the Gang has given the hosts back would be those of its lost ranks,
+    // which move within the segment that the hosts were in.
     if (observed_.placed && !ended_) return LookAgain(kPollMs);
     std::string problem = wanted_ ? CapProblem() : "";
     const bool awaits_price = wanted_ && problem.empty() &&

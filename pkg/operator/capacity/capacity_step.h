@@ -1,21 +1,21 @@
-// One look at what is rented for a TrainingJob: what is chosen, when it is left, and what it has cost.
-// Pure; capacity_controller.h reads the objects, writes the status that is decided here, and only then
-// asks for hosts or gives them back.
+// One look at what is rented for a TrainingJob: what is chosen, when it is left, and what it has
+// cost. Pure; capacity_controller.h reads the objects, writes the status that is decided here, and
+// only then asks for hosts or gives them back.
 //
-//   1. A job that waits for hosts gets the cheapest choice below its caps (pkg/capacity). While it is
-//      provided the job has no pods, so that nothing of it starts elsewhere.
+//   1. A job that waits for hosts gets the cheapest choice below its caps (pkg/capacity). While it
+//      is provided the job has no pods, so that nothing of it starts elsewhere.
 //   2. It is left when the hosts are taken back, when the present prices of all its hosts together
-//      are above maxCostPerHour, when what is left of maxTotalCost pays for no more than the time that
-//      stopping takes, when spec.capacity has no cap any more or one in another currency, when the
-//      hosts were not provided or the job not placed on them in time, and when the job has ended, is
-//      suspended or changes its size. A job that runs is asked for a checkpoint first, and the hosts
-//      are given back once it has no pods.
+//      are above maxCostPerHour, when what is left of maxTotalCost pays for no more than the time
+//      that stopping takes, when spec.capacity has no cap any more or one in another currency, when
+//      the hosts were not provided or the job not placed on them in time, and when the job has
+//      ended, is suspended or changes its size. A job that runs is asked for a checkpoint first,
+//      and the hosts are given back once it has no pods.
 //   3. Offers that failed are avoided for some time. A job that was moved is given the next choice
 //      immediately; one that was not placed, or whose pods were refused, once its pods wait again.
 //
-// Cost: every host that exists, at the price that its pool had when the status was last written, for
-// the time since. A rise is counted from the moment at which it was seen; a host that is seen for the
-// first time from when its provider began to charge for it.
+// Cost: every host that exists, at the price that its pool had when the status was last written,
+// for the time since. A rise is counted from the moment at which it was seen; a host that is seen
+// for the first time from when its provider began to charge for it.
 //
 // Level triggered: the same observation gives the same step. Thread safety: pure function.
 #pragma once
@@ -46,8 +46,8 @@ struct Provisioning {
 struct CapacityObservation {
   const api::TrainingJob* job = nullptr;
   std::vector<api::CapacityPool> pools;
-  // No other job chooses hosts before this step's status is written. Otherwise a job that leaves its hosts in this step
-  // chooses others in the next one.
+  // No other job chooses hosts before this step's status is written. Otherwise a job that leaves
+  // its hosts in this step chooses others in the next one.
   bool may_choose = true;
   state::RentalContext rentals;  // filled where it may choose
   bool renting_is_off = false;   // the operator has no rights to ask for hosts

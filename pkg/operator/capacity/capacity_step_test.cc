@@ -35,7 +35,8 @@ TEST_F(CapacityStepTest, AJobThatWaitsGetsTheCheapestHostsAndTheDecisionNamesThe
 TEST_F(CapacityStepTest, AHostIsPaidForFromItsLaunchAlsoWhereItIsSeenLater) {
   Wait();
   Step();
-  // Asked for at the start; two were launched 3 s later, two 4 s later; seen 1 s after that and 5 s after that.
+  // Asked for at the start; two were launched 3 s later, two 4 s later; seen 1 s after that and 5 s
+  // after that.
   seen_.now_ms += 5'000;
   Provisioning some{{3}, false, "", {}, false};
   some.charged_ms = {{kStartMs + 3'000, kStartMs + 3'000, kStartMs + 4'000}};
@@ -88,8 +89,8 @@ TEST_F(CapacityStepTest, HostsThatOthersRentAreNotRentedTwice) {
   EXPECT_EQ(cheap, 3);
 }
 
-// Another controller deleted the job's request. The job leaves its hosts, and chooses others in a step that knows which hosts
-// other jobs use.
+// Another controller deleted the job's request. The job leaves its hosts, and chooses others in a
+// step that knows which hosts other jobs use.
 TEST_F(CapacityStepTest, AJobThatLeavesItsHostsChoosesNoneWhileOthersMayChooseTheSame) {
   Wait();
   Step();
@@ -204,7 +205,8 @@ TEST_F(CapacityStepTest, HostsAreNotKeptForAJobWhosePodsAreRefused) {
   EXPECT_EQ(Status().phase, RentalPhase::kLeaving);
   EXPECT_EQ(Status().reason, RentalReason::kNotPlaced);
   EXPECT_THAT(Status().message, HasSubstr("exceeded quota"));
-  // Without pods nothing is refused. The next hosts are rented when its pods are there and wait for them.
+  // Without pods nothing is refused. The next hosts are rented when its pods are there and wait for
+  // them.
   stall(api::ConditionStatus::kFalse);
   Leave();
   EXPECT_FALSE(Step().provide);

@@ -1,5 +1,5 @@
-// What a CapacityPool allows: which namespaces rent from it, and for how much. The job's condition says what stood in
-// the way.
+// What a CapacityPool allows: which namespaces rent from it, and for how much. The job's condition
+// says what stood in the way.
 #include "gmock/gmock.h"
 
 #include "pkg/kube/testing/relist.h"

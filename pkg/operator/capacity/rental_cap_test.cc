@@ -1,5 +1,5 @@
-// What becomes of rented hosts when the caps of their job are removed, lowered or written in another currency, and
-// of amounts of money at the ends of what can be written.
+// What becomes of rented hosts when the caps of their job are removed, lowered or written in
+// another currency, and of amounts of money at the ends of what can be written.
 #include "gmock/gmock.h"
 
 #include "pkg/operator/testing/capacity_step_fixture.h"

@@ -1,4 +1,5 @@
-// Rented hosts of a job that does not want them any more, while one of them is lost, or that cannot be read.
+// Rented hosts of a job that does not want them any more, while one of them is lost, or that cannot
+// be read.
 #include "pkg/operator/capacity/capacity_controller.h"
 #include "pkg/operator/capacity/capacity_observer.h"
 #include "pkg/operator/testing/job_fixture.h"

@@ -1,5 +1,5 @@
-// Which offers of capacity pools a job may rent now, what a choice among them means in hosts, and which offers have
-// failed. Thread safety: pure functions.
+// Which offers of capacity pools a job may rent now, what a choice among them means in hosts, and
+// which offers have failed. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@ const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
                                   const std::string& name);
 const api::CapacityOffer* FindOffer(const api::CapacityPool* pool, api::CapacityType type);
 
-// The pools whose hosts are made on demand, without the offers that are avoided; while the job waits for
-// a price, its own alone.
+// The pools whose hosts are made on demand, without the offers that are avoided; while the job
+// waits for a price, its own alone.
 std::vector<api::CapacityPool> OffersToTry(const std::vector<api::CapacityPool>& all,
                                            const api::CapacityStatus& status);
 
-// The hosts of a choice, for the rental of this number. Parts whose pools scale alike share a request. The hosts
-// of NodeClaims are known by their rental: pods of a later one do not run on what an earlier one left.
-// REQUIRES: `question` was asked about `pools`, and `choice` answers it.
+// The hosts of a choice, for the rental of this number. Parts whose pools scale alike share a
+// request. The hosts of NodeClaims are known by their rental: pods of a later one do not run on
+// what an earlier one left. REQUIRES: `question` was asked about `pools`, and `choice` answers it.
 std::vector<api::RentedHosts> RentedBy(const capacity::Choice& choice,
                                        const state::CapacityQuestion& question,
                                        const std::vector<api::CapacityPool>& pools,
                                        const workload::ResourceList& requests_of_worker,
                                        std::int64_t generation);
 
-// Avoids the offers of these entries of `status.hosts` for ten minutes from `now_ms`; no entry: the offers of all.
-// At most 256 offers are avoided: those that come first by pool and type.
+// Avoids the offers of these entries of `status.hosts` for ten minutes from `now_ms`; no entry: the
+// offers of all. At most 256 offers are avoided: those that come first by pool and type.
 void AvoidOffers(api::CapacityStatus& status, const std::vector<int>& parts, std::int64_t now_ms);
 
-// How long the pools of the rented hosts are given to provide them: the longest of their timeouts, or the default for
-// a pool that does not exist any more.
+// How long the pools of the rented hosts are given to provide them: the longest of their timeouts,
+// or the default for a pool that does not exist any more.
 std::int64_t ProvisionTimeoutMs(const api::CapacityStatus& status,
                                 const std::vector<api::CapacityPool>& pools);
 

@@ -1,14 +1,17 @@
-// Gives back what asks for hosts and no decision names: NodeClaims of jobs that are gone, and NodeClaims and
-// ProvisioningRequests of living jobs that a process which was paused asked for when it did not lead any more.
+// Gives back what asks for hosts and no decision names: NodeClaims of jobs that are gone, and
+// NodeClaims and ProvisioningRequests of living jobs that a process which was paused asked for when
+// it did not lead any more.
 //
-// A name has the number of the rental that it was asked for in (capacity_objects.h), and numbers only grow. What the
-// present decision does not name is therefore named by none again. The decision is read from the API server
-// after the objects: one that was there then was asked for by this decision or by one before it.
+// A name has the number of the rental that it was asked for in (capacity_objects.h), and numbers
+// only grow. What the present decision does not name is therefore named by none again. The decision
+// is read from the API server after the objects: one that was there then was asked for by this
+// decision or by one before it.
 //
-// What a job's decision does not name goes after kLateMs in which this process has seen that, and not while a pod
-// is on its Node or a Gang keeps the Node for one; pods that every host has do not count. So do NodeClaims of a job
-// that is being deleted, however long others keep its object. What belongs to a job
-// whose rental cannot be read stays, and so does what names no job: others have made it. PodTemplates cost nothing and go with their job.
+// What a job's decision does not name goes after kLateMs in which this process has seen that, and
+// not while a pod is on its Node or a Gang keeps the Node for one; pods that every host has do not
+// count. So do NodeClaims of a job that is being deleted, however long others keep its object. What
+// belongs to a job whose rental cannot be read stays, and so does what names no job: others have
+// made it. PodTemplates cost nothing and go with their job.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the sweeper.
 #pragma once
@@ -42,8 +45,8 @@ class RentalSweeper {
       : client_(client), cache_(cache), clock_(clock), notify_(std::move(notify)) {}
 
   // OK where the cluster has no NodeClaims or no ProvisioningRequests.
-  // Errors: of the code of the first, with a line of each object that could not be read or deleted, at most 20. What
-  // one object fails for keeps no other from being given back.
+  // Errors: of the code of the first, with a line of each object that could not be read or deleted,
+  // at most 20. What one object fails for keeps no other from being given back.
   absl::Status Sweep();
 
  private:
@@ -76,8 +79,8 @@ class RentalSweeper {
   };
 
   static Decision DecisionOf(const api::TrainingJob& job);
-  // `seen`: decisions in the cache, by the job's uid. `there`: uids of what was found are added. False: it could
-  // not be listed.
+  // `seen`: decisions in the cache, by the job's uid. `there`: uids of what was found are added.
+  // False: it could not be listed.
   bool SweepKind(const kube::Resource& resource, const std::map<std::string, Decision>& seen,
                  std::set<std::string>& there, Failures& failures);
   absl::Status List(const kube::Resource& resource, std::vector<Found>& found);

@@ -1,5 +1,5 @@
-// What a leader that was paused asks for late, after the next one has given the rental back: it belongs to a
-// living job and to no decision. It is given back, and nothing else is.
+// What a leader that was paused asks for late, after the next one has given the rental back: it
+// belongs to a living job and to no decision. It is given back, and nothing else is.
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/capacity/capacity_controller.h"
 #include "pkg/operator/testing/job_fixture.h"
@@ -79,8 +79,8 @@ class RentalSweeperTest : public JobFixture {
     ASSERT_TRUE(client_.All(kube::NodeClaims()).empty());
     ASSERT_TRUE(client_.All(kube::ProvisioningRequests()).empty());
   }
-  // A leader chooses hosts, is paused before it asks for the last of them, and asks while the next one has given the
-  // rental back.
+  // A leader chooses hosts, is paused before it asks for the last of them, and asks while the next
+  // one has given the rental back.
   void AskLate(Leader& next, bool claims) {
     SetPrice("10", claims);
     SeedWaitingJob();
@@ -260,7 +260,8 @@ TEST_F(RentalSweeperTest, AProcessThatDoesNotLeadAnyMoreAsksForNoFurtherHost) {
   EXPECT_EQ(client_.All(kube::NodeClaims()).size(), 2U);
 }
 
-// Pods of a later rental never run on a host of an earlier one, so that it can be given back at any time.
+// Pods of a later rental never run on a host of an earlier one, so that it can be given back at any
+// time.
 TEST_F(RentalSweeperTest, TheHostsOfEachRentalAreKnownByItsNumber) {
   SetPrice("10");
   SeedWaitingJob();

@@ -87,7 +87,8 @@ bool HostHealth::Observe(const std::string& host, const std::string& segment, Re
   } else if (!was_bad) {
     known.since_ms = now_ms;
   }
-  // Rented hosts come with a new name each time: what is kept follows from the hosts that there are.
+  // Rented hosts come with a new name each time: what is kept follows from the hosts that there
+  // are.
   if (changed && report == Report::kGone) ForgetGone(known, now_ms);
   return changed;
 }

@@ -1,28 +1,29 @@
 // Which hosts are lost or faulty, and how many of them may be acted on.
 //
-// A host is lost once its Node has been NotReady, or gone, for a grace period without a pause, to each
-// caller after the caller's own. A Node that cannot be decoded is unknown and never lost. Because the source of these reports may
-// itself be faulty, the number of hosts that are acted on is bounded:
+// A host is lost once its Node has been NotReady, or gone, for a grace period without a pause, to
+// each caller after the caller's own. A Node that cannot be decoded is unknown and never lost.
+// Because the source of these reports may itself be faulty, the number of hosts that are acted on
+// is bounded:
 //   1. Full disruption: while at least `disruption_hosts` Nodes and more than `disruption_share` of
 //      all are not Ready, or all of several are, no host is treated as lost.
 //   2. At most max(segment_hosts, segment_share) hosts of a segment, max(fabric_hosts,
 //      fabric_share) of all, and max(per_minute, per_minute_share of all) a minute are lost at one
 //      time. A host is released from these counts when its Node is Ready again.
-//   3. A segment that is lost as a whole (segment_loss.h) is one fault. At most `loss.segments` are acted on at a
-//      time, and none during full disruption, for which the hosts of the segment itself do not count. Its hosts
-//      are then in none of the other counts. They are lost together, those that are Ready, too, from when the
-//      Fabric's status names the segment, because the extender reads it there. Until then none of its bad hosts
-//      is lost alone.
+//   3. A segment that is lost as a whole (segment_loss.h) is one fault. At most `loss.segments` are
+//      acted on at a time, and none during full disruption, for which the hosts of the segment
+//      itself do not count. Its hosts are then in none of the other counts. They are lost together,
+//      those that are Ready, too, from when the Fabric's status names the segment, because the
+//      extender reads it there. Until then none of its bad hosts is lost alone.
 //      Without a Fabric no segment is lost.
-//   4. Pods can name any host. Hosts that never had a Node since this process began are in none of these counts;
-//      of them, as many are lost at one time as of one segment and of all.
+//   4. Pods can name any host. Hosts that never had a Node since this process began are in none of
+//      these counts; of them, as many are lost at one time as of one segment and of all.
 //
-// A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time. With
-// action Drain or Replace it is treated as lost, though its kubelet answers, and the limits are the
-// same; for full disruption, hosts with such a fault are treated as not Ready.
+// A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time.
+// With action Drain or Replace it is treated as lost, though its kubelet answers, and the limits
+// are the same; for full disruption, hosts with such a fault are treated as not Ready.
 //
-// Rented hosts come and go by intention: one that is gone is not counted at all. Another host that is
-// gone is counted as a host that is not Ready for an hour.
+// Rented hosts come and go by intention: one that is gone is not counted at all. Another host that
+// is gone is counted as a host that is not Ready for an hour.
 //
 // Times are measured by the caller's steady clock. They begin again with Restart: a process that
 // begins to lead counts only the time that it observed itself.
@@ -64,8 +65,8 @@ class HostHealth {
   explicit HostHealth(HostLossLimits limits = {}) : limits_(limits) {}
 
   // The state of a Node as the watch has it; call for every change of every Node. True when the
-  // report differs from the one before. An empty `segment` keeps the known one; with kGone `rented` is
-  // ignored.
+  // report differs from the one before. An empty `segment` keeps the known one; with kGone `rented`
+  // is ignored.
   bool Observe(const std::string& host, const std::string& segment, Report report,
                std::int64_t now_ms, bool rented = false);
   // The faults of a Node as the watch has it. True when they differ from those before.
@@ -122,7 +123,8 @@ class HostHealth {
   static std::string ReclaimOf(const Host& host);
   // The gravest fault that has held long enough, and when to ask again for those that have not.
   static HostVerdict FaultOf(const Host& host, std::int64_t now_ms);
-  // When it went bad; of a fault, so that it has held for its own time once it has held for the segment's.
+  // When it went bad; of a fault, so that it has held for its own time once it has held for the
+  // segment's.
   std::int64_t OnsetMs(const Host& host) const;
   void Enter(const std::string& segment, Host& host) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops hosts that have been gone for long, but for `kept`.

@@ -1,16 +1,16 @@
 // Keeps the operator's marks on Nodes right (node_marks.h), one round at a time: quarantines hosts
 // for the failures that TrainingJobs report and while they have a fault for which jobs leave them
 // (node_faults.h), and ends quarantines and fences. While faults are reported of more than
-// `fault_share` of the hosts, and of more than `fault_hosts`, what reports them is not trusted and no
-// host is quarantined for one.
+// `fault_share` of the hosts, and of more than `fault_hosts`, what reports them is not trusted and
+// no host is quarantined for one.
 //
 // A fence is set by Fence, before pods of a lost host are removed by force, and taken away by a
-// round once the Node is Ready and none of its pods is being deleted. A fence ends the pods of all tenants on
-// the host. Therefore the Node has to be NotReady for `fence_after_ms` before it is fenced, even where a job has a
-// shorter grace.
+// round once the Node is Ready and none of its pods is being deleted. A fence ends the pods of all
+// tenants on the host. Therefore the Node has to be NotReady for `fence_after_ms` before it is
+// fenced, even where a job has a shorter grace.
 //
-// Level triggered: a round reads the cache alone. Thread safety: Fence and IsFenced from any thread,
-// RunOnce from one. Lifetimes: client and cache outlive it.
+// Level triggered: a round reads the cache alone. Thread safety: Fence and IsFenced from any
+// thread, RunOnce from one. Lifetimes: client and cache outlive it.
 #pragma once
 
 #include <cstdint>
@@ -62,9 +62,11 @@ class HostMarker {
   // Whether pods of a lost host may be removed by force: by policy, or because its Node is gone or
   // out of service.
   bool IsFenced(const std::string& host) const;
-  // How long to wait until Fence may be called for a host that has been NotReady for `not_ready_ms`; 0: it may be now.
+  // How long to wait until Fence may be called for a host that has been NotReady for
+  // `not_ready_ms`; 0: it may be now.
   std::int64_t FenceWaitMs(std::int64_t not_ready_ms) const;
-  // With kOutOfService: sets the taint. OK also when there is nothing to do, as for a Node that is Ready again.
+  // With kOutOfService: sets the taint. OK also when there is nothing to do, as for a Node that is
+  // Ready again.
   absl::Status Fence(const std::string& host);
 
   // `now_ms`: wall time.

@@ -1,5 +1,5 @@
-// Marks on Nodes: fences of lost hosts before anything is removed by force, and quarantines of hosts
-// on which workers failed.
+// Marks on Nodes: fences of lost hosts before anything is removed by force, and quarantines of
+// hosts on which workers failed.
 #include "pkg/operator/hosts/host_marker.h"
 
 #include <stdexcept>

@@ -4,8 +4,8 @@
 // failed first. A host is quarantined after `failures` of them that count and lie after its last
 // quarantine, for `first_ms`, twice as long with every quarantine in a row, at most `max_ms`. A row
 // ends when a quarantine has been over for `window_ms`. Failures older than `window_ms` are
-// forgotten. Times that are further ahead than clocks differ were written by a leader whose clock was: such a
-// failure does not count, and such a quarantine ends max_ms from now.
+// forgotten. Times that are further ahead than clocks differ were written by a leader whose clock
+// was: such a failure does not count, and such a quarantine ends max_ms from now.
 //
 // A program that fails on every host does not count against hosts. Therefore
 //   1. the failures of a job count against a host only where more than half of the job's failures

@@ -1,5 +1,5 @@
-// What HostHealth (host_health.h) says of one host: healthy, not Ready for a while, or lost, and why.
-// Thread safety: a value.
+// What HostHealth (host_health.h) says of one host: healthy, not Ready for a while, or lost, and
+// why. Thread safety: a value.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct HostVerdict {
   // kDegrade.
   FaultAction fault = FaultAction::kIgnore;
   std::string fault_name = {};
-  // In any state: a taint that has action Drain or Replace without a wait, as providers set it on hosts that they
-  // take back; empty: none.
+  // In any state: a taint that has action Drain or Replace without a wait, as providers set it on
+  // hosts that they take back; empty: none.
   std::string reclaim = {};
   // kLost, kHeld: with its segment, of this name; empty: by itself.
   std::string segment = {};

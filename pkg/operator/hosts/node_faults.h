@@ -4,9 +4,10 @@
 //
 //   Ignore   nothing
 //   Degrade  shown in the job's condition Degraded; nothing is moved
-//   Drain    the host's rank moves as after the loss of a host, in the ordinary way: pods get SIGTERM
-//            and their grace period to write a checkpoint
-//   Replace  as Drain, but the job is not asked for a checkpoint first: for hosts on which nothing works
+//   Drain    the host's rank moves as after the loss of a host, in the ordinary way: pods get
+//            SIGTERM and their grace period to write a checkpoint
+//   Replace  as Drain, but the job is not asked for a checkpoint first: for hosts on which nothing
+//            works
 //
 // Of several signals the gravest counts. A signal counts when it has held for `after_ms` without a
 // pause (host_health.h).
@@ -17,9 +18,9 @@
 //   - {condition: KernelReady, status: "False", action: Degrade}
 //   - {taint: karpenter.sh/disrupted, action: Drain}
 //   - {railDown: true, action: Drain, afterSeconds: 120}
-// A rule has exactly one of condition, taint and railDown; the first that matches a signal decides. A
-// taint key or condition type that ends with "*" matches every one with that beginning. railDown: every port of some
-// rail's NIC is down.
+// A rule has exactly one of condition, taint and railDown; the first that matches a signal decides.
+// A taint key or condition type that ends with "*" matches every one with that beginning. railDown:
+// every port of some rail's NIC is down.
 //
 // Thread safety: values and pure functions.
 #pragma once

@@ -1,10 +1,11 @@
-// When what happened to many hosts of a segment is one fault: of the ToR pair that all of them hang on, or of
-// their power.
+// When what happened to many hosts of a segment is one fault: of the ToR pair that all of them hang
+// on, or of their power.
 //
-// A segment looks lost when at least `share` of its hosts, and `hosts` of them, are lost or faulty, and that
-// began within `window_ms`. Hosts that went one by one over a longer time are faults of their own. It is
-// acted on when it has looked so for `grace_ms` without a pause, which outlasts what a sensor loses for a
-// moment. How many segments may be acted on, and when none may, is host_health.h's part.
+// A segment looks lost when at least `share` of its hosts, and `hosts` of them, are lost or faulty,
+// and that began within `window_ms`. Hosts that went one by one over a longer time are faults of
+// their own. It is acted on when it has looked so for `grace_ms` without a pause, which outlasts
+// what a sensor loses for a moment. How many segments may be acted on, and when none may, is
+// host_health.h's part.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -39,11 +40,12 @@ struct SegmentVerdict {
   std::string reason = {};    // kHeld
 };
 
-// When a segment of `hosts` hosts began to look lost, by the times at which its bad hosts went bad; nothing:
-// it does not. O(n log n) of the bad hosts.
+// When a segment of `hosts` hosts began to look lost, by the times at which its bad hosts went bad;
+// nothing: it does not. O(n log n) of the bad hosts.
 std::optional<std::int64_t> LossBegan(std::vector<std::int64_t> onsets_ms, int hosts,
                                       const SegmentLossLimits& limits);
-// Whether a lost segment is up again: what is bad does not exceed what may be bad in one that is up.
+// Whether a lost segment is up again: what is bad does not exceed what may be bad in one that is
+// up.
 bool IsUpAgain(int bad, int hosts, const SegmentLossLimits& limits);
 
 }  // namespace yardmaster::op

@@ -1,4 +1,5 @@
-// The loss of a whole segment: told from hosts that fail by themselves, bounded, and one incident a job.
+// The loss of a whole segment: told from hosts that fail by themselves, bounded, and one incident a
+// job.
 #include "pkg/operator/hosts/segment_loss.h"
 
 #include "gtest/gtest.h"

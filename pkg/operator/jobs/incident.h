@@ -4,15 +4,16 @@
 // Budget: `maxRestarts` counted incidents within `restartWindowSeconds` of the first of them; then
 // it is full again. Back-off: the first restart is immediate, the k-th in a row waits
 // backoffSeconds * 2^(k-2), at most maxBackoffSeconds; ten minutes of all workers running end the
-// row. A disrupted worker (evicted, preempted, shut down with its node) is not counted, unless a failure
-// rule with another action than Ignore matches it.
+// row. A disrupted worker (evicted, preempted, shut down with its node) is not counted, unless a
+// failure rule with another action than Ignore matches it.
 //
-// A worker's failure counts against its host (api/host_record.h) unless it was disrupted or a rule says
-// that it is ignored or that the job fails: such exit codes are the program's. A rule with ReplaceHost
-// makes the job avoid the host for a day.
+// A worker's failure counts against its host (api/host_record.h) unless it was disrupted or a rule
+// says that it is ignored or that the job fails: such exit codes are the program's. A rule with
+// ReplaceHost makes the job avoid the host for a day.
 //
-// A pod of a role fails by the role's onFailure: it takes a restart of the same budget, no rule applies, and no
-// host is blamed. Of several policies that are concerned at the same time the strictest decides.
+// A pod of a role fails by the role's onFailure: it takes a restart of the same budget, no rule
+// applies, and no host is blamed. Of several policies that are concerned at the same time the
+// strictest decides.
 //
 // Thread safety: pure functions.
 #pragma once

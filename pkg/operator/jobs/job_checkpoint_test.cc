@@ -1,5 +1,5 @@
-// Checkpoints that are asked for before a job is stopped, hosts that are drained for a fault, and what
-// incidents cost.
+// Checkpoints that are asked for before a job is stopped, hosts that are drained for a fault, and
+// what incidents cost.
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/operator/testing/job_fixture.h"
 

@@ -1,4 +1,5 @@
-// Jobs whose times were written by a leader with another clock, and checkpoints of programs with another clock.
+// Jobs whose times were written by a leader with another clock, and checkpoints of programs with
+// another clock.
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/operator/testing/job_fixture.h"
 

@@ -202,7 +202,8 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
   YM_RETURN_IF_ERROR(object.status());
   job.metadata.uid = kube::UidOf(*object);
   job.metadata.resource_version = kube::ResourceVersionOf(*object);
-  // How its pods are to end cannot be read either: the garbage collector ends them, with their grace period.
+  // How its pods are to end cannot be read either: the garbage collector ends them, with their
+  // grace period.
   if ((*object)["metadata"].contains("deletionTimestamp")) {
     job.metadata.finalizers = (*object)["metadata"].value("finalizers", std::vector<std::string>());
     return SetFinalizer(job, false);

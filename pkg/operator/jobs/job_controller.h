@@ -3,26 +3,28 @@
 // the status with what was decided under the resourceVersion that it was decided on, and only then
 // makes and removes pods.
 //
-// The reason why a job cannot run is a condition with the field and the fix: Planned False (Invalid)
-// for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded, PodsRefused,
-// NameTaken) for pods that cannot be made.
+// The reason why a job cannot run is a condition with the field and the fix: Planned False
+// (Invalid) for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded,
+// PodsRefused, NameTaken) for pods that cannot be made.
 //
-// A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is made: when it
-// is deleted it is stopped as for a suspension, and goes when no pod runs any more. Other jobs that are
-// deleted are left to the garbage collector.
+// A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is
+// made: when it is deleted it is stopped as for a suspension, and goes when no pod runs any more.
+// Other jobs that are deleted are left to the garbage collector.
 //
-// How many workers run changes with every pod of a job that starts: a status in which nothing else is new is written
-// once in kCountsMs.
+// How many workers run changes with every pod of a job that starts: a status in which nothing else
+// is new is written once in kCountsMs.
 //
-// A job whose spec.managedBy names another controller is left alone. After the end of a job its pods
-// are cleaned up and, in time, the job itself (job_end.h).
+// A job whose spec.managedBy names another controller is left alone. After the end of a job its
+// pods are cleaned up and, in time, the job itself (job_end.h).
 //
-// Making pods is most of the work when many jobs arrive at once, and can wait longer than anything else. It
-// is therefore done in turns (JobTurn): a prompt one decides and writes the status, and makes pods only of a
-// job that has run already; the pods of new jobs are made in background turns, a limited number at a time.
+// Making pods is most of the work when many jobs arrive at once, and can wait longer than anything
+// else. It is therefore done in turns (JobTurn): a prompt one decides and writes the status, and
+// makes pods only of a job that has run already; the pods of new jobs are made in background turns,
+// a limited number at a time.
 //
-// Thread safety: Reconcile and RunOnce may run for different keys on several threads, never for one key on two
-// (the work queue sees to that). Lifetimes: everything passed in outlives the controller.
+// Thread safety: Reconcile and RunOnce may run for different keys on several threads, never for one
+// key on two (the work queue sees to that). Lifetimes: everything passed in outlives the
+// controller.
 #pragma once
 
 #include <functional>
@@ -63,8 +65,8 @@ struct TurnResult {
   std::size_t pods_left = 0;  // to make: the job needs a background turn
 };
 
-// When a background turn with so many pods is due: jobs with few pods go before larger ones that came
-// shortly before, and every one has its turn in the end.
+// When a background turn with so many pods is due: jobs with few pods go before larger ones that
+// came shortly before, and every one has its turn in the end.
 constexpr std::int64_t BackgroundDueMs(std::size_t pods_left) {
   return static_cast<std::int64_t>(pods_left);
 }
@@ -73,8 +75,8 @@ class JobController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  // `may_write`: whether this process still leads, asked before every write of a pod; empty: it always does.
-  // With one write thread the order of writes follows from what is observed.
+  // `may_write`: whether this process still leads, asked before every write of a pod; empty: it
+  // always does. With one write thread the order of writes follows from what is observed.
   JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                 HostMarker& marker, const Clock& clock, Notify notify,
                 std::function<bool()> may_write = nullptr,
@@ -88,11 +90,11 @@ class JobController {
   std::map<std::string, double> lost_gpu_seconds() const;
 
  private:
-  // What is asked of a size: a place now; the same while no other gang waits; hosts beside the ranks that run,
-  // while no other gang waits.
+  // What is asked of a size: a place now; the same while no other gang waits; hosts beside the
+  // ranks that run, while no other gang waits.
   enum class Fit { kFromScratch, kFromScratchAlone, kInPlaceAlone };
-  // One look at a job that has neither ended nor is deleted: decides, writes the status, and carries out what was
-  // decided.
+  // One look at a job that has neither ended nor is deleted: decides, writes the status, and
+  // carries out what was decided.
   absl::StatusOr<TurnResult> Step(const api::TrainingJob& found, JobTurn turn);
   // What the status of `job` says already.
   absl::StatusOr<TurnResult> CarryOut(api::TrainingJob& job, const JobObservation& observed,
@@ -118,8 +120,8 @@ class JobController {
   // A job that contradicts itself gets no pods; its condition Planned and one event say why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
-  // How long `status` may still wait to be written, because it has been written a short time ago and nothing has
-  // changed since but how many workers run; 0: not at all.
+  // How long `status` may still wait to be written, because it has been written a short time ago
+  // and nothing has changed since but how many workers run; 0: not at all.
   std::int64_t CountsWaitMs(const api::TrainingJob& job, const api::TrainingJobStatus& status);
   // Aborted when the job is newer than `job`; on success `job` is what was written.
   absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
@@ -154,9 +156,9 @@ bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobSta
 api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
                                 const JobStep& step, std::int64_t now_ms);
 
-// The size of an elastic job: a target that was decided on, or that is reached because no pod is left
-// and the hosts are given back; of a change in place, the new size, and its end once every rank runs or
-// no rank is left to remove.
+// The size of an elastic job: a target that was decided on, or that is reached because no pod is
+// left and the hosts are given back; of a change in place, the new size, and its end once every
+// rank runs or no rank is left to remove.
 void SetSize(const api::TrainingJob& job, const api::Gang* gang, const JobStep& step,
              const SizeDecision& resize, std::int64_t now_ms, api::TrainingJobStatus& status);
 

@@ -1,5 +1,5 @@
-// The process that runs a job is killed at every write of a story, one after the other, and the next
-// one carries on: the end is the same.
+// The process that runs a job is killed at every write of a story, one after the other, and the
+// next one carries on: the end is the same.
 #include "pkg/api/gang.h"
 #include "pkg/base/testing/rounds.h"
 #include "pkg/kube/testing/kill_at_write.h"

@@ -1,5 +1,5 @@
-// Elastic jobs: smaller while a substitute is missing, larger when there is one, and as people scale
-// them. One data group is one GPU here, a worker has eight.
+// Elastic jobs: smaller while a substitute is missing, larger when there is one, and as people
+// scale them. One data group is one GPU here, a worker has eight.
 #include "pkg/api/gang.h"
 #include "pkg/operator/testing/job_fixture.h"
 

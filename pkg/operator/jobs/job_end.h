@@ -1,5 +1,5 @@
-// What is left to do for a TrainingJob that has succeeded or failed: pods that still run are removed,
-// with cleanPodPolicy All those that have finished too, and the job itself is deleted
+// What is left to do for a TrainingJob that has succeeded or failed: pods that still run are
+// removed, with cleanPodPolicy All those that have finished too, and the job itself is deleted
 // ttlSecondsAfterFinished after its end. Pure; level triggered.
 //
 // Thread safety: pure function.

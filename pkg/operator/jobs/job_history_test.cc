@@ -1,7 +1,7 @@
 // Random histories of a job: hosts come and go, workers fail and are deleted, containers restart in
-// place or wait to, the job is suspended and resumed, and the operator is killed at random writes all
-// the time. When the cluster is well again the job runs in full after any history, and no failure
-// has been counted twice.
+// place or wait to, the job is suspended and resumed, and the operator is killed at random writes
+// all the time. When the cluster is well again the job runs in full after any history, and no
+// failure has been counted twice.
 #include <set>
 
 #include "pkg/base/random.h"
@@ -25,7 +25,8 @@ class JobHistoryTest : public JobFixture, public ::testing::WithParamInterface<i
   int Below(int bound) {
     return static_cast<int>(random_.Below(static_cast<std::uint64_t>(bound)));
   }
-  // As extender, kube-scheduler and kubelets would: each waiting rank runs on a free host that is Ready.
+  // As extender, kube-scheduler and kubelets would: each waiting rank runs on a free host that is
+  // Ready.
   void RunWaiting() {
     std::set<std::string> taken;
     for (int rank = 0; rank < kWorkers; ++rank) {

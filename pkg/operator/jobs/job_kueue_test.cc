@@ -1,6 +1,7 @@
-// What Kueue does with a job that it admits, evicts and admits again: it sets spec.suspend and, in the same
-// write, puts node selectors, labels, annotations and gates into the pod templates or takes them out. What it
-// puts there is taken from pods of a Job that it managed (test/data/kinds/kueue).
+// What Kueue does with a job that it admits, evicts and admits again: it sets spec.suspend and, in
+// the same write, puts node selectors, labels, annotations and gates into the pod templates or
+// takes them out. What it puts there is taken from pods of a Job that it managed
+// (test/data/kinds/kueue).
 #include <fstream>
 
 #include "pkg/kube/testing/kill_at_write.h"

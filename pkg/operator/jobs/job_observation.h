@@ -1,5 +1,5 @@
-// What the operator sees of a TrainingJob in one look: its members, its policies, what was decided before.
-// Thread safety: values.
+// What the operator sees of a TrainingJob in one look: its members, its policies, what was decided
+// before. Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Worker {
   std::string uid;
   std::string host;  // empty: not bound
   std::int64_t attempt = 0;
-  // Its container restarts in place when it is asked. How often it has ended, how often it had when the
-  // pod joined its attempt, and the attempt that it is asked to restart for.
+  // Its container restarts in place when it is asked. How often it has ended, how often it had when
+  // the pod joined its attempt, and the attempt that it is asked to restart for.
   bool restartable = false;
   int ends = 0;
   int attempt_ends = 0;
@@ -73,7 +73,8 @@ struct JobObservation {
   int ranks() const {
     return roles.empty() ? static_cast<int>(workers.size()) : roles.front().first;
   }
-  // Times in the status that are further ahead were written by a process whose clock was: no wait ends by them.
+  // Times in the status that are further ahead were written by a process whose clock was: no wait
+  // ends by them.
   bool IsAhead(std::int64_t time_ms) const { return time_ms > now_ms + 10'000; }
   int ranks_before_growth() const { return earlier_ranks == 0 ? ranks() : earlier_ranks; }
   // The rank joins a job that runs.

@@ -46,8 +46,8 @@ void ReadAttempt(const api::Pod& pod, Worker& worker) {
   ++worker.attempt_ends;
 }
 
-// Containers may have restarted inside their pods so fast that no look saw the job without them: Running stayed
-// True, and an incident tells of it.
+// Containers may have restarted inside their pods so fast that no look saw the job without them:
+// Running stayed True, and an incident tells of it.
 std::int64_t RunningSince(const api::Condition& running, const api::RecoveryState& recovery) {
   if (recovery.incidents.empty()) return running.transition_ms;
   const api::Incident& last = recovery.incidents.back();

@@ -1,6 +1,8 @@
-// Observes a TrainingJob: its pods by name, and the hosts that they run on, as the caches have them.
+// Observes a TrainingJob: its pods by name, and the hosts that they run on, as the caches have
+// them.
 //
-// Thread safety: as the caches, from any thread. Lifetimes: everything passed in outlives the object.
+// Thread safety: as the caches, from any thread. Lifetimes: everything passed in outlives the
+// object.
 #pragma once
 
 #include "pkg/api/checkpoint_mark.h"
@@ -20,9 +22,9 @@ class JobObserver {
               const Clock& clock)
       : cache_(cache), hosts_(hosts), marker_(marker), clock_(clock) {}
 
-  // `checkpoint` becomes the last one that the job has reported. `stall` is set when a pod of another
-  // owner, other than an earlier job of this name, has the name of a member, or a pod has a rank that the job
-  // no longer has.
+  // `checkpoint` becomes the last one that the job has reported. `stall` is set when a pod of
+  // another owner, other than an earlier job of this name, has the name of a member, or a pod has a
+  // rank that the job no longer has.
   JobObservation Observe(const api::TrainingJob& job, StallReason& stall,
                          api::CheckpointMark& checkpoint) const;
 

@@ -1,5 +1,6 @@
-// The process that runs a job is killed at every write of a story: before the write, or after it and before its
-// answer. The next process carries on, and the end is that of a story in which none was killed.
+// The process that runs a job is killed at every write of a story: before the write, or after it
+// and before its answer. The next process carries on, and the end is that of a story in which none
+// was killed.
 #include <atomic>
 #include <functional>
 #include <set>

@@ -1,5 +1,5 @@
-// Pods of roles beside the workers: when they are made, what follows when they fail, and how they end the
-// job.
+// Pods of roles beside the workers: when they are made, what follows when they fail, and how they
+// end the job.
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {

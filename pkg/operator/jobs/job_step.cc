@@ -85,14 +85,14 @@ class JobStepper {
   bool IsLost(const Worker& worker) const {
     return worker.host_verdict.state == HostHealthState::kLost && !worker.host.empty();
   }
-  // A lost host keeps the job from going on. It does not when the job leaves its hosts anyway, or when the pod's
-  // Node is gone and the pod is being deleted: Kubernetes removes such a pod.
+  // A lost host keeps the job from going on. It does not when the job leaves its hosts anyway, or
+  // when the pod's Node is gone and the pod is being deleted: Kubernetes removes such a pod.
   bool IsHeld(const Worker& worker) const {
     return worker.host_verdict.state == HostHealthState::kHeld && !job_.run.suspended &&
            !(worker.deleting && worker.host_gone);
   }
-  // The container has ended by itself. What ends shortly after a restart has begun belongs to it: the
-  // other ranks of a job die with the first.
+  // The container has ended by itself. What ends shortly after a restart has begun belongs to it:
+  // the other ranks of a job die with the first.
   bool FailedInPlace(const Worker& worker) const {
     if (!worker.restartable || Ended(worker) || worker.ends <= worker.attempt_ends) return false;
     const auto& incidents = job_.recovery.incidents;
@@ -260,8 +260,9 @@ class JobStepper {
         IsLost(worker) || Ended(worker)) {
       return 0;
     }
-    // Pods of a drained host are given the time for a checkpoint, in which all ranks take part. A container that
-    // restarts in place has ten seconds. Asked by annotation, the job has its checkpoint already.
+    // Pods of a drained host are given the time for a checkpoint, in which all ranks take part. A
+    // container that restarts in place has ten seconds. Asked by annotation, the job has its
+    // checkpoint already.
     if (active->cause == api::IncidentCause::kHostFault &&
         job_.checkpoint.request != api::CheckpointRequest::kAnnotation) {
       return 0;

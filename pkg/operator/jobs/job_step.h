@@ -6,32 +6,35 @@
 // asks for a later attempt of its rank: of all ranks (min_attempt), or of the ranks of the active
 // incident. Actions follow from the recovery state and the pods alone, so a decision that is
 // written is carried on by any process, wherever the one before it ended:
-//   1. A stale pod restarts in place where it can (below). Else it is removed; by force when its host
-//      is lost, since no kubelet ends it there.
+//   1. A stale pod restarts in place where it can (below). Else it is removed; by force when its
+//      host is lost, since no kubelet ends it there.
 //   2. A rank without a pod gets one of the present attempt, not before the incident's back-off.
 //      Where the host has to be fenced first, the pod is removed in the ordinary way until it is.
 //   3. After a decision to fail, every pod that has not ended is removed; then the job has failed.
 //   4. Before pods are removed for a suspension or a host that is drained, the job is asked for a
-//      checkpoint where its policy says how; they stay until it reports one or graceSeconds are over.
-//   A suspended job has no pods: suspension makes every pod stale, and none is made before the job is
-//   resumed.
+//      checkpoint where its policy says how; they stay until it reports one or graceSeconds are
+//      over.
+//   A suspended job has no pods: suspension makes every pod stale, and none is made before the job
+//   is resumed.
 // Decisions, made only about pods that are not stale, one at a time:
 //   5. A lost host, a failed worker, or a worker removed by others after all have run begins an
 //      incident. Failures of one incident count once against the restart budget, lost and removed
 //      workers not at all.
-//   6. The job has succeeded when every worker has, or rank 0 or every pod of a role where that is the
-//      policy. A pod that is being deleted or was disrupted has not succeeded, with any exit code.
+//   6. The job has succeeded when every worker has, or rank 0 or every pod of a role where that is
+//      the policy. A pod that is being deleted or was disrupted has not succeeded, with any exit
+//      code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
-// Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of them runs, the
-// job is assessed by the others: a joining rank without a pod is not an incident, and none waits for it.
-// Pods of roles (api/job_role.h) belong to attempts and incidents as workers do, with the role's onFailure in
-// place of the job's policies; they are made once every worker has its host, and are in none of the
-// counts of workers. Their failures count against the job's budget and never against a host.
-// In place: the pod stays, and its kubelet restarts the first container (pod_restart.h). A pod that has
-// been asked to restart for an attempt belongs to it once that container has ended again. One that has
-// ended by itself since it joined its attempt is not asked: it is counted to the new attempt as it is.
-// A pod that has not restarted inPlaceSeconds after the incident is recreated.
-// Level triggered: the same observation gives the same step. Thread safety: pure function.
+// Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of
+// them runs, the job is assessed by the others: a joining rank without a pod is not an incident,
+// and none waits for it. Pods of roles (api/job_role.h) belong to attempts and incidents as workers
+// do, with the role's onFailure in place of the job's policies; they are made once every worker has
+// its host, and are in none of the counts of workers. Their failures count against the job's budget
+// and never against a host. In place: the pod stays, and its kubelet restarts the first container
+// (pod_restart.h). A pod that has been asked to restart for an attempt belongs to it once that
+// container has ended again. One that has ended by itself since it joined its attempt is not asked:
+// it is counted to the new attempt as it is. A pod that has not restarted inPlaceSeconds after the
+// incident is recreated. Level triggered: the same observation gives the same step. Thread safety:
+// pure function.
 #pragma once
 
 #include <cstdint>

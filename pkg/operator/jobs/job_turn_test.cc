@@ -1,5 +1,5 @@
-// Turns: which pods one look at a job makes, so that jobs with few pods and jobs that recover do not wait
-// for those with many.
+// Turns: which pods one look at a job makes, so that jobs with few pods and jobs that recover do
+// not wait for those with many.
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {

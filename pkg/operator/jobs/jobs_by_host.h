@@ -1,6 +1,6 @@
-// The TrainingJobs that have pods on a host. Kept up to date pod by pod, so that a Node that changes
-// costs a look at the jobs on it and not at every pod of the cluster: when thousands of Nodes change
-// together, the latter takes minutes.
+// The TrainingJobs that have pods on a host. Kept up to date pod by pod, so that a Node that
+// changes costs a look at the jobs on it and not at every pod of the cluster: when thousands of
+// Nodes change together, the latter takes minutes.
 //
 // Thread safety: all methods from any thread.
 #pragma once

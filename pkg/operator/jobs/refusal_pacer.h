@@ -1,11 +1,13 @@
 // When to try again the jobs whose pods a quota or an admission policy refuses.
 //
-// A job is tried a second after its first refusal, and after each further one in twice that time, up to a minute. All
-// refused jobs of a namespace together are tried twice a second, so that thousands of them cost the API server and other
-// namespaces no more than a few. Room that comes is used at once: whenever pods of the namespace are made or end, the two
-// jobs that were refused longest ago are due. An edited job is tried at once.
+// A job is tried a second after its first refusal, and after each further one in twice that time,
+// up to a minute. All refused jobs of a namespace together are tried twice a second, so that
+// thousands of them cost the API server and other namespaces no more than a few. Room that comes is
+// used at once: whenever pods of the namespace are made or end, the two jobs that were refused
+// longest ago are due. An edited job is tried at once.
 //
-// Complexity: O(log jobs) a call. Thread safety: all methods from any thread. Lifetimes: the clock outlives it.
+// Complexity: O(log jobs) a call. Thread safety: all methods from any thread. Lifetimes: the clock
+// outlives it.
 #pragma once
 
 #include <cstdint>

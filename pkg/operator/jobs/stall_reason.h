@@ -1,5 +1,5 @@
-// What keeps the pods of a TrainingJob from being made: the reason and the message of its condition Stalled.
-// Thread safety: values and pure functions.
+// What keeps the pods of a TrainingJob from being made: the reason and the message of its condition
+// Stalled. Thread safety: values and pure functions.
 #pragma once
 
 #include <string>

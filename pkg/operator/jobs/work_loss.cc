@@ -37,8 +37,8 @@ struct Observed {
   double seconds = 0;
 };
 
-// The time since all workers ran first. Where the oldest kept incident is younger, older ones may have
-// been dropped: then the time since that incident, which is not itself one in that time.
+// The time since all workers ran first. Where the oldest kept incident is younger, older ones may
+// have been dropped: then the time since that incident, which is not itself one in that time.
 Observed ObservedSince(const api::TrainingJobStatus& status, std::int64_t now_ms) {
   if (status.start_ms == 0) return {};
   const std::vector<api::Incident>& kept = status.recovery.incidents;

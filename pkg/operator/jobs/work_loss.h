@@ -2,13 +2,13 @@
 //
 // An incident costs the work since the last checkpoint and the time until every worker runs again,
 // times the job's GPUs. Where no checkpoint was reported since all workers ran, the lost
-// work is half of spec.checkpoint.intervalSeconds or half of the time that they ran, whichever is shorter;
-// without an interval only the time until they run again is counted.
+// work is half of spec.checkpoint.intervalSeconds or half of the time that they ran, whichever is
+// shorter; without an interval only the time until they run again is counted.
 //
-// Interval: J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps,
-// Future Generation Computer Systems 22 (2006), equation 37. For a checkpoint that costs C seconds and
-// a mean time M between failures it is sqrt(2CM) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C, and M where C >=
-// 2M. To first order that is Young's sqrt(2CM).
+// Interval: J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart
+// dumps, Future Generation Computer Systems 22 (2006), equation 37. For a checkpoint that costs C
+// seconds and a mean time M between failures it is sqrt(2CM) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C, and
+// M where C >= 2M. To first order that is Young's sqrt(2CM).
 //
 // Thread safety: pure functions.
 #pragma once
@@ -29,14 +29,14 @@ double OptimalInterval(double checkpoint_seconds, double mean_seconds_between_fa
 inline constexpr double kHostHoursPerFailure = 5'000;
 double MeanSecondsBetweenIncidents(int hosts, int incidents, double running_seconds);
 
-// Notes a checkpoint in `status`, and how often one should be written once its cost is known. The time
-// between incidents is counted since all workers ran first or, where the status keeps fewer incidents than the
-// job has had since, from the oldest that it keeps.
+// Notes a checkpoint in `status`, and how often one should be written once its cost is known. The
+// time between incidents is counted since all workers ran first or, where the status keeps fewer
+// incidents than the job has had since, from the oldest that it keeps.
 void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& mark,
                    std::int64_t now_ms, api::TrainingJobStatus& status);
 
-// Adds to `status` what the change of the recovery state from `before` costs: when an incident began,
-// when one ended, and when the job was suspended.
+// Adds to `status` what the change of the recovery state from `before` costs: when an incident
+// began, when one ended, and when the job was suspended.
 void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
                  api::TrainingJobStatus& status);
 

@@ -99,7 +99,8 @@ TEST(WorkLossTest, ASuspensionAfterACheckpointCostsNothingBeforeIt) {
   EXPECT_EQ(status.lost_gpu_seconds["Suspended"], 16 * 60);
 }
 
-// The interval after a checkpoint of 60 s at kNow. `incidents` lie one minute apart, the last one a minute ago.
+// The interval after a checkpoint of 60 s at kNow. `incidents` lie one minute apart, the last one a
+// minute ago.
 int IntervalOf(std::int64_t running_ms, int incidents) {
   const api::TrainingJob job = Running(running_ms);
   api::TrainingJobStatus status = job.status;

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kLargestBatch = 512;
 
-// Grows until the threads are busy; from then on while batches are quick beside the time that a call has, and shrinks when
-// one takes longer than that.
+// Grows until the threads are busy; from then on while batches are quick beside the time that a
+// call has, and shrinks when one takes longer than that.
 std::size_t NextBatch(std::size_t batch, std::int64_t took_ms, std::int64_t limit_ms) {
   if (batch < kWriteThreads) return 2 * batch;
   if (took_ms > limit_ms) return std::max(kWriteThreads, batch / 2);

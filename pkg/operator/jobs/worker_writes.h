@@ -1,18 +1,20 @@
 // Writes the pods and the Service of a TrainingJob.
 //
-// Every write names the uid of the pod that it was decided for, so that it never reaches a later pod of the
-// same name. A pod that is gone, or a name that belongs to another pod by then, is not an error: the watch
-// reports it and the job is reconciled again.
+// Every write names the uid of the pod that it was decided for, so that it never reaches a later
+// pod of the same name. A pod that is gone, or a name that belongs to another pod by then, is not
+// an error: the watch reports it and the job is reconciled again.
 //
-// A process that may not write any more, because it leads no longer or is about to end, writes no further pod
-// of the job: the next leader goes on. After the first error the writes that have not begun are left out, too.
+// A process that may not write any more, because it leads no longer or is about to end, writes no
+// further pod of the job: the next leader goes on. After the first error the writes that have not
+// begun are left out, too.
 //
-// Create goes on where the call before it for the same job stopped, if nothing failed: for kCreationMs it trusts
-// that the Service is there, and begins with the batch size that was reached. A call that is limited in time
-// would otherwise spend its time on the Service and on small batches.
+// Create goes on where the call before it for the same job stopped, if nothing failed: for
+// kCreationMs it trusts that the Service is there, and begins with the batch size that was reached.
+// A call that is limited in time would otherwise spend its time on the Service and on small
+// batches.
 //
-// Thread safety: the methods may run for different jobs on several threads. Lifetimes: everything passed in
-// outlives the object.
+// Thread safety: the methods may run for different jobs on several threads. Lifetimes: everything
+// passed in outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +38,14 @@
 
 namespace yardmaster::op {
 
-// Calls of one look at a job that run at the same time: few, which leaves the API server time for other jobs.
+// Calls of one look at a job that run at the same time: few, which leaves the API server time for
+// other jobs.
 inline constexpr std::size_t kWriteThreads = 4;
 // How long Create trusts what it has made of a job.
 inline constexpr std::int64_t kCreationMs = 10'000;
 
-// When Create ends although pods are left to make: after so many, or after the batch during which that
-// long has passed.
+// When Create ends although pods are left to make: after so many, or after the batch during which
+// that long has passed.
 struct CreateLimit {
   std::size_t pods = SIZE_MAX;
   std::int64_t duration_ms = INT64_MAX;
@@ -59,10 +62,10 @@ class WorkerWrites {
         may_write_(std::move(may_write)),
         threads_(threads) {}
 
-  // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists already is not an
-  // error. The Service comes first where all ranks are to be made and none was refused; otherwise the pods come first. Batches grow
-  // from one pod, so that a job that is refused costs one request a try, as long as they take less than half of
-  // the time of `limit`.
+  // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists
+  // already is not an error. The Service comes first where all ranks are to be made and none was
+  // refused; otherwise the pods come first. Batches grow from one pod, so that a job that is
+  // refused costs one request a try, as long as they take less than half of the time of `limit`.
   // A refusal by quota or admission is an error and sets `stall`; a Service of another owner sets
   // `stall` alone. The value: how many of `ranks` are left.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,

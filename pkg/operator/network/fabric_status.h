@@ -14,8 +14,9 @@
 namespace yardmaster::op {
 
 // `used`: this is the Fabric that `snapshot` was made with (one cluster plans on one Fabric).
-// Condition Ready is False when another Fabric is used, and when the spec does not add up or its Nodes
-// need more ports than it has; in the last two cases the message is the warning of `snapshot`.
+// Condition Ready is False when another Fabric is used, and when the spec does not add up or its
+// Nodes need more ports than it has; in the last two cases the message is the warning of
+// `snapshot`.
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
 
@@ -42,16 +43,16 @@ void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, 
 
 inline constexpr char kAgentsReportCondition[] = "AgentsReport";
 
-// Says whether any agent has a stream. None: most likely the DaemonSet's node affinity names another label than
-// the Fabric, so that it runs on no host.
+// Says whether any agent has a stream. None: most likely the DaemonSet's node affinity names
+// another label than the Fabric, so that it runs on no host.
 void AddAgentsCondition(bool any_reports, const std::string& segment_label, std::int64_t generation,
                         std::int64_t now_ms, api::FabricStatus& status);
 
 inline constexpr char kSegmentsUpCondition[] = "SegmentsUp";
 
 // Sets lostSegments and condition SegmentsUp from the segments that are not up. A segment that
-// the status names already, as the previous leader left it, stays lost while it is suspected or lost; one
-// that a limit holds back is not lost. `steady_ms` and `now_ms`: the same instant.
+// the status names already, as the previous leader left it, stays lost while it is suspected or
+// lost; one that a limit holds back is not lost. `steady_ms` and `now_ms`: the same instant.
 void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
                      std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status);
 

@@ -71,8 +71,9 @@ std::size_t MostBytes(const api::PodPathPlan& plan) {
   return bytes;
 }
 
-// Leaves out what does not fit into the annotation: TCP ports, then alternate ports, then all ports, so
-// that connections use the default. Returns what was left out, for people; empty: nothing.
+// Leaves out what does not fit into the annotation: TCP ports, then alternate ports, then all
+// ports, so that connections use the default. Returns what was left out, for people; empty:
+// nothing.
 std::string Shorten(api::PodPathPlan& plan) {
   const auto fits = [&plan] {
     return MostBytes(plan) <= api::kMaxAnnotationBytes || api::EncodePathPlan(plan).ok();

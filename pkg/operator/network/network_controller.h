@@ -1,18 +1,18 @@
 // Writes Crux's numbers, levels and RePaC's source ports for all placed gangs together, because
-// they share links. A round plans on a snapshot, starting from the present plan, then writes only what
-// differs (network_writes.h has order and rate).
+// they share links. A round plans on a snapshot, starting from the present plan, then writes only
+// what differs (network_writes.h has order and rate).
 //
 // The present plan is kept from round to round; a controller that has just started, or whose fabric
-// has just changed, reads it from Gangs and pods (previous_network_reader.h). Around the plan, every round:
-// which cables are down or held back (network_faults.h), whether reports agree with the Fabric
-// (network_evidence.h), what jobs measured (network_profiles.h), which jobs starve
-// (network_starvation.h). The findings are written to the Fabric's conditions; a condition that turns
-// is an event.
+// has just changed, reads it from Gangs and pods (previous_network_reader.h). Around the plan,
+// every round: which cables are down or held back (network_faults.h), whether reports agree with
+// the Fabric (network_evidence.h), what jobs measured (network_profiles.h), which jobs starve
+// (network_starvation.h). The findings are written to the Fabric's conditions; a condition that
+// turns is an event.
 //
 // Rounds are called by one debounced thread. A write that fails is reported and made by the next
 // round. Writes that the rate defers go out by WriteDeferred, between rounds and without a plan.
-// Thread safety: one thread calls RunOnce, WriteDeferred, Forget and Reset. Lifetimes: everything passed in
-// outlives the controller.
+// Thread safety: one thread calls RunOnce, WriteDeferred, Forget and Reset. Lifetimes: everything
+// passed in outlives the controller.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@
 
 namespace yardmaster::op {
 
-// Receives every plan and the snapshot it was made of, on the planning thread; both are valid during the
-// call.
+// Receives every plan and the snapshot it was made of, on the planning thread; both are valid
+// during the call.
 using PlanHandler = std::function<void(const netplan::NetworkPlan&, const plan::Snapshot&)>;
 struct NetworkHandlers {
   std::function<void(const NetworkNotice&)> on_notice = {};
@@ -84,8 +84,8 @@ class NetworkController {
   bool HasWaiting() const { return writer_.HasWaiting(); }
   // Drops cached state, since another process may have written: the next round reads the objects.
   void Forget();
-  // After a run that threw, which may have broken off anywhere: as Forget, and what was derived from the objects is
-  // derived again.
+  // After a run that threw, which may have broken off anywhere: as Forget, and what was derived
+  // from the objects is derived again.
   void Reset();
 
  private:

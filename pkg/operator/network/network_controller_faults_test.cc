@@ -1,4 +1,5 @@
-// What the controller makes of lost links, wrong wiring and predictions, profiles and starving jobs.
+// What the controller makes of lost links, wrong wiring and predictions, profiles and starving
+// jobs.
 #include <cmath>
 #include <map>
 #include <set>

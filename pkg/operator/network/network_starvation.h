@@ -1,6 +1,6 @@
-// The starvation guard over all jobs: a job that gets too little of the network for too long is lifted a
-// level for a while (crux/starvation.h has the rule). A job's share of its ideal rate is measured
-// where its iterations are, else what the planner predicts, which is pessimistic.
+// The starvation guard over all jobs: a job that gets too little of the network for too long is
+// lifted a level for a while (crux/starvation.h has the rule). A job's share of its ideal rate is
+// measured where its iterations are, else what the planner predicts, which is pessimistic.
 //
 // Thread safety: none. Determinism: a function of what it was shown.
 #pragma once

@@ -1,9 +1,10 @@
-// Writes what a network round found into the statuses of Fabrics and Gangs, and only what differs. A Fabric that has
-// changed since the round began is an error: another process may lead, and the next round looks again.
+// Writes what a network round found into the statuses of Fabrics and Gangs, and only what differs.
+// A Fabric that has changed since the round began is an error: another process may lead, and the
+// next round looks again.
 //
-// Of a Gang the network part alone is written; where the extender wrote in between, the Gang is read
-// again and its part kept. What cannot be written is reported, and written by the next round. A condition
-// of a Fabric that becomes False, or is no longer False, is a notice.
+// Of a Gang the network part alone is written; where the extender wrote in between, the Gang is
+// read again and its part kept. What cannot be written is reported, and written by the next round.
+// A condition of a Fabric that becomes False, or is no longer False, is a notice.
 // Thread safety: one thread. Lifetimes: everything passed in outlives the object.
 #pragma once
 

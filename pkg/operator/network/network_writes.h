@@ -1,18 +1,19 @@
 // The order and the rate in which pods' annotations are written.
 //
-// First of all, what pods behind the gate wait for: their gang is released when it is written, and until
-// then they send nothing. Gangs of which few pods wait go first, so that a rank that was replaced does not
-// wait for a large new gang. These writes take no tokens; one call makes `gated_at_once` of them. Then, with
-// tokens: levels that fall, the deepest fall first, then new ports, then levels that rise; last of
-// all plans that are only renewed. A level rises only once every fall of the round is written: no
-// instant has more jobs on a high level than planned. A token bucket bounds the rate. What it does not
-// allow is kept, in order, and goes out with later tokens (WriteLeft) without another plan. The next
-// round replaces what is kept. A write that failed drops what is kept of pods in front of the gate until
-// the next round; pods behind it wait for no other write.
+// First of all, what pods behind the gate wait for: their gang is released when it is written, and
+// until then they send nothing. Gangs of which few pods wait go first, so that a rank that was
+// replaced does not wait for a large new gang. These writes take no tokens; one call makes
+// `gated_at_once` of them. Then, with tokens: levels that fall, the deepest fall first, then new
+// ports, then levels that rise; last of all plans that are only renewed. A level rises only once
+// every fall of the round is written: no instant has more jobs on a high level than planned. A
+// token bucket bounds the rate. What it does not allow is kept, in order, and goes out with later
+// tokens (WriteLeft) without another plan. The next round replaces what is kept. A write that
+// failed drops what is kept of pods in front of the gate until the next round; pods behind it wait
+// for no other write.
 //
-// A write that the API server denies (a policy, annotations that are too long) is its pod's own matter: no level
-// waits for it, nothing that is kept is dropped, and it is left out of the next rounds, for twice as long after
-// each denial.
+// A write that the API server denies (a policy, annotations that are too long) is its pod's own
+// matter: no level waits for it, nothing that is kept is dropped, and it is left out of the next
+// rounds, for twice as long after each denial.
 //
 // Thread safety: none, but writes go out on several threads. Lifetimes: client and cache outlive
 // it.
@@ -38,8 +39,8 @@ struct PodWrite {
   std::map<std::string, std::string> annotations;
   int rise = 0;          // new level minus old
   bool renewal = false;  // nothing new but the expiry
-  // Pods of its gang behind the gate whose release waits for such a write, this one included; 0: the pod
-  // is in front of the gate.
+  // Pods of its gang behind the gate whose release waits for such a write, this one included; 0:
+  // the pod is in front of the gate.
   int waiting = 0;
 };
 
@@ -50,7 +51,8 @@ struct PodWriterOptions {
   std::size_t gated_at_once = 24;  // of one call
 };
 
-// `done`: pods written. Run again when the first pod whose write was left out after a denial may be tried again.
+// `done`: pods written. Run again when the first pod whose write was left out after a denial may be
+// tried again.
 struct WriteResult : RunResult {
   // For want of tokens, above `gated_at_once`, or because a fall before them is not written.
   int deferred = 0;

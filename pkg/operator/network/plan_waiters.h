@@ -1,7 +1,7 @@
-// Counts the changes after which pods behind the gate wait for a network plan: a Gang gets places or other
-// places, and a pod is made for a Gang that has places. After such a change the network loop plans soon,
-// although other objects go on changing. It plans at once where the gang was released before: the gang
-// stands still until it has the rank again.
+// Counts the changes after which pods behind the gate wait for a network plan: a Gang gets places
+// or other places, and a pod is made for a Gang that has places. After such a change the network
+// loop plans soon, although other objects go on changing. It plans at once where the gang was
+// released before: the gang stands still until it has the rank again.
 //
 // Thread safety: all methods from any thread.
 #pragma once

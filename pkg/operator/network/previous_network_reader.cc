@@ -22,8 +22,8 @@ int RailOf(const fabric::Network& network, HostId host, const std::string& addre
   return usual;
 }
 
-// The NIC ports that the peer's source ports belong to, in order: those of the plane that are up, or all of them
-// where the plan is from before one was lost.
+// The NIC ports that the peer's source ports belong to, in order: those of the plane that are up,
+// or all of them where the plan is from before one was lost.
 std::vector<int> PortsOf(const plan::Snapshot& snapshot, const fabric::NicPort& nic,
                          const api::PeerPaths& peer) {
   const fabric::Network& network = *snapshot.network;
@@ -58,7 +58,8 @@ void AddFlows(const plan::Snapshot& snapshot, const api::PodPathPlan& paths, Hos
   }
 }
 
-// Whether the paths on the pod begin at that host: it is bound there, or they were made for the places that its gang has now.
+// Whether the paths on the pod begin at that host: it is bound there, or they were made for the
+// places that its gang has now.
 bool BeginsAt(const api::Pod& pod, const std::string& host, const api::Gang& gang) {
   if (!pod.node_name.empty()) return pod.node_name == host;
   const auto made_for = api::Find(pod.metadata.annotations, api::kNetworkGenerationAnnotation);

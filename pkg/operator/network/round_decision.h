@@ -1,5 +1,6 @@
-// What follows for the network from what a round has read: what is planned from, and what of the plan goes to the gangs
-// and to people. The controller reads the facts before, and carries out the effects after it (network_controller.h).
+// What follows for the network from what a round has read: what is planned from, and what of the
+// plan goes to the gangs and to people. The controller reads the facts before, and carries out the
+// effects after it (network_controller.h).
 //
 // Thread safety: pure functions.
 #pragma once
@@ -40,8 +41,8 @@ std::vector<std::string> ProblemsOf(const netplan::NetworkReport& report,
 // What the plan adds to the Fabric's conditions.
 void AddPlanHealth(const netplan::NetworkPlan& plan, NetworkHealth& health);
 
-// What the gangs of the plan carry, with source ports for sockets and what was measured. Adds what could not be done to
-// `problems`.
+// What the gangs of the plan carry, with source ports for sockets and what was measured. Adds what
+// could not be done to `problems`.
 std::vector<GangNetwork> GangNetworksOf(const netplan::NetworkPlan& plan,
                                         const plan::Snapshot& snapshot, const NetworkFacts& facts,
                                         const std::map<std::string, std::string>& mistrusted,

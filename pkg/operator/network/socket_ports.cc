@@ -18,8 +18,8 @@ namespace {
 using netplan::PathAssignment;
 using Ports = std::vector<std::uint16_t>;
 
-// The planned paths from one NIC to another, one for each NIC port of the source that has one: a bond may choose any
-// of them.
+// The planned paths from one NIC to another, one for each NIC port of the source that has one: a
+// bond may choose any of them.
 using Paths = std::vector<const PathAssignment*>;
 
 // The planned paths of all jobs, by the two NICs.
@@ -61,7 +61,8 @@ class PortFinder {
   PortFinder(const plan::Snapshot& snapshot, std::shared_ptr<const repac::SwitchHashes> hashes)
       : forwarding_(*snapshot.network, std::move(hashes), DownCables(snapshot)) {}
 
-  // Ports that take a connection along `there` from whichever NIC port; first those whose answers take `back`.
+  // Ports that take a connection along `there` from whichever NIC port; first those whose answers
+  // take `back`.
   Ports Find(const Paths& there, const Paths& back, int listen_port) const {
     std::vector<repac::HopTarget> targets;
     for (const PathAssignment* path : there) {

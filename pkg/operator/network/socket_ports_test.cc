@@ -45,7 +45,8 @@ class SocketPortsTest : public NetworkControllerTest {
     EXPECT_TRUE(path.ok() && path->predictable);
     return path.ok() ? path->links : fabric::LinkPath();
   }
-  // Whether a TCP connection from `port` takes the planned path of every NIC port that has one; how many have.
+  // Whether a TCP connection from `port` takes the planned path of every NIC port that has one; how
+  // many have.
   int CheckAllNicPorts(const repac::ForwardingModel& forwarding, const std::string& pod,
                        const api::RailPaths& rail, const api::PeerPaths& of, std::uint16_t port) {
     int planned = 0;

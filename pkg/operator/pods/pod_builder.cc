@@ -78,7 +78,8 @@ PodManifest MemberOf(const api::TrainingJob& job, const api::PodTemplate& pod_te
   }
   pod.labels[api::kJobLabel] = job.metadata.name;
   pod.annotations[api::kAttemptAnnotation] = StrCat(shape.attempt);
-  // A template cannot give its pods a place, a level or paths, nor a checkpoint: those are written later.
+  // A template cannot give its pods a place, a level or paths, nor a checkpoint: those are written
+  // later.
   for (const char* ours :
        {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation, api::kCheckpointAnnotation,
         api::kSlotAnnotation, api::kReleasedAnnotation, api::kPriorityAnnotation,

@@ -1,20 +1,22 @@
-// A TrainingJob's pods and Service, as the operator creates them. They are made of the typed job (api/pod_manifest.h), so that
-// no template can make it fail.
+// A TrainingJob's pods and Service, as the operator creates them. They are made of the typed job
+// (api/pod_manifest.h), so that no template can make it fail.
 //
 // Worker `rank` is the pod "<job>-<rank>" behind the gate yardmaster.dev/placement, with the job as
 // its controller, a stable host name in the headless Service "<job>", the GPUs it asks for, and the
 // environment that launchers expect:
-//   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK (0), LOCAL_WORLD_SIZE (1)   for one process
+//   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK (0), LOCAL_WORLD_SIZE (1)
+//                                   for one process
 //   per worker; a launcher replaces them for its processes
-//   PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT   torchrun; of an
+//   PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT
+//                                   torchrun; of an
 //   elastic job that grows in place PET_NNODES is "smallest:largest", and PET_RDZV_BACKEND (c10d),
 //   PET_RDZV_ENDPOINT and PET_RDZV_ID make torchrun take workers in
 //   TENSOR_MODEL_PARALLEL_SIZE, PIPELINE_MODEL_PARALLEL_SIZE, CONTEXT_PARALLEL_SIZE,
 //   EXPERT_MODEL_PARALLEL_SIZE, DATA_PARALLEL_SIZE   named after Megatron's arguments
 // and the files of its network plan (pod_network.h).
-// Its grace period is the job's checkpoint.graceSeconds: however it is ended, it gets SIGTERM and that
-// time to write a checkpoint. What the template sets itself is kept. Labels and annotations of the
-// template are carried over, except those that only Yardmaster may write.
+// Its grace period is the job's checkpoint.graceSeconds: however it is ended, it gets SIGTERM and
+// that time to write a checkpoint. What the template sets itself is kept. Labels and annotations of
+// the template are carried over, except those that only Yardmaster may write.
 //
 // Containers restart in place where the template allows it (pod_restart.h); restartPolicy is Never
 // otherwise.
@@ -22,9 +24,10 @@
 // Pods with hostNetwork get dnsPolicy ClusterFirstWithHostNet, without which they cannot resolve
 // MASTER_ADDR.
 //
-// Pod `index` of a role (api/job_role.h) is "<job>-<role>-<index>", made of the role's template, without gate and
-// GPUs, with the same Service, grace period and checkpoint files, and the environment of a process outside of
-// the ranks: MASTER_ADDR, MASTER_PORT, WORLD_SIZE, YARDMASTER_ROLE and YARDMASTER_ROLE_INDEX.
+// Pod `index` of a role (api/job_role.h) is "<job>-<role>-<index>", made of the role's template,
+// without gate and GPUs, with the same Service, grace period and checkpoint files, and the
+// environment of a process outside of the ranks: MASTER_ADDR, MASTER_PORT, WORLD_SIZE,
+// YARDMASTER_ROLE and YARDMASTER_ROLE_INDEX.
 //
 // Thread safety: pure functions.
 #pragma once

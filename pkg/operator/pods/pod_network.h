@@ -1,13 +1,13 @@
-// What a TrainingJob's pod needs to find its network plan: a downward-API volume with the annotations
-// as files, and the environment that names them.
+// What a TrainingJob's pod needs to find its network plan: a downward-API volume with the
+// annotations as files, and the environment that names them.
 //
 //   /etc/yardmaster/network/nccl.conf         NCCL's configuration, VAR=VALUE     NCCL_CONF_FILE
 //   /etc/yardmaster/network/path-plan.json    the path plan                       YARDMASTER_PLAN
 //   /etc/yardmaster/network/network-priority  the level
 //
-// The files are empty until the annotations are written, and follow them. A variable that a container
-// sets itself stays as it is; the pod's annotation yardmaster.dev/kept-environment lists such
-// variables.
+// The files are empty until the annotations are written, and follow them. A variable that a
+// container sets itself stays as it is; the pod's annotation yardmaster.dev/kept-environment lists
+// such variables.
 //
 // Thread safety: pure functions.
 #pragma once

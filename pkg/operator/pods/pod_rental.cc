@@ -18,8 +18,8 @@ std::string RequestName(const std::string& job, std::int64_t generation, int req
 
 void AddRental(const api::TrainingJob& job, api::PodManifest& pod) {
   const api::CapacityStatus& status = job.status.capacity;
-  // Without hosts nothing was rented: the ledger has no place for the job (api::AddRental), so that the pod's
-  // gate stays closed, and a list without terms would be refused.
+  // Without hosts nothing was rented: the ledger has no place for the job (api::AddRental), so that
+  // the pod's gate stays closed, and a list without terms would be refused.
   if (!status.active() || status.hosts.empty()) return;
   for (const std::string& value : {job.metadata.uid, std::string(api::kRentedByAny)}) {
     pod.tolerations.push_back({{"key", api::kRentedKey},

@@ -1,5 +1,5 @@
-// What rented hosts mean for the pods of a TrainingJob: node affinity to the hosts' labels, tolerations of
-// the taint of rented hosts, and the reservation of a ProvisioningRequest.
+// What rented hosts mean for the pods of a TrainingJob: node affinity to the hosts' labels,
+// tolerations of the taint of rented hosts, and the reservation of a ProvisioningRequest.
 //
 // Thread safety: pure functions.
 #pragma once

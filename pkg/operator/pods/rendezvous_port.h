@@ -2,8 +2,8 @@
 //
 // Pods on the cluster's network have an address of their own and use kMasterPort. Pods with
 // hostNetwork share the host's ports, so each such job has a port of its own among all jobs of the
-// cluster: it begins with one that follows from the job's uid and takes the next free one. The choice
-// is kept in status.rendezvousPort.
+// cluster: it begins with one that follows from the job's uid and takes the next free one. The
+// choice is kept in status.rendezvousPort.
 //
 // Thread safety: pure function.
 #pragma once

@@ -1,5 +1,5 @@
-// Whether a gang's connections have their planned ports: the condition ConnectionsSteered of the Gang,
-// from what agents report on its pods (api/connection_report.h).
+// Whether a gang's connections have their planned ports: the condition ConnectionsSteered of the
+// Gang, from what agents report on its pods (api/connection_report.h).
 //
 //   True   Steered     every planned connection that is reported has its port
 //   False  Unsteered   some have not; the message counts them and gives the reason that the pod
@@ -18,8 +18,8 @@
 
 namespace yardmaster::op {
 
-// By rank. nullopt: no pod reports a planned connection. An annotation that cannot be read counts for
-// nothing.
+// By rank. nullopt: no pod reports a planned connection. An annotation that cannot be read counts
+// for nothing.
 std::optional<api::Condition> ConnectionsSteered(
     const std::map<int, std::shared_ptr<const api::Pod>>& members, std::int64_t generation);
 

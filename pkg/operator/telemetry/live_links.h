@@ -30,8 +30,8 @@ class LiveLinks {
   std::map<std::string, std::vector<api::NicPortKey>> down_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Replaces in `down` (by cable; empty: none is) the states of the hosts in `live`. Hosts and ports that the
-// network does not have are left out.
+// Replaces in `down` (by cable; empty: none is) the states of the hosts in `live`. Hosts and ports
+// that the network does not have are left out.
 void ApplyLiveLinks(const std::map<std::string, std::vector<api::NicPortKey>>& live,
                     const fabric::Network& network, std::vector<std::uint8_t>& down);
 

@@ -6,14 +6,15 @@
 // Nodes (docs/paths.md).
 //
 // Paths are compared when a report is new, with the network as it is at that moment: later failures
-// do not make an old report wrong. When a report is replaced by one that agrees, its role is trusted
-// again. A report that cannot be read is named and ignored.
+// do not make an old report wrong. When a report is replaced by one that agrees, its role is
+// trusted again. A report that cannot be read is named and ignored.
 //
-// A Node's report is evidence, not an order: of a Node only paths that begin there and cables that end
-// there count. A role is mistrusted when the Fabric's own report has a wrong hop of it, or the reports of
-// kMistrustQuorum Nodes and of kMistrustShare of those that have checked it do. With fewer it is not
-// trusted either: its verdict is Unknown. When more than half of the cables looked at are reported as
-// misplaced, and kDistrustedFaults of them, the names are wrong and not the plugs: nothing is avoided.
+// A Node's report is evidence, not an order: of a Node only paths that begin there and cables that
+// end there count. A role is mistrusted when the Fabric's own report has a wrong hop of it, or the
+// reports of kMistrustQuorum Nodes and of kMistrustShare of those that have checked it do. With
+// fewer it is not trusted either: its verdict is Unknown. When more than half of the cables looked
+// at are reported as misplaced, and kDistrustedFaults of them, the names are wrong and not the
+// plugs: nothing is avoided.
 //
 // Thread safety: none. Determinism: a function of the annotations and of when they changed.
 #pragma once

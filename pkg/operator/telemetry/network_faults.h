@@ -36,14 +36,14 @@ struct DownLinks {
 // that do not exist are listed instead.
 absl::StatusOr<DownLinks> ReadDownLinks(const fabric::Network& network, std::string_view text);
 
-// Marks in `down` (by cable; made as long as the fabric has cables) what the Fabric's annotation names.
-// Returns what of it could not be used, for people; empty: nothing is wrong.
+// Marks in `down` (by cable; made as long as the fabric has cables) what the Fabric's annotation
+// names. Returns what of it could not be used, for people; empty: nothing is wrong.
 std::string MarkDownLinks(const api::Fabric& fabric, const fabric::Network& network,
                           std::vector<std::uint8_t>& down);
 
-// Agents that report more than half of all NIC ports, and at least 8, as down are wrong rather than the
-// fabric: nothing would run. Such reports are dropped as a whole. `down`: by cable. Returns how many were; 0: the
-// reports are used.
+// Agents that report more than half of all NIC ports, and at least 8, as down are wrong rather than
+// the fabric: nothing would run. Such reports are dropped as a whole. `down`: by cable. Returns how
+// many were; 0: the reports are used.
 int DropFabricWideLoss(const fabric::Network& network, std::vector<std::uint8_t>& down);
 
 struct CableStates {

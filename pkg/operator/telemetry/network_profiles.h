@@ -5,9 +5,9 @@
 // does not change the job; FLOP and bytes of workers that report nothing are assumed equal. A
 // report that cannot be read is ignored.
 //
-// Communication time is wanted without contention, and a worker cannot measure that. A job that waits for
-// others would look less intense, get a lower level and wait longer; so its time counts only
-// while the plan predicts no contention, and the last such time afterwards.
+// Communication time is wanted without contention, and a worker cannot measure that. A job that
+// waits for others would look less intense, get a lower level and wait longer; so its time counts
+// only while the plan predicts no contention, and the last such time afterwards.
 // Thread safety: values and pure functions.
 #pragma once
 

@@ -13,8 +13,8 @@ namespace yardmaster::op {
 
 class NodeToken {
  public:
-  // `account`: "namespace:name", whose tokens count; of `audience` only, so that a token that was sent here is
-  // worth nothing at the API server.
+  // `account`: "namespace:name", whose tokens count; of `audience` only, so that a token that was
+  // sent here is worth nothing at the API server.
   NodeToken(kube::Client& client, std::string account, std::string audience)
       : client_(client), account_(std::move(account)), audience_(std::move(audience)) {}
 

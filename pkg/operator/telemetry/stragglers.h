@@ -1,12 +1,13 @@
-// Workers that compute longer than the others of their pipeline stages, by what agents report of them
-// (yardmaster.dev/profile): the Gang's condition Straggling.
+// Workers that compute longer than the others of their pipeline stages, by what agents report of
+// them (yardmaster.dev/profile): the Gang's condition Straggling.
 //
-//   True   SlowWorker   the message names rank, host and how much longer of the worst three, worst first
+//   True   SlowWorker   the message names rank, host and how much longer of the worst three, worst
+//          first
 //   False  Even         none
 //
-// Evidence, not an order: nothing is moved for it. A worker is slow when it computes longer than kSlowBy times
-// the median of at least kMinReports workers with the same stages, so that a host can only speak of itself.
-// A report of fewer than kMinSamples iterations is not used.
+// Evidence, not an order: nothing is moved for it. A worker is slow when it computes longer than
+// kSlowBy times the median of at least kMinReports workers with the same stages, so that a host can
+// only speak of itself. A report of fewer than kMinSamples iterations is not used.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,5 +1,5 @@
-// A job of four workers below a cost cap, two pools, and what a look at its rental has seen. TESTONLY. Thread
-// safety: one thread.
+// A job of four workers below a cost cap, two pools, and what a look at its rental has seen.
+// TESTONLY. Thread safety: one thread.
 #pragma once
 
 #include <string>

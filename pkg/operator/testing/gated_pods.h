@@ -1,4 +1,5 @@
-// Pods of indexed Jobs behind the gate, and a Gang that has places for them. TESTONLY. Thread safety: pure functions.
+// Pods of indexed Jobs behind the gate, and a Gang that has places for them. TESTONLY. Thread
+// safety: pure functions.
 #pragma once
 
 #include <memory>

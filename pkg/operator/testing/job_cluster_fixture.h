@@ -1,4 +1,5 @@
-// One TrainingJob "team/a" on an API server in memory, with its Nodes and the pods as kubelets run them.
+// One TrainingJob "team/a" on an API server in memory, with its Nodes and the pods as kubelets run
+// them.
 //
 // TESTONLY. Thread safety: one thread.
 #pragma once
@@ -26,8 +27,8 @@ class JobClusterFixture : public ::testing::Test {
 
   JobClusterFixture() : client_(clock_) {}
 
-  // Seeds the job with `workers` workers and `spec` over the defaults, and hosts "n0", "n1", ... Pods
-  // are recreated unless `spec` says that containers restart in place.
+  // Seeds the job with `workers` workers and `spec` over the defaults, and hosts "n0", "n1", ...
+  // Pods are recreated unless `spec` says that containers restart in place.
   void SeedJob(int workers, int hosts, const json& spec = json::object()) {
     json job = {{"apiVersion", api::kGroupVersion},
                 {"kind", "TrainingJob"},
@@ -97,8 +98,8 @@ class JobClusterFixture : public ::testing::Test {
         {{{"name", "c"}, {"restartCount", 0}, {"state", {{"terminated", terminated}}}}});
     client_.Seed(kube::Pods(), pod);
   }
-  // The container ends with `code` inside its pod, and the kubelet has started it again or, while it
-  // backs off, not yet.
+  // The container ends with `code` inside its pod, and the kubelet has started it again or, while
+  // it backs off, not yet.
   void EndContainer(int rank, int code, bool started_again = true) {
     json pod = Pod(rank);
     ASSERT_TRUE(pod.is_object()) << rank;

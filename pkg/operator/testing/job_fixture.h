@@ -1,5 +1,5 @@
-// The operator's processes over a TrainingJob in memory (job_cluster_fixture.h): the cache as the watches would fill it, and
-// a job controller that a test may end at any write and start again.
+// The operator's processes over a TrainingJob in memory (job_cluster_fixture.h): the cache as the
+// watches would fill it, and a job controller that a test may end at any write and start again.
 //
 // TESTONLY. Thread safety: one thread.
 #pragma once

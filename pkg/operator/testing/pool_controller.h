@@ -1,6 +1,6 @@
 // Plays Cluster Autoscaler, Karpenter and the provider behind them on any API server: grants
-// ProvisioningRequests (all hosts of a request or none) and NodeClaims (one by one) by creating Nodes,
-// removes the Nodes of what is deleted, and takes hosts back with a notice. TESTONLY.
+// ProvisioningRequests (all hosts of a request or none) and NodeClaims (one by one) by creating
+// Nodes, removes the Nodes of what is deleted, and takes hosts back with a notice. TESTONLY.
 //
 // Thread safety: none.
 #pragma once

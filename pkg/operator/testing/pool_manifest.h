@@ -1,5 +1,5 @@
-// A CapacityPool as people write it: one offer, hosts of eight GPUs, Nodes with the label "pool". TESTONLY.
-// Thread safety: pure functions.
+// A CapacityPool as people write it: one offer, hosts of eight GPUs, Nodes with the label "pool".
+// TESTONLY. Thread safety: pure functions.
 #pragma once
 
 #include <string>

@@ -8,8 +8,8 @@
 
 namespace yardmaster::page {
 
-// A Fabric of one fabric pod p with two segments a and b of four hosts: a0 ... a3, b0 ... b3; a3 and b3 are
-// backup hosts.
+// A Fabric of one fabric pod p with two segments a and b of four hosts: a0 ... a3, b0 ... b3; a3
+// and b3 are backup hosts.
 state::ClusterState TwoSegments();
 // Of any size: fabric pods p00 ..., segments s00 ..., hosts p00s00h000 ....
 state::ClusterState LargeCluster(int fabric_pods, int segments, int hosts_per_segment);

@@ -6,8 +6,8 @@
 // of limits they change, then by the number of levels they give up, then in the order data, expert,
 // context, tensor, pipeline, stages; one is left out when part of it comes to the same outcome.
 // (Preferred alone is kept beside a wider level that does as well.) Every entry but the advice
-// to wait is the outcome of planning the changed gang, in at most 2,000 steps; what a cut search could not
-// place is left out.
+// to wait is the outcome of planning the changed gang, in at most 2,000 steps; what a cut search
+// could not place is left out.
 //
 // Complexity: one or two solves per combination, at most kMaxCombinations of them, and none when
 // dropping all limits together would not help. Deterministic. Thread safety: pure functions.

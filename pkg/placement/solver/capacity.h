@@ -1,8 +1,8 @@
 // How many workers of one gang every host and every segment takes, now or in another state of the
 // cluster, and what a segment's choice costs beyond the objective.
 //
-// A new gang uses hosts that are in service, not backup, allowed by the pod template, not reserved for
-// another job, and have room for a worker by every resource (worker_need.h).
+// A new gang uses hosts that are in service, not backup, allowed by the pod template, not reserved
+// for another job, and have room for a worker by every resource (worker_need.h).
 // Thread safety: values and pure functions. Complexity: O(hosts).
 #pragma once
 
@@ -27,7 +27,8 @@ struct Capacity {
   std::int64_t total = 0;
   std::int32_t max_on_host = 0;
 
-  // Hosts that so many workers take, each as large as the largest one; a host each if none takes any.
+  // Hosts that so many workers take, each as large as the largest one; a host each if none takes
+  // any.
   std::int64_t HostsFor(std::int64_t workers) const {
     return max_on_host == 0 ? workers : (workers + max_on_host - 1) / max_on_host;
   }

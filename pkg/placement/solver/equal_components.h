@@ -22,8 +22,8 @@ std::optional<int> ComponentsPerSegment(const GangModel& model, const Capacity& 
 std::optional<SegmentPlan> KeepComponentsWhole(const SegmentProblem& problem,
                                                const Capacity& capacity);
 
-// Splits components between `pieces`: units, which keeps tensor groups whole, or atoms, which finds a
-// placement wherever splitting does, but not the best. REQUIRES: model.equal_components, equal
+// Splits components between `pieces`: units, which keeps tensor groups whole, or atoms, which finds
+// a placement wherever splitting does, but not the best. REQUIRES: model.equal_components, equal
 // pieces, `per_segment` of ComponentsPerSegment, no pod set over several components.
 SegmentPlan SplitComponents(const SegmentProblem& problem, const Capacity& capacity, PodRule rule,
                             const Partition& pieces, int per_segment);

@@ -1,6 +1,6 @@
-// A placement without a search, of any quality: pod set by pod set, each in the first fabric pod that takes
-// all of it, atom by atom, each in the first segment with room. Where stages are limited, first
-// where they are already; segments are tried in three orders.
+// A placement without a search, of any quality: pod set by pod set, each in the first fabric pod
+// that takes all of it, atom by atom, each in the first segment with room. Where stages are
+// limited, first where they are already; segments are tried in three orders.
 //
 // With equal atoms, equal pod sets and no limit of stages it finds a placement whenever there is
 // one (no_room.h counts whether); otherwise finding none proves nothing. Deterministic. Complexity:

@@ -71,7 +71,8 @@ TEST(FirstFitTest, WithoutALimitOfStagesItFindsAPlacementWheneverThereIsOne) {
 }
 
 TEST(FirstFitTest, StagesGatherWhereSegmentsMayHoldFewOfThem) {
-  // Two stages of four workers on three segments: one stage fills a segment, the other has the rest.
+  // Two stages of four workers on three segments: one stage fills a segment, the other has the
+  // rest.
   Case c = MakeCase(MakeCluster({{4, 2, 2}}), MakeJob(8, 1, 1, 4, 2));
   c.job.placement.max_stages_per_segment = 1;
   const Fitted fit = FirstFitOf(c);

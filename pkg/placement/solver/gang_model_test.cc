@@ -114,7 +114,8 @@ TEST(GangModelTest, ThePodRuleIsTheTightestThatTheLimitsAskFor) {
   const GangModel gang = WithPolicy(kRequiredInPod, kRequiredInPod);
   EXPECT_EQ(gang.pod_rule, PodRule::kGang);
   EXPECT_TRUE(gang.rule_is_limit);
-  // Pipelines cross all components, and together with them they are the gang: more than is asked for.
+  // Pipelines cross all components, and together with them they are the gang: more than is asked
+  // for.
   const GangModel pipelines = WithPolicy(kAnywhere, kRequiredInPod);
   EXPECT_EQ(pipelines.pod_rule, PodRule::kGang);
   EXPECT_FALSE(pipelines.rule_is_limit);

@@ -246,8 +246,8 @@ class Search {
     Objective before;             // what the pieces before it cost
   };
 
-  // Depth first over the pieces, without recursion: a gang may have 100,000 pieces, and a call for each takes half a KiB of
-  // a stack that is 8 MiB.
+  // Depth first over the pieces, without recursion: a gang may have 100,000 pieces, and a call for
+  // each takes half a KiB of a stack that is 8 MiB.
   void Descend() {
     std::vector<Level> levels(static_cast<std::size_t>(num_pieces()) + 1);
     int i = 0;
@@ -277,8 +277,8 @@ class Search {
     return !cut_ && !done_;
   }
 
-  // What piece i may take after the pieces before it; nothing where that is hopeless, or where every piece has its
-  // segment, which is recorded.
+  // What piece i may take after the pieces before it; nothing where that is hopeless, or where
+  // every piece has its segment, which is recorded.
   void Enter(int i, Level& level) {
     level.choices.clear();
     level.next = 0;

@@ -10,8 +10,8 @@
 // segments by room) is not better than the best found.
 //
 // The problem contains hypergraph partitioning, so the worst case is exponential; after `max_steps`
-// the best so far is returned with exact = false. Its memory is O(pieces * segments) and no stack grows with the
-// gang. Deterministic. Thread safety: pure function.
+// the best so far is returned with exact = false. Its memory is O(pieces * segments) and no stack
+// grows with the gang. Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>

@@ -87,7 +87,8 @@ TEST(GangSolverTest, AGangForOneFabricPodTakesTheOneWhereItIsBest) {
   Case c = MakeCase(MakeCluster({{2, 2, 2}, {3, 3}, {3}}), MakeJob(8, 1, 1, 2, 3));
   c.job.placement.data = {workload::TopologyLevel::kFabricPod, workload::Enforcement::kRequired};
   c.job.placement.pipeline = c.job.placement.data;
-  // A stage of two workers fits three times into the first pod, and only twice, whole, into the second.
+  // A stage of two workers fits three times into the first pod, and only twice, whole, into the
+  // second.
   const SegmentPlan plan = Setting(c).Choose(150'000, false);
   ASSERT_TRUE(plan.found && plan.exact);
   EXPECT_EQ(plan.objective, (Objective{0, 0, 0, 0, 1, 3}));

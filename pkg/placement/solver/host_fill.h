@@ -3,7 +3,8 @@
 // The objective does not see hosts, so here only ties are settled: host sets never part, units
 // (tensor groups) stay together where they fit, tightest host first, hosts with all links up before
 // degraded ones, then the lowest id. Where every worker of a segment has a host of its own, ranks
-// ascend with hosts. Complexity: O(hosts log hosts + workers log hosts). Deterministic. Thread safety: pure function.
+// ascend with hosts. Complexity: O(hosts log hosts + workers log hosts). Deterministic. Thread
+// safety: pure function.
 #pragma once
 
 #include <vector>

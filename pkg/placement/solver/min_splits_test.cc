@@ -128,7 +128,8 @@ TEST(MinSplitsTest, LimitsNeverSaveASplitAndLooseOnesCostNone) {
   for (int round = 0; round < Rounds(2000); ++round) {
     const int n = 2 + static_cast<int>(random.Below(8));
     const std::vector<int> remainders = RandomRemainders(random, n, 6);
-    // As many as the remainders hold together: then segments have to take part in several components.
+    // As many as the remainders hold together: then segments have to take part in several
+    // components.
     const int gain = std::max(1, std::accumulate(remainders.begin(), remainders.end(), 0) / n);
     const Splits free = MinSplits(remainders, n, gain, 1'000'000);
     const Splits loose =

@@ -5,8 +5,9 @@
 //   pod sets   a fabric pod holds at most (room of its segments, each rounded down to whole atoms)
 //              div z of the pod sets with z workers or more
 //   stages     a segment with at most L stages holds no more workers than the L largest stages
-//              have; with L = 1 and stages that must share a fabric pod, every stage covers segments of
-//              its own (bin covering, solved exactly per pod up to kMaxCovered segments)
+//              have; with L = 1 and stages that must share a fabric pod, every stage covers
+//              segments of its own (bin covering, solved exactly per pod up to kMaxCovered
+//              segments)
 //
 // With equal atoms, equal pod sets and no limit of stages the counts decide exactly: if none is
 // short, the gang fits. Otherwise they are necessary only. Thread safety: const after construction.

@@ -18,8 +18,8 @@
 namespace yardmaster::placement {
 
 // `room` counts workers by segment; at most `max_components` components may take part in one, 0:
-// any number. Neither found nor exact where the pod sets are of another kind; never exact where found. The
-// objective and the bound are not set.
+// any number. Neither found nor exact where the pod sets are of another kind; never exact where
+// found. The objective and the bound are not set.
 SegmentPlan SplitPodSets(const fabric::Places& places, const GangModel& model,
                          const std::vector<int>& room, int max_components,
                          const std::vector<SegmentScore>& scores);

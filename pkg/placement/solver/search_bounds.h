@@ -15,12 +15,12 @@ namespace yardmaster::placement {
 
 Objective operator+(Objective a, const Objective& b);
 
-// The number of places needed for `need`, fullest first; `rooms` descends. A number above rooms.size() means
-// that they have too little room.
+// The number of places needed for `need`, fullest first; `rooms` descends. A number above
+// rooms.size() means that they have too little room.
 int PlacesFor(std::int64_t need, const std::vector<int>& rooms);
 
-// The gang's units (gang_model.h) that have several pieces: a place with room for c workers holds at
-// most c div z of them whole, z being the size of the smallest, and each of the others splits at
+// The gang's units (gang_model.h) that have several pieces: a place with room for c workers holds
+// at most c div z of them whole, z being the size of the smallest, and each of the others splits at
 // least its cheapest group.
 class TensorUnits {
  public:

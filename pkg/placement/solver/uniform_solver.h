@@ -6,8 +6,8 @@
 // a table: for x components the fewest splits (min_splits.h over the remainders) and then the
 // fewest segments (the fullest ones: exchanging a fuller one in never hurts), and a dynamic program
 // over the pods adds the tables up. A single component that must be split is again a whole choice,
-// of pieces. Several components that must cross fabric pods are chained heuristically, with a bound;
-// with a limit of components in a segment that is left to others.
+// of pieces. Several components that must cross fabric pods are chained heuristically, with a
+// bound; with a limit of components in a segment that is left to others.
 //
 // Complexity: O(hosts) + pods * P * (components a pod holds), plus the bounded searches inside
 // min_splits.h. Deterministic. Thread safety: pure function.

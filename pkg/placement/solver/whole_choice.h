@@ -4,8 +4,8 @@
 // `room[s]` pieces fit into segment s. The fewest fabric pods follow from sums; the fewest
 // segments in that many pods from a dynamic program over the pods (most pieces in t segments of k
 // pods); the best scores from a second one over the segments. The second is O(segments * pods *
-// chosen segments * pieces) and is left out, with `scored` false, where that is large: the caller then exchanges
-// segments one by one (segment_exchange.h).
+// chosen segments * pieces) and is left out, with `scored` false, where that is large: the caller
+// then exchanges segments one by one (segment_exchange.h).
 //
 // Deterministic. Thread safety: pure function.
 #pragma once

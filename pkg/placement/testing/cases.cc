@@ -31,7 +31,8 @@ void AddLimits(Random& random, bool in_hosts, workload::Job& job) {
   }
 }
 
-// Each draw is a statement: the order in which arguments are evaluated is the compiler's, and so would the cases be.
+// Each draw is a statement: the order in which arguments are evaluated is the compiler's, and so
+// would the cases be.
 workload::Job RandomJob(Random& random, const CaseLimits& limits) {
   for (;;) {
     const int gpus_per_worker = Pick(random, {1, 2, 2, 4, 4, 8, 8, 8, 3, 6});

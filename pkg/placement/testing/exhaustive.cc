@@ -218,8 +218,8 @@ std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective
     }
     for (std::size_t i = 0; i < rooms.size() && !found; ++i) {
       if (rooms[i].used == rooms[i].room) continue;
-      // Of equal hosts of a segment (or segments of a fabric pod) that hold no worker, the first stands
-      // for all.
+      // Of equal hosts of a segment (or segments of a fabric pod) that hold no worker, the first
+      // stands for all.
       const auto alike = [&](const Place& other) {
         return other.used == 0 && other.room == rooms[i].room &&
                (by_host ? places.segment_of(other.host) == places.segment_of(rooms[i].host)

@@ -15,7 +15,8 @@ namespace yardmaster::placement {
 std::optional<Objective> BruteForce(const Case& c);
 
 // The objective of some placement that is better than `than` (or of any, if nothing is given), by
-// exhaustive search that leaves out only branches that are already not better. nullopt if none exists.
+// exhaustive search that leaves out only branches that are already not better. nullopt if none
+// exists.
 std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than);
 
 // Everything wrong with a placement: room, health, Required limits. Empty: valid.

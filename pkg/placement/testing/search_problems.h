@@ -1,5 +1,5 @@
-// Small search problems (solver/search_problem.h) at random, and all their placements by trying every
-// one. TESTONLY. Thread safety: pure functions. Complexity: segments ^ pieces.
+// Small search problems (solver/search_problem.h) at random, and all their placements by trying
+// every one. TESTONLY. Thread safety: pure functions. Complexity: segments ^ pieces.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace yardmaster::placement {
 
-// Up to five pieces of unequal sizes in up to three components, each of which its groups connect; up to
-// four segments of unequal room in up to three fabric pods.
+// Up to five pieces of unequal sizes in up to three components, each of which its groups connect;
+// up to four segments of unequal room in up to three fabric pods.
 SearchProblem RandomSearchProblem(Random& random);
 
 // What a placement costs (`segment` by piece); nothing where it breaks a limit.

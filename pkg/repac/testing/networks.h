@@ -13,8 +13,8 @@
 namespace yardmaster::repac {
 
 fabric::HashSpec Rtag7(fabric::Rtag7Function function, std::uint32_t seed);
-// RTAG7 with another seed for every tier, and another function for up to three tiers, so that tiers do
-// not polarise.
+// RTAG7 with another seed for every tier, and another function for up to three tiers, so that tiers
+// do not polarise.
 void SetHashes(fabric::FabricSpec& spec);
 
 // HPN 7.0 with 60 Agg per plane: `segments` segments of `hosts` hosts.

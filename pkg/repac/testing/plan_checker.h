@@ -1,5 +1,5 @@
-// A checker of path plans that shares nothing with the planner but the network: it routes by its own
-// reading of the wiring and hashes by the reference definition. For tests only.
+// A checker of path plans that shares nothing with the planner but the network: it routes by its
+// own reading of the wiring and hashes by the reference definition. For tests only.
 #pragma once
 
 #include <algorithm>

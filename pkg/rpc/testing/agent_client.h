@@ -1,5 +1,5 @@
-// Asks an agent as a program on its host does. Connecting is lazy: the first call fails if no agent answers. TESTONLY.
-// Thread safety: all methods from any thread.
+// Asks an agent as a program on its host does. Connecting is lazy: the first call fails if no agent
+// answers. TESTONLY. Thread safety: all methods from any thread.
 #pragma once
 
 #include <cstdint>

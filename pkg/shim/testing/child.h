@@ -13,7 +13,8 @@ using Environment = std::map<std::string, std::string>;
 // True when `body` ended without a failed expectation and the child exited by itself.
 bool RunInChild(const Environment& environment, const std::function<void()>& body);
 
-// Runs a program; its output, standard error included. Begins with "exit <wait status>: " if it failed.
+// Runs a program; its output, standard error included. Begins with "exit <wait status>: " if it
+// failed.
 std::string RunProgram(const Environment& environment, const std::string& program);
 
 // A new folder below the temporary one.

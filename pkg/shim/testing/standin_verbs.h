@@ -1,10 +1,10 @@
 // A verbs library for tests without NICs: two RoCE devices, mlx5_0 and mlx5_1, whose queue pairs
-// remember what they were told. It is loaded as the real one is, by its path, and exports some of the
-// real one's functions under their versions, the newest 1.11 (standin_verbs.map).
+// remember what they were told. It is loaded as the real one is, by its path, and exports some of
+// the real one's functions under their versions, the newest 1.11 (standin_verbs.map).
 //
 // The environment changes it: STANDIN_REFUSE_LABELS=1 refuses flow labels on the way to RTR,
-// STANDIN_GID_TYPE=1 makes all GIDs RoCEv1, STANDIN_DRIVER=<path> is loaded with the device list, as
-// drivers are.
+// STANDIN_GID_TYPE=1 makes all GIDs RoCEv1, STANDIN_DRIVER=<path> is loaded with the device list,
+// as drivers are.
 //
 // Addresses: GID 3 of port 1 of device i is 10.0.0.(1 + i).
 // Thread safety: calls for one queue pair come from one thread at a time, as verbs have it.

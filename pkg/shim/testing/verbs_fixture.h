@@ -1,5 +1,6 @@
-// The verbs shim as NCCL loads it: by dlopen and dlvsym, in a process of its own, before a stand-in for
-// libibverbs. TESTONLY. Thread safety: the fixture is a test's own; the functions are called in the child.
+// The verbs shim as NCCL loads it: by dlopen and dlvsym, in a process of its own, before a stand-in
+// for libibverbs. TESTONLY. Thread safety: the fixture is a test's own; the functions are called in
+// the child.
 #pragma once
 
 #include <cstring>
