@@ -73,8 +73,8 @@ void ReadEnd(FieldReader& spec, FieldReader& status, Pod& pod) {
   }
 }
 
-// A container of an unfinished pod that has ended is started again by its kubelet, which counts that
-// only then.
+// A container of an unfinished pod that has ended is started again by its kubelet, which counts
+// that only then.
 void ReadRestarts(FieldReader& spec, FieldReader& status, Pod& pod) {
   const std::string first = FirstContainer(spec);
   for (FieldReader& container : status.Objects("containerStatuses")) {
@@ -146,6 +146,7 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
     pod.requests_unreadable = true;
     workload::SetAmount(pod.requests, pod.gpu_resource, kUnreadableGpus);
   }
+  pod.has_claims = !spec.Objects("resourceClaims").empty();
   pod.constraints = ReadPodConstraints(spec);
   pod.shape = ReadShape(in, spec);
   pod.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);

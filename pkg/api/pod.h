@@ -43,6 +43,7 @@ struct Pod {
   workload::ResourceList requests;
   std::string gpu_resource = kGpuResource;  // what of `requests` is its GPUs
   bool requests_unreadable = false;  // `requests` has kUnreadableGpus of gpu_resource instead
+  bool has_claims = false;           // spec.resourceClaims, without which no container has any
   // One line for each field that could not be read; such a field has its default.
   std::vector<std::string> problems;
 
@@ -59,12 +60,13 @@ struct Pod {
   // that are True. Of others: how the first container ended last, if not with 0.
   std::vector<ContainerExit> exits;
   std::vector<std::string> final_conditions;
-  // The first container of the spec: the kubelet's restartCount, plus one while it has ended with an error and is not
-  // restarted yet (not counted in a finished pod), and whether it runs. Without a report it is treated as running.
+  // The first container of the spec: the kubelet's restartCount, plus one while it has ended with
+  // an error and is not restarted yet (not counted in a finished pod), and whether it runs. Without
+  // a report it is treated as running.
   int container_ends = 0;
   bool container_running = true;
-  // A termination message that begins with "{": of a finished pod, the first one among its containers; of others, that of
-  // the first container's last end. Else empty.
+  // A termination message that begins with "{": of a finished pod, the first one among its
+  // containers; of others, that of the first container's last end. Else empty.
   std::string end_message;
 
   std::int64_t gpus() const { return workload::AmountOf(requests, gpu_resource); }
@@ -73,6 +75,8 @@ struct Pod {
   bool gated() const;  // behind our own gate
   // Behind a gate of others: they have not finished with the pod.
   bool gated_by_others() const;
+  // Its GPUs, if it has any, come by resource claims: which devices those are is not known here.
+  bool claims_gpus() const { return has_claims && gpus() == 0; }
   // The node that the pod's nodeSelector names by kubernetes.io/hostname, or empty.
   std::string selected_host() const;
 };
@@ -84,10 +88,10 @@ inline constexpr std::int64_t kUnreadableGpus = 1024;
 // could not be read, because they may be of any resource.
 std::int64_t GpusOf(const Pod& pod, std::string_view resource);
 
-// Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only when
-// the pod has no name. With kLenient a pod takes at most 128 KiB, whatever its writer put into it, besides
-// the annotations of ours that our policy keeps from people; what is left out for it is one of `problems`,
-// except labels and annotations that no code reads.
+// Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only
+// when the pod has no name. With kLenient a pod takes at most 128 KiB, whatever its writer put into
+// it, besides the annotations of ours that our policy keeps from people; what is left out for it is
+// one of `problems`, except annotations that no code reads.
 absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding = Decoding::kStrict);
 
 }  // namespace yardmaster::api

@@ -15,6 +15,7 @@ namespace {
 
 // Deeper than any field of a pod.
 constexpr int kMaxLevels = 64;
+constexpr std::size_t kMaxLabelBytes = 63;
 
 bool IsBounded(FieldReader& object, std::string_view key) {
   const JsonView written = object.Raw(key);
@@ -44,6 +45,12 @@ PodTemplate PodTemplate::Read(FieldReader& object, std::string_view key) {
   out.has_pre_stop_hook_ =
       !pod.containers.empty() && pod.containers.front().lifecycle.count("preStop") != 0;
   out.priority_class_ = pod.priority_class;
+  if (const auto queue = pod.labels.find(kQueueLabel); queue != pod.labels.end()) {
+    out.queue_ = CutAtCharacter(queue->second, kMaxLabelBytes);
+  }
+  out.admitted_by_queue_ = pod.labels.count(kAdmittedPodSetLabel) != 0;
+  const auto claims = pod.spec.find("resourceClaims");
+  out.has_claims_ = claims != pod.spec.end() && !claims->second.empty();
   std::string text = EncodePodManifest(pod).dump(-1, ' ', false, json::error_handler_t::replace);
   text.shrink_to_fit();  // it grew by doubling
   out.text_ = std::make_shared<const std::string>(std::move(text));

@@ -18,6 +18,11 @@ namespace yardmaster::api {
 
 struct PodManifest;
 
+// Labels of Kueue: the queue that is to admit an object, and the pod set of an admitted job that
+// its pods are of.
+inline constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
+inline constexpr char kAdmittedPodSetLabel[] = "kueue.x-k8s.io/podset";
+
 class PodTemplate {
  public:
   PodTemplate() = default;  // empty
@@ -38,12 +43,21 @@ class PodTemplate {
   // Of the first container.
   bool has_pre_stop_hook() const { return has_pre_stop_hook_; }
   const std::string& priority_class() const { return priority_class_; }
+  // Kueue's queue that a label of the template names; empty: none.
+  const std::string& queue() const { return queue_; }
+  // It has what Kueue puts into the templates of a job that it admits.
+  bool admitted_by_queue() const { return admitted_by_queue_; }
+  // Its spec.resourceClaims is not empty.
+  bool has_claims() const { return has_claims_; }
 
  private:
   std::shared_ptr<const std::string> text_;  // JSON; null: an empty object
   bool host_network_ = false;
   bool has_pre_stop_hook_ = false;
   std::string priority_class_;
+  std::string queue_;
+  bool admitted_by_queue_ = false;
+  bool has_claims_ = false;
 };
 
 }  // namespace yardmaster::api

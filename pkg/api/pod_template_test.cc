@@ -31,6 +31,22 @@ TEST(PodTemplateTest, WhatIsKeptIsWhatWasWritten) {
   EXPECT_EQ(kept.bytes(), object["template"].dump().size());
 }
 
+TEST(PodTemplateTest, ItSaysWhatQueuesAndClaimsItNames) {
+  const json object = json::parse(R"({"template": {
+    "metadata": {"labels": {"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/podset": "main"}},
+    "spec": {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "eight"}]}},
+    "other": {"spec": {"resourceClaims": []}}})");
+  FieldErrors errors;
+  const PodTemplate kept = Read(object, errors);
+  EXPECT_EQ(kept.queue(), "research");
+  EXPECT_TRUE(kept.admitted_by_queue());
+  EXPECT_TRUE(kept.has_claims());
+  FieldReader in(object, "spec", UnknownFields::kIgnore, &errors);
+  const PodTemplate other = PodTemplate::Read(in, "other");
+  EXPECT_TRUE(other.queue().empty() && !other.admitted_by_queue() && !other.has_claims());
+  EXPECT_TRUE(errors.empty()) << errors.status();
+}
+
 TEST(PodTemplateTest, OneThatIsLeftOutIsEmpty) {
   const json object = json::object();
   FieldErrors errors;

@@ -146,6 +146,19 @@ TEST(PodTest, OurGateAndThoseOfOthersAreToldApart) {
   EXPECT_TRUE(!pod.gated() && pod.gated_by_others());
 }
 
+TEST(PodTest, OneThatClaimsDevicesAndAsksForNoGpuMayHaveItsGpusByThem) {
+  const auto decode = [](const json& spec) {
+    return *DecodePod(json{{"metadata", {{"name", "p"}}}, {"spec", spec}});
+  };
+  const json claims = json::array({{{"name", "g"}, {"resourceClaimTemplateName", "eight"}}});
+  const json gpus =
+      json::array({{{"name", "c"}, {"resources", {{"limits", {{"nvidia.com/gpu", 8}}}}}}});
+  EXPECT_TRUE(decode({{"resourceClaims", claims}}).claims_gpus());
+  EXPECT_FALSE(decode({{"resourceClaims", claims}, {"containers", gpus}}).claims_gpus());
+  EXPECT_FALSE(decode({{"resourceClaims", json::array()}}).claims_gpus());
+  EXPECT_FALSE(decode(json::object()).claims_gpus());
+}
+
 // So that no second pod is placed beside it.
 TEST(PodTest, WhoseRequestsCannotBeReadTakesAWholeHost) {
   const json object = json::parse(R"({"metadata":{"name":"p"},"spec":{"containers":[
