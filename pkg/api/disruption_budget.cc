@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxSelected = 1024;
 constexpr KeptMetadata kNothingKept = {[](std::string_view) { return std::size_t{0}; },
-                                       [](std::string_view) { return false; }};
+                                       [](std::string_view) { return false; }, 0};
 
 }  // namespace
 

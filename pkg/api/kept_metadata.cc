@@ -51,6 +51,10 @@ constexpr KeptAnnotation kAnnotations[] = {{kAttemptAnnotation, kShortBytes},
 constexpr std::string_view kLabels[] = {kJobLabel, kRankLabel, kRoleLabel, kRoleIndexLabel,
                                         "kueue.x-k8s.io/queue-name"};
 
+// Selectors of budgets and of anti-affinity may ask for any label. A pod has a few dozen, of 100
+// bytes each.
+constexpr std::size_t kOtherLabelBytes = std::size_t{48} << 10;
+
 constexpr std::string_view kOurs = "yardmaster.dev/";
 
 std::size_t BytesOfWorkloads(std::string_view key) {
@@ -68,14 +72,14 @@ bool NeedsLabelOfWorkloads(std::string_view key) {
 }  // namespace
 
 const KeptMetadata& KeptOfWorkloads() {
-  static constexpr KeptMetadata kKept = {BytesOfWorkloads, NeedsLabelOfWorkloads};
+  static constexpr KeptMetadata kKept = {BytesOfWorkloads, NeedsLabelOfWorkloads, kOtherLabelBytes};
   return kKept;
 }
 
 const KeptMetadata& KeptOfNodes() {
   static constexpr KeptMetadata kKept = {
       [](std::string_view key) { return key.starts_with(kOurs) ? 4 * kMaxAnnotationBytes : 0; },
-      [](std::string_view) { return true; }};
+      [](std::string_view) { return true; }, 0};
   return kKept;
 }
 

@@ -38,7 +38,7 @@ std::optional<std::string_view> Find(const std::map<std::string, std::string>& m
 
 namespace {
 
-constexpr std::size_t kOtherLabels = 32;
+constexpr std::size_t kLabelBytes = 128;  // of a label, beside its text
 constexpr std::size_t kOtherOwners = 8;
 constexpr int kFinalizers = 64;
 
@@ -67,17 +67,33 @@ std::map<std::string, std::string> KeptAnnotations(FieldReader& metadata,
   return out;
 }
 
+std::size_t BytesOfLabel(std::string_view key, std::string_view text) {
+  return key.size() + text.size() + kLabelBytes;
+}
+
 std::map<std::string, std::string> KeptLabels(FieldReader& metadata, const KeptMetadata& kept) {
   std::map<std::string, std::string> out;
   std::map<std::string_view, std::string_view> others;
+  std::size_t bytes = 0;
+  bool all = true;
   ForEachText(metadata.Raw("labels"), [&](std::string_view key, std::string_view text) {
     if (kept.needs_label(key)) {
       out.emplace(key, text);
       return;
     }
-    others.emplace(key, text);
-    if (others.size() > kOtherLabels) others.erase(std::prev(others.end()));
+    if (others.emplace(key, text).second) bytes += BytesOfLabel(key, text);
+    while (bytes > kept.other_label_bytes) {
+      const auto last = std::prev(others.end());
+      bytes -= BytesOfLabel(last->first, last->second);
+      others.erase(last);
+      all = false;
+    }
   });
+  if (!all && kept.other_label_bytes > 0) {
+    metadata.errors().Add(metadata.PathOf("labels"),
+                          StrCat("take more than ", kept.other_label_bytes, " bytes"),
+                          "use fewer; the last by key are not read");
+  }
   out.insert(others.begin(), others.end());
   return out;
 }

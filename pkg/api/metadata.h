@@ -57,25 +57,32 @@ enum class Namespaced { kYes, kNo };
 // Of a file everything is kept; a process keeps of an object what it reads.
 enum class Keep { kAll, kRead };
 
-// What is kept of the metadata of objects that anybody writes, so that nobody chooses what a process
-// holds for them:
-//   annotations  the listed ones alone, cut where they are longer than listed, which is an error, too
-//   labels       the needed ones, and of the others the first 32 by key
+// What is kept of the metadata of objects that anybody writes, so that nobody chooses what a
+// process holds for them:
+//   annotations  the listed ones alone, cut where they are longer than listed, which is an error,
+//                too
+//   labels       the needed ones, and of the others the first by key that other_label_bytes hold,
+//                each with its text and 128 bytes; that some are left out is an error, unless all
+//                are
 //   owners       the controller, and the first 8 of the others
 //   finalizers   all of 64; more are an error, and none of them is kept
 struct KeptMetadata {
   // Bytes of the annotation's value; 0: it is not read by us.
   std::size_t (*annotation_bytes)(std::string_view key);
   bool (*needs_label)(std::string_view key);
+  // 0: no other label is read by us.
+  std::size_t other_label_bytes = 0;
 };
 
 // Reads `metadata`; a namespaced object without a namespace is in "default". The name is required.
-// Fields we do not use are always fine here: the API server writes many. Without `kept` all is kept.
+// Fields we do not use are always fine here: the API server writes many. Without `kept` all is
+// kept.
 ObjectMeta ReadMetadata(FieldReader& object, Namespaced namespaced,
                         const KeptMetadata* kept = nullptr);
 nlohmann::json EncodeMetadata(const ObjectMeta& metadata);
 
-// Reads apiVersion and kind of a whole object. Others than these are errors; one that is left out is not.
+// Reads apiVersion and kind of a whole object. Others than these are errors; one that is left out
+// is not.
 void ReadTypeMeta(FieldReader& object, std::string_view api_version, std::string_view kind);
 
 }  // namespace yardmaster::api
