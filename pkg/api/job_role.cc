@@ -80,9 +80,10 @@ void DescribeRole(FieldVisitor& fields, JobRole& role, const std::string& job,
       "template", PodTemplateSchema,
       RequiredByServer("Pod template of the role. It asks for no GPUs of the job."),
       [&](FieldReader& in) {
+        role.pod_template = PodTemplate::Read(in, "template");
+        if (role.pod_template.bytes() == 0) return;  // too large to look into
         FieldReader pod = in.OpenObject("template").OpenObject("spec");
         CheckRequests(in, pod, gpu_resource);
-        role.pod_template = PodTemplate::Read(in, "template");
       },
       [&] { return role.pod_template.ToJson(); });
 }

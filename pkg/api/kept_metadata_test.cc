@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/disruption_budget.h"
 #include "pkg/api/names.h"
 #include "pkg/api/node.h"
 #include "pkg/api/pod.h"
@@ -68,10 +69,32 @@ TEST(KeptMetadataTest, LabelsOfRanksAreKeptAmongAnyNumberOfOthers) {
                  {kJobLabel, "j"}};
   for (int i = 0; i < 4'000; ++i) labels["a" + std::to_string(i)] = std::string(63, 'v');
   const KeptPod kept = KeepPod(PodOf({{"labels", labels}}));
-  EXPECT_THAT(kept.pod.metadata.labels, SizeIs(32 + 3));
   EXPECT_EQ(Find(kept.pod.metadata.labels, "batch.kubernetes.io/job-name"), "j");
+  EXPECT_EQ(Find(kept.pod.metadata.labels, "batch.kubernetes.io/job-completion-index"), "1");
+  EXPECT_EQ(Find(kept.pod.metadata.labels, kJobLabel), "j");
   EXPECT_EQ(Find(kept.pod.metadata.labels, "zz"), std::nullopt);
-  EXPECT_LE(kept.bytes, 32 << 10);
+  ASSERT_THAT(kept.pod.problems, SizeIs(1));
+  EXPECT_THAT(kept.pod.problems[0], HasSubstr("metadata.labels: take more than 49152 bytes"));
+  EXPECT_LE(kept.bytes, 64 << 10);
+}
+
+// Budgets and anti-affinity may select by any of them.
+TEST(KeptMetadataTest, EveryLabelOfAPodWithAHundredOfThemSelectsIt) {
+  json labels = {{"zz", "last"}};
+  for (int i = 0; i < 100; ++i) labels[StrCat("team.example.com/label-", i)] = StrCat("value-", i);
+  const json selector = {{"matchLabels", {{"zz", "last"}}}};
+  const json term = {{"topologyKey", "kubernetes.io/hostname"}, {"labelSelector", selector}};
+  const json affinity = {
+      {"podAntiAffinity", {{"requiredDuringSchedulingIgnoredDuringExecution", {term}}}}};
+  const KeptPod kept =
+      KeepPod(PodOf({{"namespace", "team"}, {"labels", labels}}, {{"affinity", affinity}}));
+  EXPECT_TRUE(kept.pod.problems.empty());
+  EXPECT_THAT(kept.pod.metadata.labels, SizeIs(101));
+  EXPECT_THAT(kept.pod.requests, SizeIs(2)) << "its place among pods, and a host of its own";
+  const auto budget = DecodeDisruptionBudget(json{
+      {"metadata", {{"name", "b"}, {"namespace", "team"}}}, {"spec", {{"selector", selector}}}});
+  ASSERT_TRUE(budget.ok()) << budget.status();
+  EXPECT_TRUE(budget->Covers("team", kept.pod.metadata.labels));
 }
 
 TEST(KeptMetadataTest, OwnersAndFinalizersAreBoundedAndTheControllerIsKept) {
@@ -155,9 +178,17 @@ TEST(KeptMetadataTest, TheWorstPodIsBounded) {
   EXPECT_LE(kept.bytes, kMaxBytes);
 }
 
+// A job with a pod spec and a checkpoint command.
+json JobOf(json metadata, json pod_spec, json command) {
+  metadata["name"] = "j";
+  json spec = {{"workers", 2}, {"template", {{"spec", std::move(pod_spec)}}}};
+  spec["checkpoint"] = {{"request", "Command"}, {"command", std::move(command)}};
+  return {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
+}
+
 TEST(KeptMetadataTest, TheWorstTrainingJobIsBounded) {
   json labels, requests, tolerations = json::array();
-  for (int i = 0; i < 400; ++i) labels[StrCat(std::string(240, 'l'), i)] = std::string(63, 'v');
+  for (int i = 0; i < 100; ++i) labels[StrCat(std::string(240, 'l'), i)] = std::string(63, 'v');
   for (int i = 0; i < 60; ++i) requests[StrCat(std::string(300, 'r'), i)] = "1";
   for (int i = 0; i < 250; ++i) {
     tolerations.push_back({{"key", StrCat("key", i)}, {"value", std::string(50, 'v')}});
@@ -165,18 +196,51 @@ TEST(KeptMetadataTest, TheWorstTrainingJobIsBounded) {
   const json spec = {{"tolerations", tolerations},
                      {"containers",
                       {{{"name", "c"},
-                        {"args", {std::string(100'000, 'x')}},
+                        {"args", {std::string(50'000, 'x')}},
                         {"resources", {{"limits", requests}}}}}}};
-  const json object = {
-      {"metadata",
-       {{"name", "j"}, {"labels", labels}, {"annotations", {{"note", std::string(200'000, 'x')}}}}},
-      {"spec", {{"workers", 2}, {"template", {{"spec", spec}}}}}};
+  json command;
+  for (int i = 0; i < 30; ++i) command.push_back(std::string(4'096, 'x'));
+  const json object = JobOf(
+      {{"labels", labels}, {"annotations", {{"note", std::string(200'000, 'x')}}}}, spec, command);
   const HeapMeter heap;
   auto job = DecodeTrainingJob(object, UnknownFields::kIgnore);
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_LE(heap.held(), 512 << 10);
   job->DropTemplates();
   EXPECT_LE(heap.held(), 256 << 10);
+  EXPECT_TRUE(job->checkpoint.command.empty());
+}
+
+TEST(KeptMetadataTest, ACheckpointCommandCountsLikeATemplate) {
+  json command;
+  for (int i = 0; i < 64; ++i) command.push_back(std::string(4'096, 'x'));
+  const json container = {{"name", "c"}, {"image", "i"}};
+  const auto job = DecodeTrainingJob(JobOf(json::object(), {{"containers", {container}}}, command),
+                                     UnknownFields::kIgnore);
+  ASSERT_FALSE(job.ok());
+  EXPECT_THAT(std::string(job.status().message()),
+              testing::MatchesRegex("spec.template: and the templates of roles and "
+                                    "checkpoint.command have .* bytes together, and at most "
+                                    "262144 are taken for a job; .*"));
+}
+
+// The error is found before anything is made of the text: of its terms, its containers and its
+// ports.
+TEST(KeptMetadataTest, ATemplateThatIsTooLargeCostsNothingToRefuse) {
+  json containers = json::array(), command = {"save"};
+  for (int i = 0; i < 20'000; ++i) {
+    containers.push_back({{"name", "c"}, {"resources", {{"limits", {{StrCat("a.b/", i), "1"}}}}}});
+  }
+  const json pod_spec = {{"containers", containers}};
+  json in_role = JobOf(json::object(), json::object(), command);
+  in_role["spec"]["roles"] = {{{"name", "r"}, {"template", {{"spec", pod_spec}}}}};
+  for (const json& object : {JobOf(json::object(), pod_spec, command), in_role}) {
+    const HeapMeter heap;
+    const auto job = DecodeTrainingJob(object, UnknownFields::kIgnore);
+    ASSERT_FALSE(job.ok());
+    EXPECT_THAT(std::string(job.status().message()), HasSubstr("template: is about"));
+    EXPECT_LE(heap.peak(), 64 << 10);
+  }
 }
 
 TEST(KeptMetadataTest, OfNodesForeignAnnotationsAreNotKept) {

@@ -59,9 +59,8 @@ absl::StatusOr<Node> DecodeNode(JsonView object, Keep keep) {
   FieldReader capacity = status.Object("capacity");
   node.allocatable = ReadResources(capacity);
   // An amount of 0 counts, too: none of the devices in `capacity` is healthy then.
-  for (const std::string& name : allocatable.Keys()) {
-    if (!allocatable.has(name)) continue;
-    workload::SetAmount(node.allocatable, name, ReadAmount(allocatable, name));
+  for (const auto& [name, amount] : ReadAmounts(allocatable)) {
+    workload::SetAmount(node.allocatable, name, amount);
   }
   for (FieldReader& address : status.Objects("addresses")) {
     if (address.String("type") == "InternalIP" && node.internal_ip.empty()) {

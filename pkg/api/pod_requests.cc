@@ -49,7 +49,16 @@ void Bound(ResourceList& list, bool& too_many) {
   }
 }
 
-// A name of ours in a container's `resources` is an extended resource like any other, which no host has.
+// The field's resources, which are few enough to be set one by one in another list.
+ResourceList ReadBounded(FieldReader& object, std::string_view field, bool& too_many) {
+  FieldReader in = object.Object(field);
+  ResourceList out = ReadResources(in);
+  Bound(out, too_many);
+  return out;
+}
+
+// A name of ours in a container's `resources` is an extended resource like any other, which no host
+// has.
 std::string NameOfRequested(const std::string& name) {
   return RoomForExclusive(name) == 0 ? name : StrCat("requests.", name);
 }
@@ -73,9 +82,8 @@ using Actual = std::map<std::string, ResourceList>;
 Actual ReadActual(FieldReader& status, const char* list, bool& too_many) {
   Actual out;
   for (FieldReader& container : status.Objects(list)) {
-    FieldReader allocated = container.Object("allocatedResources");
     ResourceList amounts = RequestsIn(container.Object("resources"), too_many);
-    workload::RaiseAmounts(amounts, ReadResources(allocated));
+    workload::RaiseAmounts(amounts, ReadBounded(container, "allocatedResources", too_many));
     if (!amounts.empty()) out.emplace(container.String("name"), std::move(amounts));
   }
   return out;
@@ -120,16 +128,18 @@ bool MayBeOfPod(std::string_view name) {
   return name == "cpu" || name == "memory" || name.rfind("hugepages-", 0) == 0;
 }
 
-void ReplaceByPodLevel(FieldReader& pod_spec, ResourceList& sum) {
+void ReplaceByPodLevel(FieldReader& pod_spec, ResourceList& sum, bool& too_many) {
   FieldReader resources = pod_spec.Object("resources");
-  FieldReader limits = resources.Object("limits");
-  FieldReader requests = resources.Object("requests");
-  for (const std::string& name : limits.Keys()) {
-    if (!MayBeOfPod(name) || requests.has(name) || workload::AmountOf(sum, name) > 0) continue;
-    workload::SetAmount(sum, name, ReadAmount(limits, name));
-  }
-  for (const std::string& name : requests.Keys()) {
-    if (MayBeOfPod(name)) workload::SetAmount(sum, name, ReadAmount(requests, name));
+  const ResourceList of_containers = sum;
+  for (const char* field : {"limits", "requests"}) {
+    const FieldReader amounts = resources.Object(field);
+    const bool limit = field == std::string_view("limits");
+    for (const auto& [name, amount] : ReadAmounts(amounts)) {
+      // A request that is left out follows the limit only where no container asks for any.
+      if (!MayBeOfPod(name) || (limit && workload::AmountOf(of_containers, name) > 0)) continue;
+      workload::SetAmount(sum, name, amount);
+      Bound(sum, too_many);
+    }
   }
 }
 
@@ -162,8 +172,8 @@ bool Listed(const std::vector<std::string>& list, std::string_view value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// Whether a label selector holds for the labels; its text is appended to `text`. One that is left out
-// selects nothing.
+// Whether a label selector holds for the labels; its text is appended to `text`. One that is left
+// out selects nothing.
 bool Selects(FieldReader selector, const std::map<std::string, std::string>& labels,
              std::string& text) {
   bool holds = selector.present();
@@ -220,9 +230,8 @@ ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status, const O
   const std::int64_t errors_before = pod_spec.errors().added();
   bool too_many = false;
   ResourceList out = SumOfContainers(pod_spec, status, too_many);
-  ReplaceByPodLevel(pod_spec, out);
-  FieldReader overhead = pod_spec.Object("overhead");
-  workload::AddAmounts(out, ReadResources(overhead));
+  ReplaceByPodLevel(pod_spec, out, too_many);
+  workload::AddAmounts(out, ReadBounded(pod_spec, "overhead", too_many));
   workload::SetAmount(out, kPodsResource, 1);
   if (readable != nullptr) *readable = pod_spec.errors().added() == errors_before;
   AddHostPorts(pod_spec, out, too_many);

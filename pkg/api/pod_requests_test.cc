@@ -1,5 +1,6 @@
 #include "pkg/api/pod_requests.h"
 
+#include <ctime>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -12,6 +13,8 @@
 #include "pkg/api/quantity.h"
 #include "pkg/api/resource_list.h"
 #include "pkg/api/training_job.h"
+#include "pkg/base/strings.h"
+#include "pkg/json/json_view.h"
 
 namespace yardmaster::api {
 namespace {
@@ -60,6 +63,40 @@ TEST(PodRequestsTest, RequestsOfTheWholePodReplaceTheSum) {
   EXPECT_EQ(RequestsOf(R"({"resources":{"requests":{"cpu":"6"},"limits":{"memory":"2Gi"}},
       "containers":[{"name":"a","resources":{"requests":{"cpu":"1","rdma/hca":"1"}}}]})"),
             (ResourceList{{"cpu", 6000}, {"memory", 2LL << 30}, {"rdma/hca", 1}}));
+}
+
+TEST(PodRequestsTest, ALimitOfTheWholePodCountsOnlyWhereNothingIsRequested) {
+  EXPECT_EQ(RequestsOf(R"({"resources":{"requests":{"memory":"1Gi"},
+                                        "limits":{"cpu":"9","memory":"9Gi","hugepages-2Mi":"4Mi"}},
+      "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]})"),
+            (ResourceList{{"cpu", 1000}, {"hugepages-2Mi", 4 << 20}, {"memory", 1LL << 30}}));
+}
+
+// Any tenant may write each of these objects. Time that grows with the square of the names is a
+// minute here; what is linear takes less than a second.
+TEST(PodRequestsTest, ObjectsOfVeryManyNamesAreReadInLinearTime) {
+  json many;
+  for (int i = 0; i < 100'000; ++i) many[StrCat("hugepages-", i)] = "1";
+  const json plain = {{"name", "a"}};
+  const json status = {{"containerStatuses", {{{"name", "a"}, {"allocatedResources", many}}}}};
+  const std::pair<json, json> cases[] = {
+      {{{"overhead", many}, {"containers", {plain}}}, json::object()},
+      {{{"resources", {{"limits", many}, {"requests", many}}}, {"containers", {plain}}},
+       json::object()},
+      {{{"containers", {plain}}}, status}};
+  for (const auto& [spec, state] : cases) {
+    const json pod = {{"metadata", {{"name", "p"}}}, {"spec", spec}, {"status", state}};
+    JsonParser parser;
+    const auto tape = parser.Parse(pod.dump());
+    ASSERT_TRUE(tape.ok()) << tape.status();
+    const std::clock_t begin = std::clock();
+    const auto kept = DecodePod(*tape, Decoding::kLenient);
+    EXPECT_LE((std::clock() - begin) / CLOCKS_PER_SEC, 5) << spec.begin().key();
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    EXPECT_EQ(kept->requests.size(), 64u) << "the first are counted";
+    EXPECT_EQ(AmountOf(kept->requests, "pods"), 1);
+    EXPECT_THAT(kept->problems, testing::ElementsAre(HasSubstr("more than 64 resources")));
+  }
 }
 
 TEST(PodRequestsTest, WhileAContainerIsResizedTheLargerSizeCounts) {

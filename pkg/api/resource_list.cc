@@ -11,10 +11,6 @@ namespace yardmaster::api {
 
 using nlohmann::json;
 
-std::int64_t ReadAmount(FieldReader& resources, std::string_view name) {
-  return ReadQuantity(resources, name, name == "cpu" ? 1000 : 1);
-}
-
 workload::ResourceList ReadAmounts(const FieldReader& resources) {
   workload::ResourceList out;
   resources.ForEachField([&](std::string_view name, JsonView value) {
@@ -29,12 +25,11 @@ workload::ResourceList ReadAmounts(const FieldReader& resources) {
 }
 
 workload::ResourceList ReadResources(FieldReader& resources) {
-  workload::ResourceList out;
-  for (const std::string& name : resources.Keys()) {
-    if (const std::int64_t amount = ReadAmount(resources, name); amount != 0) {
-      workload::SetAmount(out, name, amount);
-    }
+  workload::ResourceList out = ReadAmounts(resources);
+  if (resources.strict()) {
+    for (const std::string& name : resources.Keys()) resources.Raw(name);
   }
+  std::erase_if(out, [](const workload::ResourceAmount& entry) { return entry.amount == 0; });
   return out;
 }
 

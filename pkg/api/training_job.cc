@@ -84,22 +84,25 @@ void CheckPriorityClass(FieldReader& spec, const TrainingJob& job) {
 }
 
 void ReadTemplate(FieldReader& spec, TrainingJob& job) {
+  job.pod_template = PodTemplate::Read(spec, "template");
+  if (job.pod_template.bytes() == 0) return;  // too large to look into
   FieldReader pod = spec.OpenObject("template").OpenObject("spec");
   job.constraints = ReadPodConstraints(pod);
   job.constraints.gpu_model = job.gpu_model;
   job.constraints.capacity_types = job.capacity.types;
   ReadTemplateRequests(spec, pod, job);
-  job.pod_template = PodTemplate::Read(spec, "template");
 }
 
 void CheckTemplateBytes(FieldReader& spec, const TrainingJob& job) {
   std::size_t bytes = job.pod_template.bytes();
   for (const JobRole& role : job.roles) bytes += role.pod_template.bytes();
+  for (const std::string& word : job.checkpoint.command) bytes += sizeof(word) + word.size();
   if (bytes <= PodTemplate::kMaxBytes) return;
-  spec.errors().Add(spec.PathOf("roles"),
-                    StrCat("and spec.template have templates of ", bytes, " bytes, and at most ",
-                           PodTemplate::kMaxBytes, " are taken for a job"),
-                    "put files and scripts into a ConfigMap or the image");
+  spec.errors().Add(
+      spec.PathOf("template"),
+      StrCat("and the templates of roles and checkpoint.command have ", bytes,
+             " bytes together, and at most ", PodTemplate::kMaxBytes, " are taken for a job"),
+      "put files and scripts into a ConfigMap or the image");
 }
 
 // The command becomes the first container's preStop hook, and a container has one.

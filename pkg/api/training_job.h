@@ -70,7 +70,8 @@ struct RunPolicy {
   // Fields of `spec`, beside the others.
   void Describe(FieldVisitor& spec);
 };
-// On jobs that are asked for a checkpoint by annotation: deleted, they keep their object until no pod is left.
+// On jobs that are asked for a checkpoint by annotation: deleted, they keep their object until no
+// pod is left.
 inline constexpr char kShutdownFinalizer[] = "yardmaster.dev/shutdown";
 inline constexpr char kManagedByOperator[] = "yardmaster.dev/operator";
 
@@ -107,8 +108,8 @@ struct CheckpointStatus {
 
 struct TrainingJobStatus {
   std::int64_t observed_generation = 0;
-  // Planned, Queued, Placed, Running, Degraded, Recovering, Suspended, Stalled, Preempted, CapacityReady, Succeeded,
-  // Failed (docs/operations.md)
+  // Planned, Queued, Placed, Running, Degraded, Recovering, Suspended, Stalled, Preempted,
+  // CapacityReady, Succeeded, Failed (docs/operations.md)
   std::vector<Condition> conditions;
   int workers = 0;  // 0 while it is suspended and has no pods
   int ready_workers = 0;
@@ -153,9 +154,11 @@ struct TrainingJob {
   workload::ResourceList requests;
   TrainingJobStatus status;
 
-  // For processes that make no pods: both read as empty templates from then on.
+  // For processes that make no pods: templates and the checkpoint command read as empty from then
+  // on.
   void DropTemplates() {
     pod_template = {};
+    checkpoint.command = {};
     for (JobRole& role : roles) role.pod_template = {};
   }
   // Workers and pods of roles.
@@ -169,11 +172,11 @@ struct TrainingJob {
   void Describe(FieldVisitor& fields);
 };
 
-// With UnknownFields::kIgnore, of what the API server has, metadata is kept as kept_metadata.h says.
-// Errors: InvalidArgument, one line per wrong field; templates of more than PodTemplate::kMaxBytes together, and
-// contradictions among template, roles, checkpoint,
-// capacity, priority and elastic fields are errors, too. Those of size, parallelism and placement are
-// not checked here: see workload::Problems.
+// With UnknownFields::kIgnore, of what the API server has, metadata is kept as kept_metadata.h
+// says. Errors: InvalidArgument, one line per wrong field; templates and a checkpoint command of
+// more than PodTemplate::kMaxBytes together, and contradictions among template, roles, checkpoint,
+// capacity, priority and elastic fields are errors, too. Those of size, parallelism and placement
+// are not checked here: see workload::Problems.
 absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object,
                                               UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeTrainingJob(const TrainingJob& job);
