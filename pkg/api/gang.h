@@ -1,6 +1,6 @@
-// Gang: one all-or-nothing set of pods of any owner. Its status is the ledger: one write of it commits a
-// plan, and a host is promised to a rank while an assignment here names it. The spec holds all that
-// planning needs, so that a plan can be made without the owner.
+// Gang: one all-or-nothing set of pods of any owner. Its status is the ledger: one write of it
+// commits a plan, and a host is promised to a rank while an assignment here names it. The spec
+// holds all that planning needs, so that a plan can be made without the owner.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -22,6 +22,7 @@ namespace yardmaster::api {
 
 inline constexpr char kGangKind[] = "Gang";
 inline constexpr int kMaxListedRanks = 16'384;  // that a Gang holds entries for
+// More than any fabric has hosts; sums of two such numbers fit into an int.
 inline constexpr int kHighestRank = 1'000'000;
 
 // Condition types of a Gang.
@@ -72,8 +73,8 @@ struct VictimReference {
 };
 
 // The decision to stop other gangs for this one. From its write on the hosts are kept for this gang
-// and the present leader evicts the victims' pods; it is removed by the commit that uses it, or when
-// it is given up.
+// and the present leader evicts the victims' pods; it is removed by the commit that uses it, or
+// when it is given up.
 struct PreemptionStatus {
   std::int64_t started_ms = 0;
   std::vector<VictimReference> victims;
@@ -146,8 +147,8 @@ struct Gang {
   std::vector<workload::Role> roles;
   std::vector<RankBase> rank_bases;
   GangStatus status;
-  // One line for each field that could not be read. The hosts in status.assignments are still treated as
-  // occupied; nothing else of such a gang is used.
+  // One line for each field that could not be read. The hosts in status.assignments are still
+  // treated as occupied; nothing else of such a gang is used.
   std::vector<std::string> problems;
   bool operator==(const Gang&) const = default;
 
@@ -161,11 +162,12 @@ struct Gang {
 // TrainingJob and a Job of one name have different gangs.
 std::string GangName(std::string_view owner_kind, std::string_view owner_name);
 
-// kStrict is for files. Programs write Gangs, but people edit what they exported for a what-if, so fields that are
-// not known and values that the API server would refuse are errors, in the status, too. kLenient is for what the API
-// server has, from any version: fields that are not known are kept in the status and ignored in the spec, words
-// of reasons that are not known are replaced, and the rules of the schema are not checked. Errors: InvalidArgument;
-// with kLenient only if it has no name.
+// kStrict is for files. Programs write Gangs, but people edit what they exported for a what-if, so
+// fields that are not known and values that the API server would refuse are errors, in the status,
+// too. kLenient is for what the API server has, from any version: fields that are not known are
+// kept in the status and ignored in the spec, words of reasons that are not known are replaced, and
+// the rules of the schema are not checked. Errors: InvalidArgument; with kLenient only if it has no
+// name.
 absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding = Decoding::kStrict);
 nlohmann::json EncodeGang(const Gang& gang);
 nlohmann::json EncodeGangStatus(const GangStatus& status);

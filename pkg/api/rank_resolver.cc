@@ -76,9 +76,6 @@ constexpr Row kTable[] = {
      "let the Job have completionMode: Indexed"},
 };
 
-// More than any fabric has hosts; sums of two such numbers fit into an int.
-constexpr int kLargestRank = 1'000'000;
-
 std::optional<std::string_view> LabelOrAnnotation(const Pod& pod, const char* key) {
   if (key[0] == '\0') return std::nullopt;
   const auto label = Find(pod.metadata.labels, key);
@@ -100,9 +97,9 @@ absl::StatusOr<int> ReadIndex(const Pod& pod, const char* key, const char* fix) 
   const auto field = [key] { return JoinPath("metadata.labels", key); };
   if (!text) return FieldError(field(), "is missing", fix);
   const std::optional<int> index = ParseNumber<int>(*text);
-  if (!index || *index < 0 || *index > kLargestRank) {
+  if (!index || *index < 0 || *index > kHighestRank) {
     return FieldError(field(), StrCat("\"", *text, "\" is not an index"),
-                      StrCat("use a number from 0 to ", kLargestRank));
+                      StrCat("use a number from 0 to ", kHighestRank));
   }
   return *index;
 }
@@ -176,7 +173,8 @@ void SetOwner(const Row& row, const Pod& pod, const OwnerReference* controller, 
   out.root = owner;
 }
 
-// The size that pods without a controller say; nullopt: they say none, and are no gang of their own.
+// The size that pods without a controller say; nullopt: they say none, and are no gang of their
+// own.
 std::optional<std::string_view> SizeOfPlainPods(const Pod& pod) {
   if (pod.metadata.controller() != nullptr || !Find(pod.metadata.labels, kJobLabel)) {
     return std::nullopt;
@@ -193,10 +191,7 @@ absl::Status ResolvePlain(const Pod& pod, std::string_view size, Membership& out
   out.size = ParseNumber<int>(size);
   if (!out.size || *out.size < 1) {
     return FieldError(JoinPath("metadata.annotations", kGangSizeAnnotation),
-                      StrCat(""
-                             ", size, "
-                             " is not a size"),
-                      "write how many pods the gang has");
+                      StrCat("\"", size, "\" is not a size"), "write how many pods the gang has");
   }
   YM_ASSIGN_OR_RETURN(out.index, ReadIndex(pod, kRankLabel, "number the pods from 0"));
   return absl::OkStatus();
@@ -236,9 +231,9 @@ int RoleOrder(std::string_view subgroup) {
   return 1;
 }
 
-// A pod without GPUs that has a rank all the same: the launcher of an MPIJob that works, too, and any
-// pod of a LeaderWorkerSet, whose size counts all. Only where it asks for a gang by annotation: it stays
-// in it when its gate has opened.
+// A pod without GPUs that has a rank all the same: the launcher of an MPIJob that works, too, and
+// any pod of a LeaderWorkerSet, whose size counts all. Only where it asks for a gang by annotation:
+// it stays in it when its gate has opened.
 bool IsNumberedWithWorkers(const Pod& pod) {
   if (!Find(pod.metadata.annotations, kParallelismAnnotation)) return false;
   const auto& labels = pod.metadata.labels;
@@ -317,7 +312,7 @@ std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members) {
   int first = 0;
   for (const std::string& subgroup : order) {
     bases.push_back({subgroup, first});
-    first = std::min(first + sizes[subgroup], kLargestRank);
+    first = std::min(first + sizes[subgroup], kHighestRank);
   }
   return bases;
 }

@@ -130,7 +130,9 @@ TEST(RankResolverTest, PodsWithoutAControllerMakeAGangOfTheirOwnBySize) {
   EXPECT_EQ((*member)->gang_name, "trainingjob-a");
   for (const char* wrong : {"", "0", "-1", "four", "99999999999"}) {
     pod.metadata.annotations["yardmaster.dev/gang-size"] = wrong;
-    EXPECT_FALSE(ResolveMembership(pod).ok()) << wrong;
+    EXPECT_EQ(ResolveMembership(pod).status().message(),
+              StrCat("metadata.annotations[\"yardmaster.dev/gang-size\"]: \"", wrong,
+                     "\" is not a size; write how many pods the gang has"));
   }
 }
 
