@@ -1,6 +1,6 @@
 // CapacityPool: hosts of one kind that can be rented, what they cost and how to get them, as a
-// Kubernetes object. People or an adapter keep the prices up to date. Thread safety: values and pure
-// functions.
+// Kubernetes object. People or an adapter keep the prices up to date. Thread safety: values and
+// pure functions.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct CapacityOffer {
   int max_hosts = 0;
   double interruptions_per_hour = 0;
   int notice_seconds = 0;
-  // Besides those of the pool. Offers of a pool that is scaled by a ProvisioningRequest must differ in them.
+  // Besides those of the pool. Offers of a pool that is scaled by a ProvisioningRequest must differ
+  // in them.
   std::map<std::string, std::string> node_labels = {};
   bool operator==(const CapacityOffer&) const = default;
 
@@ -106,7 +107,7 @@ struct CapacityScaling {
   void ReportContradictions(FieldReader& in) const;
 };
 
-// It bounds what is rented again, by the present prices, and takes no host from a job that runs.
+// It bounds new rentals, by the present prices, and takes no host from a job that runs.
 struct CapacityBudget {
   std::optional<capacity::Money> max_cost_per_hour = {};
   std::optional<capacity::Money> max_cost_per_hour_per_namespace = {};
@@ -147,8 +148,8 @@ nlohmann::json CapacityPoolSchema();
 std::map<std::string, std::string> NodeLabelsOf(const CapacityPool& pool,
                                                 const CapacityOffer& offer);
 
-// How many workers with these requests one host of the pool carries, at most 1024; 0: not even one. A
-// pool that does not list `pods` does not limit them.
+// How many workers with these requests one host of the pool carries, at most 1024; 0: not even one.
+// A pool that does not list `pods` does not limit them.
 int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& requests);
 
 }  // namespace yardmaster::api

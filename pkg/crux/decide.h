@@ -1,24 +1,26 @@
 // The network policy that the cluster runs: problem in; paths, priorities and levels out.
 //
-// Options with their defaults are the production configuration. The operator (pkg/netplan), `kubectl
-// yardmaster crux`, the simulator and the benchmarks start from them; placement predicts contention
-// (pkg/plan/contention_cost.h) with them, but without a search. The paper as written and the schedulers
-// it is compared with are in policies/policies.h.
+// Options with their defaults are the production configuration. The operator (pkg/netplan),
+// `kubectl yardmaster crux`, the simulator and the benchmarks start from them; placement predicts
+// contention (pkg/plan/contention_cost.h) with them, but without a search. The paper as written and
+// the schedulers it is compared with are in simulation/policies/policies.h.
 //
 // Steps: paths (path_selection.h), priorities (priority.h), levels (compression.h,
 // level_hysteresis.h), and two searches of bounded work from that result: whole plans made again in
-// problems of at most 64 jobs (search/replan.h), and moves of single jobs (search/anytime_search.h).
+// problems of at most 64 jobs (search/replan.h), and moves of single jobs
+// (search/anytime_search.h).
 //
-// Given the present plan (PresentState::previous), jobs that changed choose their paths again. Levels follow
-// the new priorities by the rule of level_hysteresis.h. The searches move other jobs only where the FLOP
-// gained in the time for which a plan is expected to hold exceed what the moved jobs do not compute
-// while their connections are made again (MoveOptions). If nothing changed, paths and levels are those
-// of the present plan.
+// Given the present plan (PresentState::previous), jobs that changed choose their paths again.
+// Levels follow the new priorities by the rule of level_hysteresis.h. The searches move other jobs
+// only where the FLOP gained in the time for which a plan is expected to hold exceed what the moved
+// jobs do not compute while their connections are made again (MoveOptions). If nothing changed,
+// paths and levels are those of the present plan.
 //
-// Deterministic in (problem, options, present). Thread safety: pure functions, except that Decide changes `memory`:
-// concurrent calls need memories of their own.
-// Errors: what ValidateChanged refuses, and without a previous solution what Validate refuses; InvalidArgument
-// for levels all of which are reserved, and for a previous solution that does not fit the problem.
+// Deterministic in (problem, options, present). Thread safety: pure functions, except that Decide
+// changes `memory`: concurrent calls need memories of their own.
+// Errors: what ValidateChanged refuses, and without a previous solution what Validate refuses;
+// InvalidArgument for levels all of which are reserved, and for a previous solution that does not
+// fit the problem.
 #pragma once
 
 #include <cstddef>
@@ -62,13 +64,14 @@ struct Options {
 struct PresentState {
   // Levels that belong to others (control traffic, a job being profiled); never handed out.
   std::vector<std::int32_t> reserved_levels;
-  // The present plan: aligned with problem.jobs, an entry of a new job has no paths and level -1. The
-  // rest of the problem has to be one that was answered before: only changed jobs are validated.
+  // The present plan: aligned with problem.jobs, an entry of a new job has no paths and level -1.
+  // The rest of the problem has to be one that was answered before: only changed jobs are
+  // validated.
   std::optional<Solution> previous;
   std::vector<ContendingJobId> changed;  // sorted, valid indices; contains every new job
   bool departures = false;               // a job that was in `previous` has left since
-  // How long each job is expected to run on, by job; infinite, or no entry: unknown. The horizon of jobs
-  // searched together (MoveOptions) ends with the first of them, but is at least one second.
+  // How long each job is expected to run on, by job; infinite, or no entry: unknown. The horizon of
+  // jobs searched together (MoveOptions) ends with the first of them, but is at least one second.
   std::vector<double> remaining_seconds;
 };
 
@@ -85,8 +88,8 @@ absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options =
                                 const PresentState& present = {}, DecisionReport* report = nullptr,
                                 DecisionMemory* memory = nullptr);
 
-// The levels 0 to `levels` - 1 that may be handed out to `jobs` jobs, rising: those not reserved. Where these
-// are more than 64 and more than the jobs, only the highest of them.
+// The levels 0 to `levels` - 1 that may be handed out to `jobs` jobs, rising: those not reserved.
+// Where these are more than 64 and more than the jobs, only the highest of them.
 std::vector<std::int32_t> UsableLevels(std::int32_t levels, std::span<const std::int32_t> reserved,
                                        std::size_t jobs);
 

@@ -3,9 +3,9 @@
 // Communication Scheduling for Deep Learning Training", SIGCOMM 2024; docs/crux.md has the
 // formulas.
 //
-// Within a problem, links and flows are named by their index and jobs by a ContendingJobId. The string
-// ids appear in messages and answers; a job's id also identifies it from one decision to the next
-// (incremental_load_cache.h). A part of a problem (search/region.h) numbers its jobs again.
+// Within a problem, links and flows are named by their index and jobs by a ContendingJobId. The
+// string ids appear in messages and answers; a job's id also identifies it from one decision to the
+// next (incremental_load_cache.h). A part of a problem (search/region.h) numbers its jobs again.
 // A link is one direction of one cable (or of a PCIe or NVLink connection).
 // Thread safety: values.
 #pragma once
@@ -70,9 +70,9 @@ struct Flow {
   // Carried below every level, and iterations do not wait for its end; only the one in which it is
   // to run again does not begin before.
   bool background = false;
-  // Flows of a job with the same ring >= 0, start, every_iterations and background are the hops of one ring:
-  // each hop passes on what it receives, so all of them move at one rate in proportion to their
-  // bytes. -1: the flow moves on its own.
+  // Flows of a job with the same ring >= 0, start, every_iterations and background are the hops of
+  // one ring: each hop passes on what it receives, so all of them move at one rate in proportion to
+  // their bytes. -1: the flow moves on its own.
   std::int32_t ring = -1;
 };
 
@@ -148,13 +148,13 @@ struct ValidationOptions {
 
 // The first thing wrong with `problem`, as a FieldError whose path is that of the case file
 // (`jobs[1].flows[0].bytes`) and whose text names the job. A path that uses a link twice is a cycle
-// and refused. Decide (decide.h) and DecideBy (policies/policies.h) validate their problem themselves; every
-// other function of this folder REQUIRES a problem that passed.
+// and refused. Decide (decide.h) and DecideBy (simulation/policies/policies.h) validate their
+// problem themselves; every other function of this folder REQUIRES a problem that passed.
 absl::Status Validate(const Problem& problem, const ValidationOptions& options = {});
 
-// As Validate, but checks only the jobs listed: for a problem that passed and then got these. Links, the
-// number of levels and the uniqueness of job ids are not checked again. An index that is not one of a
-// job is a FieldError for `changed`.
+// As Validate, but checks only the jobs listed: for a problem that passed and then got these.
+// Links, the number of levels and the uniqueness of job ids are not checked again. An index that is
+// not one of a job is a FieldError for `changed`.
 absl::Status ValidateChanged(const Problem& problem, std::span<const ContendingJobId> changed);
 
 }  // namespace yardmaster::crux

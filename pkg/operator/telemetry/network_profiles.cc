@@ -112,7 +112,7 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
       workload::BlendProfile(job.job, measured->measurement, EstimateOf(job, spec));
   if (blended.source == workload::ProfileSource::kAnalytic) return out;
   job.job.profile = blended.profile;
-  // Estimates are filled in already, and are not to be recreated from the blended numbers.
+  // Estimates are filled in already, and are not computed again from the blended numbers.
   job.job.profile.measured = true;
   out.source = blended.source == workload::ProfileSource::kMeasured ? api::NetworkSource::kMeasured
                                                                     : api::NetworkSource::kBlended;
