@@ -13,6 +13,8 @@ find_package(yaml-cpp CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
+# Its assertions throw (cmake/json/nlohmann/json.hpp).
+target_include_directories(nlohmann_json::nlohmann_json BEFORE INTERFACE ${CMAKE_SOURCE_DIR}/cmake/json)
 find_package(simdjson CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
