@@ -105,10 +105,7 @@ void NetworkLoop::Run(const std::stop_token& stop) {
       continue;
     }
     const RunResult result = loop_.RunOnce([&] { return due ? RunOnce(now_ms) : WriteDeferred(); });
-    if (std::any_of(result.failures.begin(), result.failures.end(),
-                    [](const RunFailure& failure) { return IsDefect(failure.error); })) {
-      network_.Reset();
-    }
+    if (BrokeOff(result)) network_.Reset();
     schedule_.Take(result, runtime_.clock().SteadyMs());
     WriteLater();
   }

@@ -15,6 +15,14 @@
 
 namespace yardmaster::app {
 
+// Whether the run threw, and may have broken off anywhere. What throws for one object is a failure
+// of that object, and the run went on.
+inline bool BrokeOff(const RunResult& result) {
+  return std::any_of(result.failures.begin(), result.failures.end(), [](const RunFailure& failure) {
+    return failure.object.empty() && IsDefect(failure.error);
+  });
+}
+
 struct RoundTimes {
   std::int64_t quiet_ms = 0;
   std::int64_t max_delay_ms = 0;
@@ -38,15 +46,12 @@ class RoundSchedule {
   // Requests another round at `at_ms`, or at the end of the pause if that is later, with or without
   // changes.
   void RequestAt(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
-  // What a run says of the next one. After a defect of this program no change brings it forward.
+  // What a run says of the next one. After a run that BrokeOff no change brings it forward.
   void Take(const RunResult& result, std::int64_t now_ms) {
     if (!result.again_ms) return;
-    RequestAt(now_ms + *result.again_ms);
-    for (const RunFailure& failure : result.failures) {
-      if (IsDefect(failure.error)) {
-        not_before_ms_ = std::max(not_before_ms_, now_ms + *result.again_ms);
-      }
-    }
+    const std::int64_t at_ms = now_ms + *result.again_ms;
+    RequestAt(at_ms);
+    if (BrokeOff(result)) not_before_ms_ = std::max(not_before_ms_, at_ms);
   }
   // What has changed does not wait for the pause to end.
   void SkipPause() { not_before_ms_ = 0; }

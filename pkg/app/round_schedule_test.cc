@@ -141,10 +141,10 @@ TEST_F(RoundScheduleTest, APauseAsLongAsTheRoundLeavesHalfOfTheTimeAlone) {
   EXPECT_EQ(schedule.WaitMs(2'400), 500);
 }
 
-TEST_F(RoundScheduleTest, AfterADefectNoChangeBringsTheNextRunForward) {
+TEST_F(RoundScheduleTest, AfterARunThatBrokeOffNoChangeBringsTheNextOneForward) {
   schedule_.Begin(0);
   RunResult result;
-  result.Fail("team/a", Contain([] { throw 1; }));
+  result.Fail("", Contain([] { throw 1; }));
   result.Again(2'000);
   schedule_.Take(result, 0);
   schedule_.Changed(0);
@@ -156,6 +156,20 @@ TEST_F(RoundScheduleTest, AfterADefectNoChangeBringsTheNextRunForward) {
   schedule_.Take(refused, 2'000);
   schedule_.Changed(2'000);
   EXPECT_EQ(schedule_.WaitMs(2'000), 100);
+  EXPECT_TRUE(BrokeOff(result));
+  EXPECT_FALSE(BrokeOff(refused));
+}
+
+// One gang that cannot be handled holds up no other.
+TEST_F(RoundScheduleTest, WhatThrowsForOneObjectDelaysNoChange) {
+  schedule_.Begin(0);
+  RunResult result;
+  result.Fail("Gang team/a", Contain([] { throw 1; }));
+  result.Again(60'000);
+  EXPECT_FALSE(BrokeOff(result));
+  schedule_.Take(result, 0);
+  schedule_.Changed(0);
+  EXPECT_EQ(schedule_.WaitMs(0), 100);
 }
 
 }  // namespace

@@ -12,6 +12,12 @@ namespace {
 
 constexpr BackoffLimits kPause{1'000, 60'000};
 
+bool HasOnlyDefects(const RunResult& result) {
+  return !result.ok() &&
+         std::all_of(result.failures.begin(), result.failures.end(),
+                     [](const RunFailure& failure) { return IsDefect(failure.error); });
+}
+
 }  // namespace
 
 Loop::Loop(std::string name, Registry& registry, const Logger& log)
@@ -30,7 +36,7 @@ RunResult Loop::RunOnce(absl::FunctionRef<RunResult()> run, const std::string& o
   if (!contained.ok()) result.Fail(object, contained);
   {
     const MutexLock lock(mutex_);
-    pause_ms_ = contained.ok() ? 0 : NextDelayMs(pause_ms_, kPause);
+    pause_ms_ = HasOnlyDefects(result) ? NextDelayMs(pause_ms_, kPause) : 0;
     if (!result.ok()) result.Again(std::max(pause_ms_, kPause.first_ms));
   }
   if (result.ok()) return result;

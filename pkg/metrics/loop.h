@@ -4,8 +4,9 @@
 //   yardmaster_loop_runs_total{loop}       runs
 //   yardmaster_loop_failures_total{loop}   objects, or whole runs, that failed
 //
-// After a run with failures the result says to run again in a second at the latest. After one that
-// threw as a whole that time doubles, with each such run in a row, up to a minute.
+// After a run with failures the result says to run again in a second at the latest. Where all of
+// them are defects, which will come again, that time doubles with each such run in a row, up to a
+// minute.
 //
 // Thread safety: RunOnce from several threads. Lifetimes: registry and log outlive the loop.
 #pragma once
@@ -35,8 +36,8 @@ class Loop {
   const Counter runs_;
   const Counter failures_;
   Mutex mutex_;
-  std::int64_t pause_ms_ ABSL_GUARDED_BY(mutex_) =
-      0;  // after the last run, which threw; 0: it did not
+  // After the last run, all of whose failures were defects; 0: it was another one.
+  std::int64_t pause_ms_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace yardmaster::metrics

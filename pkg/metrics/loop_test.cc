@@ -65,6 +65,26 @@ TEST_F(LoopTest, ARunWithFailuresIsMadeAgainAfterASecond) {
   }
 }
 
+TEST_F(LoopTest, AnObjectThatAlwaysThrowsIsHandledLessAndLessOften) {
+  bool denied = false;
+  const auto run = [&] {
+    return loop_
+        .RunOnce([&] {
+          RunResult result;
+          result.Fail("team/a", Contain([] { throw std::runtime_error("no such key"); }));
+          if (denied) result.Fail("team/b", absl::PermissionDeniedError("not allowed"));
+          return result;
+        })
+        .again_ms;
+  };
+  EXPECT_EQ(run(), 1'000);
+  EXPECT_EQ(run(), 2'000);
+  for (int i = 0; i < 10; ++i) run();
+  EXPECT_EQ(run(), 60'000);
+  denied = true;
+  EXPECT_EQ(run(), 1'000) << "the other one is tried as before";
+}
+
 TEST_F(LoopTest, ARunOfOneObjectThatThrowsNamesIt) {
   const RunResult result =
       loop_.RunOnce([]() -> RunResult { throw std::runtime_error("x"); }, "team/a");
