@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "pkg/api/gang.h"
+
 namespace yardmaster::api {
 
 namespace {
@@ -96,7 +98,7 @@ void Incident::Describe(FieldVisitor& fields) {
   fields.Enum("action", action, kHostLossNames, "What was decided.");
   fields.Bool("counted", counted, "Whether it counts against the restart budget.");
   fields.Ints(
-      "ranks", ranks, 0, kMaxRanks, {.max_entries = 16'384, .is_set = true},
+      "ranks", ranks, 0, kMaxRanks, {.max_entries = kMaxListedRanks, .is_set = true},
       About("Ranks that caused it; with Replace those that are made anew, else at most 64. "
             "Pods of roles have the numbers after the last rank, in the order of spec.roles.")
           .Always(),

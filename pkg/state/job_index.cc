@@ -8,13 +8,6 @@ namespace yardmaster::state {
 
 namespace {
 
-// As status.assignments of a Gang has it.
-constexpr int kMaxWorkers = 16'384;
-
-}  // namespace
-
-namespace {
-
 bool SameShape(const workload::Job& a, const workload::Job& b) {
   return a.workers == b.workers && a.gpus_per_worker == b.gpus_per_worker &&
          a.parallelism == b.parallelism && !a.gpus_differ() && !b.gpus_differ();
@@ -133,9 +126,10 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
 // A tenant can write a job of a million workers in ten lines; its groups would take 100 MB.
 std::vector<std::string> JobIndex::ProblemsOf(const workload::Job& job) const {
   std::vector<std::string> problems = workload::Problems(job, gpus_per_host_);
-  if (problems.empty() && job.workers > kMaxWorkers) {
+  if (problems.empty() && job.workers > api::kMaxListedRanks) {
     problems.push_back(StrCat("spec.workers: is ", job.workers, "; a Gang has at most ",
-                              kMaxWorkers, " ranks; use fewer workers with more GPUs each"));
+                              api::kMaxListedRanks,
+                              " ranks; use fewer workers with more GPUs each"));
   }
   return problems;
 }
