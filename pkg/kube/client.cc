@@ -1,5 +1,6 @@
 #include "pkg/kube/client.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -42,6 +43,12 @@ ObjectPtr DocumentOf(JsonView object, const Resource& resource) {
 
 }  // namespace
 
+ListOptions NextPage(ListOptions options, const PageEnd& end, int most) {
+  options.continue_token = end.continue_token;
+  options.limit = end.cut_to > 0 ? end.cut_to : std::min(2 * options.limit, most);
+  return options;
+}
+
 absl::Status ReadAll(Client& client, const Target& target, const std::function<void()>& begin,
                      const OnObject& on_object, const ListOptions& options) {
   ListOptions next = options;
@@ -49,7 +56,7 @@ absl::Status ReadAll(Client& client, const Target& target, const std::function<v
     begin();
     absl::StatusOr<PageEnd> end = PageEnd{};
     do {
-      next.continue_token = end->continue_token;
+      next = NextPage(std::move(next), *end, options.limit);
       end = client.ReadPage(target, next, on_object);
     } while (end.ok() && !end->continue_token.empty());
     if (!absl::IsOutOfRange(end.status()) || restart == kMaxListRestarts) return end.status();

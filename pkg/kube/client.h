@@ -50,7 +50,12 @@ struct ListOptions {
 struct PageEnd {
   std::string resource_version = {};  // of the whole list, the same on every page
   std::string continue_token = {};    // empty: the last page
+  // The limit that was taken in place of the one asked for, because of large objects; 0: none was.
+  int cut_to = 0;
 };
+// Of the page after `end`, which was read with `options`: its limit is the one that was cut to,
+// else twice the last one, up to `most`.
+ListOptions NextPage(ListOptions options, const PageEnd& end, int most);
 
 // Receives one object; the view lives as long as the call.
 using OnObject = std::function<void(JsonView object)>;

@@ -119,7 +119,7 @@ absl::Status Informer::ReadPages(std::stop_token stop) {
                         }));
     if (stop.stop_requested()) return absl::CancelledError("stopped");
     Contact("");
-    options.continue_token = page.continue_token;
+    options = NextPage(std::move(options), page, options_.page_size);
     if (!page.continue_token.empty()) continue;
     EndList(page.resource_version, /*streamed=*/false);
     return absl::OkStatus();

@@ -85,7 +85,10 @@ absl::StatusOr<PageEnd> RestClient::ReadPage(const Target& target, const ListOpt
     // Whoever writes objects chooses how large a page of them is.
     if (WasTooLarge(response.status()) && limit > 1) continue;
     YM_RETURN_IF_ERROR(response.status());
-    return ReadPageBody(response->body, StrCat("GET ", operation.path), on_object);
+    YM_ASSIGN_OR_RETURN(PageEnd end,
+                        ReadPageBody(response->body, StrCat("GET ", operation.path), on_object));
+    if (limit != options.limit) end.cut_to = limit;
+    return end;
   }
 }
 
