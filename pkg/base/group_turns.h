@@ -3,7 +3,7 @@
 //
 // Invariant: a group is in `turns` if and only if it is in `things`. The caller ends a turn after
 // it has taken something, and drops a group from which it has taken the last thing outside of a
-// turn. Complexity: O(groups) a turn. Thread safety: none.
+// turn. Complexity: O(log groups) a turn of the first, O(groups) of another. Thread safety: none.
 #pragma once
 
 #include <deque>
@@ -31,7 +31,11 @@ struct GroupTurns {
   // The group that had its turn is last now, or gone where nothing is left.
   void EndTurn(const std::string& group) {
     const auto it = things.find(group);
-    std::erase(turns, it->first);
+    if (turns.front() == it->first) {
+      turns.pop_front();
+    } else {
+      std::erase(turns, it->first);
+    }
     if (it->second.empty()) {
       things.erase(it);
     } else {

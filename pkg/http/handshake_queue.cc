@@ -10,19 +10,15 @@ void HandshakeQueue::Add(const std::string& address, std::weak_ptr<Connection> c
                          Begin begin, std::int64_t now_ms) {
   MutexLock lock(mutex_);
   if (size_ >= 2 * most_) DropGone();
-  const auto [line, is_new] = lines_.try_emplace(address);
-  if (is_new) turns_.push_back(address);
-  line->second.push_back({std::move(connection), std::move(begin), now_ms});
+  lines_.At(address).push_back({std::move(connection), std::move(begin), now_ms});
   ++size_;
 }
 
 std::optional<HandshakeQueue::Turn> HandshakeQueue::Next(std::int64_t now_ms) {
   MutexLock lock(mutex_);
-  for (std::size_t left = turns_.size(); left > 0; --left) {
-    const std::string address = std::move(turns_.front());
-    turns_.pop_front();
-    const auto at = lines_.find(address);
-    Line& line = at->second;
+  for (std::size_t left = lines_.turns.size(); left > 0; --left) {
+    const std::string address = lines_.turns.front();
+    Line& line = lines_.At(address);
     std::optional<Turn> turn;
     while (!line.empty() && !turn) {
       std::shared_ptr<Connection> connection = line.front().connection.lock();
@@ -35,11 +31,7 @@ std::optional<HandshakeQueue::Turn> HandshakeQueue::Next(std::int64_t now_ms) {
       line.pop_front();
       --size_;
     }
-    if (line.empty()) {
-      lines_.erase(at);
-    } else {
-      turns_.push_back(address);
-    }
+    lines_.EndTurn(address);
     if (turn) return turn;
   }
   return std::nullopt;
@@ -52,18 +44,13 @@ std::size_t HandshakeQueue::size() const {
 
 void HandshakeQueue::DropGone() {
   size_ = 0;
-  std::deque<std::string> turns;
-  for (std::string& address : turns_) {
-    const auto at = lines_.find(address);
-    std::erase_if(at->second, [](const Waiting& one) { return one.connection.expired(); });
-    size_ += at->second.size();
-    if (at->second.empty()) {
-      lines_.erase(at);
-    } else {
-      turns.push_back(std::move(address));
-    }
+  const std::deque<std::string> addresses = lines_.turns;
+  for (const std::string& address : addresses) {
+    Line& line = lines_.At(address);
+    std::erase_if(line, [](const Waiting& one) { return one.connection.expired(); });
+    size_ += line.size();
+    lines_.DropIfEmpty(address);
   }
-  turns_ = std::move(turns);
 }
 
 }  // namespace yardmaster::http

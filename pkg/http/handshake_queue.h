@@ -16,11 +16,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "pkg/base/group_turns.h"
 #include "pkg/base/mutex.h"
 #include "pkg/http/handshake_limiter.h"
 
@@ -65,8 +65,7 @@ class HandshakeQueue {
   const std::size_t most_;
   const std::int64_t longest_ms_;
   mutable Mutex mutex_;
-  std::map<std::string, Line> lines_ ABSL_GUARDED_BY(mutex_);  // none is empty
-  std::deque<std::string> turns_ ABSL_GUARDED_BY(mutex_);  // the addresses of lines_, next first
+  GroupTurns<Line> lines_ ABSL_GUARDED_BY(mutex_);  // by address
   std::size_t size_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -44,7 +44,8 @@ struct Limits {
 // All in milliseconds, all counted from the moment the state is entered; bytes that arrive do not
 // extend them, so a client that sends one byte a second gains nothing.
 struct Deadlines {
-  // TLS handshake, from accept. Raise it on links with more than 1 s round trip.
+  // TLS handshake, and as long again for its turn before (HandshakeQueue). Raise it on links with
+  // more than 1 s round trip.
   std::int64_t handshake_ms = 5'000;
   // From the first byte of a request (from the start for a connection's first request) to the end
   // of its headers; 408 after it.
