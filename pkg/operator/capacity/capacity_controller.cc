@@ -199,7 +199,7 @@ absl::Status CapacityController::Release(const api::TrainingJob& job, const Poll
   absl::Status first;
   for (std::size_t i = objects.size(); i-- > 0;) {
     if (i >= poll.found.size() || poll.found[i].is_null()) continue;
-    if (poll.found[i]["metadata"].contains("deletionTimestamp")) continue;
+    if (kube::FindAt(poll.found[i], {"metadata", "deletionTimestamp"}) != nullptr) continue;
     kube::DeleteOptions options;
     options.uid = kube::UidOf(poll.found[i]);
     const absl::Status deleted = client_.Delete(objects[i].target, options);

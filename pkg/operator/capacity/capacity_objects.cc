@@ -171,7 +171,7 @@ void ReadClaim(const json& claim, int part, Provisioning& out, bool& complete) {
     const char* type = launched ? "Launched" : "Initialized";
     out.charged_ms[index].push_back(api::FindCondition(conditions, type)->transition_ms);
   }
-  if (claim["metadata"].contains("deletionTimestamp") && out.failed.empty()) {
+  if (kube::FindAt(claim, {"metadata", "deletionTimestamp"}) != nullptr && out.failed.empty()) {
     out.failed = StrCat("NodeClaim ", kube::NameOf(claim), " is being removed");
     out.failed_parts = {part};
   }

@@ -18,8 +18,6 @@ namespace yardmaster::op {
 
 namespace {
 
-using nlohmann::json;
-
 std::string NameIn(const kube::Target& target) {
   return StrCat(target.resource.plural, "/", target.name);
 }
@@ -64,8 +62,7 @@ absl::Status RentalSweeper::List(const kube::Resource& resource, std::vector<Fou
   if (absl::IsNotFound(objects.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(objects.status());
   for (const auto& object : *objects) {
-    const json& metadata = (*object)["metadata"];
-    if (metadata.contains("deletionTimestamp")) continue;
+    if (kube::FindAt(*object, {"metadata", "deletionTimestamp"}) != nullptr) continue;
     Found one;
     one.target = {resource, kube::NamespaceOf(*object), kube::NameOf(*object), ""};
     one.uid = kube::UidOf(*object);
@@ -74,11 +71,11 @@ absl::Status RentalSweeper::List(const kube::Resource& resource, std::vector<Fou
       one.job_key = kube::StringAt(*object, {"metadata", "annotations", api::kRentalJobAnnotation});
       one.job_uid = kube::StringAt(*object, {"metadata", "labels", api::kRentalLabel});
     }
-    for (const json& owner : metadata.value("ownerReferences", json::array())) {
-      if (claims || owner.value("kind", "") != api::kTrainingJobKind) continue;
-      one.job_key = kube::MakeKey(one.target.ns, owner.value("name", ""));
-      one.job_uid = owner.value("uid", "");
-    }
+    JsonView(*object).At({"metadata", "ownerReferences"}).ForEachElement([&](JsonView owner) {
+      if (claims || owner["kind"].String() != api::kTrainingJobKind) return;
+      one.job_key = kube::MakeKey(one.target.ns, owner["name"].Text());
+      one.job_uid = owner["uid"].Text();
+    });
     // Others ask for hosts, too, and a NodePool gives its claims the labels of its Nodes.
     if (one.job_uid.empty() || one.job_key.find('/') == std::string::npos) continue;
     found.push_back(std::move(one));
@@ -101,7 +98,9 @@ absl::StatusOr<RentalSweeper::Decision> RentalSweeper::ReadDecision(const Found&
   }
   YM_RETURN_IF_ERROR(object.status());
   job.metadata.uid = found.job_uid;
-  if ((*object)["metadata"].contains("deletionTimestamp")) job.metadata.deleted_ms = 0;
+  if (kube::FindAt(*object, {"metadata", "deletionTimestamp"}) != nullptr) {
+    job.metadata.deleted_ms = 0;
+  }
   api::FieldErrors errors;
   job.status.capacity =
       api::ReadCapacityStatus({kube::FindAt(*object, {"status", "capacity"}), "status.capacity",
