@@ -164,6 +164,23 @@ TEST_F(RentalSweeperTest, WhatOneObjectFailsForKeepsNoOtherFromBeingGivenBack) {
   EXPECT_EQ(left, (std::vector<std::string>{"a", "c"}));
 }
 
+TEST_F(RentalSweeperTest, AnObjectOfAnotherShapeKeepsNoOtherFromBeingGivenBack) {
+  Leader next(*this);
+  AskLate(next, false);
+  client_.Seed(kube::ProvisioningRequests(),
+               {{"apiVersion", "autoscaling.x-k8s.io/v1"},
+                {"kind", "ProvisioningRequest"},
+                {"metadata",
+                 {{"name", "a"},
+                  {"namespace", "team"},
+                  {"labels", {{api::kJobLabel, "a"}}},
+                  {"ownerReferences", json::array({7, {{"kind", 7}}})}}}});
+  next.SweepForAWhile();
+  const auto left = client_.All(kube::ProvisioningRequests());
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(kube::NameOf(left[0]), "a");
+}
+
 TEST_F(RentalSweeperTest, AClaimThatTheOperatorHasNotMadeStays) {
   Leader leader(*this);
   // Of a NodePool whose template has the label of rented hosts.
