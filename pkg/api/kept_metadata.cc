@@ -53,7 +53,7 @@ constexpr std::string_view kLabels[] = {kJobLabel, kRankLabel, kRoleLabel, kRole
 
 // Selectors of budgets and of anti-affinity may ask for any label. A pod has a few dozen, of 100
 // bytes each.
-constexpr std::size_t kOtherLabelBytes = std::size_t{48} << 10;
+constexpr std::size_t kOtherLabelBytes = std::size_t{32} << 10;
 
 constexpr std::string_view kOurs = "yardmaster.dev/";
 

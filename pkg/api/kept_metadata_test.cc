@@ -74,7 +74,7 @@ TEST(KeptMetadataTest, LabelsOfRanksAreKeptAmongAnyNumberOfOthers) {
   EXPECT_EQ(Find(kept.pod.metadata.labels, kJobLabel), "j");
   EXPECT_EQ(Find(kept.pod.metadata.labels, "zz"), std::nullopt);
   ASSERT_THAT(kept.pod.problems, SizeIs(1));
-  EXPECT_THAT(kept.pod.problems[0], HasSubstr("metadata.labels: take more than 49152 bytes"));
+  EXPECT_THAT(kept.pod.problems[0], HasSubstr("metadata.labels: take more than 32768 bytes"));
   EXPECT_LE(kept.bytes, 64 << 10);
 }
 
@@ -188,7 +188,7 @@ json JobOf(json metadata, json pod_spec, json command) {
 
 TEST(KeptMetadataTest, TheWorstTrainingJobIsBounded) {
   json labels, requests, tolerations = json::array();
-  for (int i = 0; i < 100; ++i) labels[StrCat(std::string(240, 'l'), i)] = std::string(63, 'v');
+  for (int i = 0; i < 70; ++i) labels[StrCat(std::string(240, 'l'), i)] = std::string(63, 'v');
   for (int i = 0; i < 60; ++i) requests[StrCat(std::string(300, 'r'), i)] = "1";
   for (int i = 0; i < 250; ++i) {
     tolerations.push_back({{"key", StrCat("key", i)}, {"value", std::string(50, 'v')}});
