@@ -44,7 +44,7 @@ TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
   gang.status.assignments = {{0, "n1", "p0", "s0", {0}}, {1, "n2", "p0", "s0", {0, 1}}};
   gang.status.reasons = {
       {placement::ReasonCode::kSearchCut, workload::TopologyLevel::kSegment, 2, "cut"}};
-  gang.status.relaxations = {{"dataParallel: Preferred", placement::Outcome::kPlaced}};
+  gang.status.relaxations = {{"placement: {data: {mode: Preferred}}", placement::Outcome::kPlaced}};
   gang.status.preemption = PreemptionStatus{1'700'000'000'000, {{"team", "g", "u"}}, {"n3"}};
   gang.status.network = NetworkStatus{1e15, 0.8, 1.25e15, 1.9e15, 7, NetworkSource::kMeasured};
   gang.status.conditions = {

@@ -44,7 +44,7 @@ void Describe(FieldVisitor& fields, placement::Reason& reason) {
 
 void Describe(FieldVisitor& fields, placement::Relaxation& relaxation) {
   fields.Text("change", relaxation.change, TextRule{256},
-              About("For example dataParallel: Preferred.").Always());
+              About("For example placement: {data: {mode: Preferred}}.").Always());
   fields.Enum("outcome", relaxation.outcome, kOutcomeNames, "What would come of it.");
 }
 

@@ -21,7 +21,7 @@ std::string_view Name(Outcome outcome);  // "Placed", "NotNow", "Never"
 
 enum class ReasonCode {
   kNotEnoughHosts,         // fewer suitable hosts than the gang needs
-  kHostsOccupied,          // suitable hosts that other jobs hold
+  kHostsOccupied,          // suitable hosts that other jobs or pods hold
   kHostsOut,               // NotReady, cordoned or tainted hosts
   kHostsKeptAsBackup,      // hosts that the backup policy keeps free
   kInsufficientResources,  // hosts with enough free GPUs and too little of another resource
@@ -43,9 +43,11 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-// A change of the job (or of the cluster) and what would come of it.
+// A change of the job or of the cluster, or of both, and what would come of it.
 struct Relaxation {
-  std::string change;  // "dataParallel: Preferred"
+  // What changes of the job's spec, as YAML, then, behind "; ", of the cluster:
+  // "placement: {data: {within: FabricPod}}; hosts: 1 more in segment p0s1".
+  std::string change;
   Outcome outcome = Outcome::kPlaced;
   bool operator==(const Relaxation&) const = default;
 };
@@ -56,6 +58,9 @@ struct GangPlan {
   Objective objective;
   std::vector<Reason> reasons;          // empty when Placed, but for kSearchCut
   std::vector<Relaxation> relaxations;  // nearest first
+  // The hosts that the reason kHostsOccupied counts, ascending: who has them the cluster does not
+  // say (plan/host_holders.h).
+  std::vector<fabric::HostId> occupied;
   // False: not proved to be the best, since the search was cut, looked at some places only, or kept
   // ranks in place.
   bool optimal = true;

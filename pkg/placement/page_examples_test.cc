@@ -82,27 +82,28 @@ TEST(PlacementPageTest, ReasonsCountHostsAndNameThePlace) {
                                  "2 hosts short in segment p0s11: a data group needs 6 in one "
                                  "segment and no segment has more than 4 free"},
                           Reason{ReasonCode::kHostsOccupied, TopologyLevel::kFabric, 31,
-                                 "31 hosts held by other jobs"}));
+                                 "31 hosts in use"}));
   EXPECT_EQ(
       Sentence(plan),
       "2 hosts short in segment p0s11: a data group needs 6 in one segment and no segment has "
-      "more than 4 free; 31 hosts held by other jobs; with dataParallel: within FabricPod: "
-      "Placed; with dataParallel: Preferred: Placed");
+      "more than 4 free; 31 hosts in use; with placement: {data: {within: "
+      "FabricPod}}: Placed; with placement: {data: {mode: Preferred}}: Placed");
 }
 
 TEST(PlacementPageTest, RelaxationsSayWhatElseItTakes) {
   Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
   c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   for (int host : {0, 1, 5}) c.cluster.hosts[static_cast<std::size_t>(host)].free_gpus = 0;
-  EXPECT_THAT(PlanGang(c.cluster, c.request()).relaxations,
-              ElementsAre(Field(&Relaxation::change, "dataParallel: within FabricPod"),
-                          Field(&Relaxation::change, "dataParallel: Preferred"),
-                          Field(&Relaxation::change,
-                                "dataParallel: within FabricPod, wait: until hosts are free, back "
-                                "in service or no longer reserved"),
-                          Field(&Relaxation::change,
-                                "dataParallel: within FabricPod, hosts: 1 more in segment p0s11"),
-                          Relaxation{"hosts: 2 more in segment p0s10", Outcome::kNotNow}));
+  EXPECT_THAT(
+      PlanGang(c.cluster, c.request()).relaxations,
+      ElementsAre(Field(&Relaxation::change, "placement: {data: {within: FabricPod}}"),
+                  Field(&Relaxation::change, "placement: {data: {mode: Preferred}}"),
+                  Field(&Relaxation::change,
+                        "placement: {data: {within: FabricPod}}; wait: until hosts are free, back "
+                        "in service or no longer reserved"),
+                  Field(&Relaxation::change,
+                        "placement: {data: {within: FabricPod}}; hosts: 1 more in segment p0s11"),
+                  Relaxation{"hosts: 2 more in segment p0s10", Outcome::kNotNow}));
 }
 
 TEST(PlacementPageTest, ContextAndExpertGroupsFollowTheirOwnLimits) {

@@ -211,7 +211,7 @@ TEST(PartialPlannerEvacuationTest, TheChangeOfALimitThatWouldHelpIsNamed) {
   const GangPlan plan = Leave(MakeLeaving(MakeCluster({{3, 3, 2, 1}}), job, SegmentId(0)));
   ASSERT_EQ(plan.outcome, Outcome::kNotNow);
   ASSERT_FALSE(plan.relaxations.empty());
-  EXPECT_EQ(plan.relaxations[0].change, "dataParallel: within FabricPod");
+  EXPECT_EQ(plan.relaxations[0].change, "placement: {data: {within: FabricPod}}");
 }
 
 TEST(PartialPlannerEvacuationTest, ALimitThatTheStayingRanksSetIsNamed) {

@@ -153,7 +153,7 @@ TEST_F(SegmentLossStoryTest, AJobWhoseLimitsAllowNoOtherSegmentWaitsAndSaysWhatW
   EXPECT_EQ(degraded["reason"], "SegmentLost");
   const std::string message = degraded["message"];
   EXPECT_NE(message.find("p0/" + lost), std::string::npos) << message;
-  EXPECT_NE(message.find("dataParallel: within FabricPod"), std::string::npos) << message;
+  EXPECT_NE(message.find("placement: {data: {within: FabricPod}}"), std::string::npos) << message;
   EXPECT_EQ(JobCondition("Placed")["status"], "False") << JobCondition("Placed").dump();
   EXPECT_EQ(told_["Recovering"], 1);
   LoseSegment(lost, false);

@@ -217,7 +217,7 @@ class Explainer {
   }
 
   void CountHosts() {
-    std::int64_t occupied = 0, out = 0, backup = 0, excluded = 0, reserved = 0;
+    std::int64_t out = 0, backup = 0, excluded = 0, reserved = 0;
     ResourceShortages shortages(cluster_, never());
     for (fabric::HostId id : places_.hosts()) {
       const HostState& host = cluster_.hosts[id.index()];
@@ -233,7 +233,7 @@ class Explainer {
       } else if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) {
         ++reserved;
       } else if (host.free_gpus < need_.gpus()) {
-        ++occupied;
+        plan_.occupied.push_back(id);
       } else {
         shortages.Note(id, need_.ShortOf(cluster_, id, /*empty=*/false));
       }
@@ -244,7 +244,7 @@ class Explainer {
       }
     };
     if (!never()) {
-      add(ReasonCode::kHostsOccupied, occupied, "held by other jobs");
+      add(ReasonCode::kHostsOccupied, static_cast<std::int64_t>(plan_.occupied.size()), "in use");
       add(ReasonCode::kHostsOut, out, "not ready, cordoned or tainted");
       add(ReasonCode::kReserved, reserved, "reserved for a job that waits longer");
     }

@@ -60,8 +60,8 @@ TEST(ExplainTest, PreferredDataWouldHelpAGroupLargerThanASegment) {
   EXPECT_THAT(plan.reasons[0].message, HasSubstr("2 hosts short in segment p0s10: a data group"));
   // Tensor, context and expert groups lie inside a worker, so their limits are not to blame.
   EXPECT_THAT(plan.relaxations,
-              ElementsAre(Relaxation{"dataParallel: within FabricPod", Outcome::kPlaced},
-                          Relaxation{"dataParallel: Preferred", Outcome::kPlaced},
+              ElementsAre(Relaxation{"placement: {data: {within: FabricPod}}", Outcome::kPlaced},
+                          Relaxation{"placement: {data: {mode: Preferred}}", Outcome::kPlaced},
                           Relaxation{"hosts: 2 more in segment p0s10", Outcome::kPlaced}));
 }
 
@@ -74,12 +74,13 @@ TEST(ExplainTest, AChangeThatOnlyMakesTheJobPossibleSaysWhatElseItTakes) {
   EXPECT_THAT(
       plan.relaxations,
       ElementsAre(
-          Relaxation{"dataParallel: within FabricPod", Outcome::kNotNow},
-          Relaxation{"dataParallel: Preferred", Outcome::kNotNow},
-          Relaxation{"dataParallel: within FabricPod, wait: until hosts are free, back in service "
-                     "or no longer reserved",
-                     Outcome::kPlaced},
-          Relaxation{"dataParallel: within FabricPod, hosts: 1 more in segment p0s11",
+          Relaxation{"placement: {data: {within: FabricPod}}", Outcome::kNotNow},
+          Relaxation{"placement: {data: {mode: Preferred}}", Outcome::kNotNow},
+          Relaxation{
+              "placement: {data: {within: FabricPod}}; wait: until hosts are free, back in service "
+              "or no longer reserved",
+              Outcome::kPlaced},
+          Relaxation{"placement: {data: {within: FabricPod}}; hosts: 1 more in segment p0s11",
                      Outcome::kPlaced},
           Relaxation{"hosts: 2 more in segment p0s10", Outcome::kNotNow}));
 }
@@ -89,15 +90,15 @@ TEST(ExplainTest, LimitsThatDoNotBindAreNotOffered) {
   Case c = MakeCase(MakeCluster({{4, 4, 4}}), MakeJob(16, 1, 1, 5, 1));
   c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   GangPlan plan = PlanGang(c.cluster, c.request());
-  EXPECT_THAT(plan.relaxations, Contains(Field(&Relaxation::change, "dataParallel: Preferred")));
   EXPECT_THAT(plan.relaxations,
-              Not(Contains(Field(&Relaxation::change, HasSubstr("tensorParallel")))));
+              Contains(Field(&Relaxation::change, "placement: {data: {mode: Preferred}}")));
+  EXPECT_THAT(plan.relaxations, Not(Contains(Field(&Relaxation::change, HasSubstr("tensor:")))));
   // Three hosts free in a segment hold one tensor group: now both limits are in the way together.
   c.cluster.hosts[4].free_gpus = c.cluster.hosts[8].free_gpus = 0;
   plan = PlanGang(c.cluster, c.request());
   EXPECT_THAT(
       plan.relaxations,
-      Contains(Relaxation{"dataParallel: within FabricPod, tensorParallel: within FabricPod",
+      Contains(Relaxation{"placement: {data: {within: FabricPod}, tensor: {within: FabricPod}}",
                           Outcome::kPlaced}));
 }
 
@@ -184,9 +185,10 @@ TEST(ExplainTest, AGroupLargerThanAHostSaysSoAndWhatHelps) {
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNever);
   EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, TopologyLevel::kHost, 8));
-  EXPECT_THAT(plan.relaxations,
-              ElementsAre(Relaxation{"pipelineParallel: within Segment", Outcome::kPlaced},
-                          Relaxation{"pipelineParallel: Preferred", Outcome::kPlaced}));
+  EXPECT_THAT(
+      plan.relaxations,
+      ElementsAre(Relaxation{"placement: {pipeline: {within: Segment}}", Outcome::kPlaced},
+                  Relaxation{"placement: {pipeline: {mode: Preferred}}", Outcome::kPlaced}));
 }
 
 TEST(ExplainTest, LimitsInsideHostsAreLoosenedWhereSingleGpusAreFree) {
@@ -197,7 +199,7 @@ TEST(ExplainTest, LimitsInsideHostsAreLoosenedWhereSingleGpusAreFree) {
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNotNow);
   EXPECT_THAT(plan.relaxations,
-              Contains(Relaxation{"tensorParallel: within Segment", Outcome::kPlaced}));
+              Contains(Relaxation{"placement: {tensor: {within: Segment}}", Outcome::kPlaced}));
 }
 
 TEST(ExplainTest, NeverMeansThatNoEmptyHealthyFabricWouldDo) {
@@ -222,30 +224,40 @@ TEST(ExplainTest, NeverMeansThatNoEmptyHealthyFabricWouldDo) {
   EXPECT_GT(not_now, MoreThan(100));
 }
 
+// Of "placement: {a, b}"; empty if the text says something else.
+std::vector<std::string> FieldsOf(const std::string& text) {
+  constexpr std::string_view kBegin = "placement: {";
+  if (!text.starts_with(kBegin) || !text.ends_with("}")) return {};
+  std::vector<std::string> fields =
+      Split(text.substr(kBegin.size(), text.size() - kBegin.size() - 1), ',');
+  for (std::string& field : fields) field.erase(0, field.find_first_not_of(' '));
+  return fields;
+}
+
 // The job with every change of the text made to its limits; nothing if the text says more.
 std::optional<workload::PlacementPolicy> Apply(workload::PlacementPolicy policy,
                                                const std::string& text) {
-  for (std::string change : Split(text, ',')) {
-    if (change[0] == ' ') change.erase(0, 1);
+  for (const std::string& change : FieldsOf(text)) {
     const std::size_t colon = change.find(": ");
     const std::string name = change.substr(0, colon), to = change.substr(colon + 2);
-    workload::GroupPolicy* family = nullptr;
-    if (name == "dataParallel") family = &policy.data;
-    if (name == "expertParallel") family = &policy.expert;
-    if (name == "contextParallel") family = &policy.context;
-    if (name == "tensorParallel") family = &policy.tensor;
-    if (name == "pipelineParallel") family = &policy.pipeline;
-    if (family != nullptr && to == "Preferred") {
-      family->mode = Enforcement::kPreferred;
-    } else if (family != nullptr) {
-      family->within = to == "within Segment" ? TopologyLevel::kSegment : TopologyLevel::kFabricPod;
-    } else if (name == "maxStagesPerSegment") {
+    const std::map<std::string, workload::GroupPolicy*> families = {{"data", &policy.data},
+                                                                    {"expert", &policy.expert},
+                                                                    {"context", &policy.context},
+                                                                    {"tensor", &policy.tensor},
+                                                                    {"pipeline", &policy.pipeline}};
+    const auto family = families.find(name);
+    if (family == families.end()) {
+      EXPECT_EQ(name, "maxStagesPerSegment") << text;
       policy.max_stages_per_segment = std::stoi(to);
+    } else if (to == "{mode: Preferred}") {
+      family->second->mode = Enforcement::kPreferred;
     } else {
-      return std::nullopt;
+      EXPECT_THAT(to, testing::AnyOf("{within: Segment}", "{within: FabricPod}")) << text;
+      family->second->within =
+          to == "{within: Segment}" ? TopologyLevel::kSegment : TopologyLevel::kFabricPod;
     }
   }
-  return policy;
+  return FieldsOf(text).empty() ? std::nullopt : std::optional(policy);
 }
 
 TEST(ExplainTest, RelaxationsOfLimitsDoHelpAndNoPartOfThemDoes) {
@@ -263,13 +275,14 @@ TEST(ExplainTest, RelaxationsOfLimitsDoHelpAndNoPartOfThemDoes) {
       ASSERT_EQ(PlanGang(changed.cluster, changed.request()).outcome, relaxation.outcome)
           << Describe(c) << relaxation.change;
       ++tried;
-      const std::vector<std::string> parts = Split(relaxation.change, ',');
+      const std::vector<std::string> parts = FieldsOf(relaxation.change);
       if (parts.size() < 2) continue;
       ++combined;
       for (std::size_t without = 0; without < parts.size(); ++without) {
         std::vector<std::string> rest = parts;
         rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
-        changed.job.placement = *Apply(c.job.placement, Join(rest, ","));
+        changed.job.placement =
+            *Apply(c.job.placement, StrCat("placement: {", Join(rest, ", "), "}"));
         ASSERT_GT(PlanGang(changed.cluster, changed.request()).outcome, relaxation.outcome)
             << Describe(c) << relaxation.change;
       }
@@ -325,7 +338,7 @@ Case Changed(const Case& c, std::string text) {
       text.erase(hosts);
     }
   }
-  if (text.size() > 2 && text.substr(text.size() - 2) == ", ") text.erase(text.size() - 2);
+  if (text.size() > 2 && text.substr(text.size() - 2) == "; ") text.erase(text.size() - 2);
   if (!text.empty()) changed.job.placement = *Apply(c.job.placement, text);
   return changed;
 }
@@ -340,12 +353,16 @@ TEST(ExplainTest, EveryRelaxationDoesWhatItSays) {
       const Case changed = Changed(c, relaxation.change);
       ASSERT_EQ(PlanGang(changed.cluster, changed.request()).outcome, relaxation.outcome)
           << Describe(c) << relaxation.change;
-      ++tried[relaxation.change.substr(0, relaxation.change.find(':'))];
-      if (relaxation.change.find(", hosts: ") != std::string::npos) ++tried["both"];
+      const std::string& text = relaxation.change;
+      ++tried[text.substr(0, text.find(':'))];
+      for (const char* field : {"data: ", "tensor: ", "expert: ", "maxStagesPerSegment: "}) {
+        tried[field] += text.find(field) != std::string::npos ? 1 : 0;
+      }
+      if (text.find("; hosts: ") != std::string::npos) ++tried["both"];
     }
   }
-  for (const char* kind : {"hosts", "backup hosts", "wait", "dataParallel", "tensorParallel",
-                           "expertParallel", "maxStagesPerSegment", "both"}) {
+  for (const char* kind : {"hosts", "backup hosts", "wait",
+                           "data: ", "tensor: ", "expert: ", "maxStagesPerSegment: ", "both"}) {
     EXPECT_GT(tried[kind], MoreThan(10)) << kind;
   }
 }

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxCombinations = 24;
 // One limit of the job and the ways to loosen it, the smallest first.
 struct Knob {
   struct Choice {
-    std::string change;
+    std::string change;      // of the object `placement`, as YAML
     PlacementPolicy policy;  // of which only this limit's part counts
     int distance = 1;        // levels given up
   };
@@ -110,12 +110,12 @@ class Finder {
       for (const auto& [level, name] : wider) {
         if (level <= limit.within) continue;
         (to.*family).within = level;
-        knob.choices.push_back({StrCat(axis, "Parallel: within ", name), to,
+        knob.choices.push_back({StrCat(axis, ": {within: ", name, "}"), to,
                                 static_cast<int>(level) - static_cast<int>(limit.within)});
       }
       to.*family = {limit.within, Enforcement::kPreferred};
       knob.choices.push_back(
-          {StrCat(axis, "Parallel: Preferred"), to,
+          {StrCat(axis, ": {mode: Preferred}"), to,
            static_cast<int>(TopologyLevel::kFabric) - static_cast<int>(limit.within)});
       knobs_.push_back(std::move(knob));
     };
@@ -150,8 +150,9 @@ class Finder {
       } else {
         out.policy.max_stages_per_segment = choice.policy.max_stages_per_segment;
       }
-      out.change += StrCat(out.change.empty() ? "" : ", ", choice.change);
+      out.change += StrCat(out.change.empty() ? "placement: {" : ", ", choice.change);
     }
+    if (!out.change.empty()) out.change += "}";
     return out;
   }
 
@@ -233,11 +234,11 @@ class Finder {
     });
     if (first == found_.end()) return;
     const GangModel model = Changed(first->policy);
-    plan_.relaxations.push_back({StrCat(first->change, ", ", kWait), Outcome::kPlaced});
+    plan_.relaxations.push_back({StrCat(first->change, "; ", kWait), Outcome::kPlaced});
     // As many hosts as are short in all, in one segment.
     const std::int64_t short_by = model.workers - now_.total;
     if (short_by > 0 && model.host_set_size == model_.host_set_size) {
-      TryMoreHosts(model, now_, empty_.HostsFor(short_by), StrCat(first->change, ", "),
+      TryMoreHosts(model, now_, empty_.HostsFor(short_by), StrCat(first->change, "; "),
                    Outcome::kPlaced);
     }
   }
