@@ -7,6 +7,7 @@
 #include "pkg/placement/replacement.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/contention_cost.h"
+#include "pkg/plan/host_holders.h"
 
 namespace yardmaster::plan {
 
@@ -77,6 +78,7 @@ class Planner {
     out.gang = Try(job);
     if (cost_ && out.gang.outcome == Outcome::kPlaced) AvoidContention(job, out);
     if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
+    if (!out.gang.occupied.empty()) NameHolders(snapshot_, Holding(), out.gang);
     if (out.gang.outcome == Outcome::kPlaced) {
       out.is_new = true;
       out.warnings = Warnings(job, out.gang.host_of_rank);
@@ -142,6 +144,20 @@ class Planner {
     gang.reasons = std::move(reasons);
   }
 
+  // The jobs that are placed so far, by this plan, too.
+  std::vector<HoldingJob> Holding() const {
+    std::vector<HoldingJob> jobs;
+    for (const JobPlan& placed : plan_.jobs) {
+      const JobState& holder = state(placed.job);
+      if (placed.gang.outcome == Outcome::kPlaced) {
+        jobs.push_back({placed.job, &placed.gang.host_of_rank});
+      } else if (holder.assignment) {
+        jobs.push_back({placed.job, &holder.assignment->host_of_rank});
+      }
+    }
+    return jobs;
+  }
+
   // Counts, at every level, of what the job would get and is kept for others.
   std::vector<placement::Reason> WaitsForTurn(const std::vector<HostId>& host_of_rank,
                                               JobId job) const {
@@ -158,7 +174,10 @@ class Planner {
       owners.insert(owner);
     }
     std::vector<std::string> names;
-    for (int owner : owners) names.push_back(state(JobId(owner)).job.key.text());
+    for (int owner : owners) {
+      const JobState& first = state(JobId(owner));
+      names.push_back(first.owner.empty() ? first.job.key.text() : first.owner);
+    }
     const auto count = [](const auto& set) { return static_cast<std::int64_t>(set.size()); };
     using placement::ReasonCode;
     using workload::TopologyLevel;

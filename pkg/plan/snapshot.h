@@ -41,6 +41,14 @@ struct Resize {
   std::shared_ptr<const workload::WorkerGroups> groups;  // never null
 };
 
+// A pod of no placed job, with GPUs.
+struct OrdinaryPod {
+  std::string name;  // "namespace/name"
+  int priority = 0;
+  std::int64_t gpus = 0;
+  bool operator==(const OrdinaryPod&) const = default;
+};
+
 struct JobState {
   workload::Job job;  // with the workers that it was placed with, once it is placed
   // Shared between copies; never null.
@@ -59,12 +67,15 @@ struct JobState {
   // False: a disruption budget forbids to stop it now.
   bool may_be_preempted = true;
   std::vector<BudgetUse> budgets;
+  // Of a placed job: its pods were let go to their hosts.
+  bool released = false;
   // Of a placed job: it is being stopped; where victims are sought its hosts are treated as free.
   bool leaving = false;
   // Of a waiting job. False: no job is preempted for it now.
   bool may_stop_others = true;
   // What it is given to write a checkpoint and end when it is stopped.
   int grace_seconds = 30;
+  std::string owner;  // as people know it, "TrainingJob default/bert"; empty: by its key
 };
 
 // Index into Snapshot::jobs, and into every array that has an entry per job of a snapshot.
@@ -77,6 +88,8 @@ struct Snapshot {
   placement::Cluster cluster;
   std::vector<JobState> jobs;  // ascending by key
   std::vector<PodBudget> budgets;
+  // By HostId: the ordinary pods there, by name; null: none. Empty: they are not known.
+  std::vector<std::shared_ptr<const std::vector<OrdinaryPod>>> ordinary_pods;
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
   // Lost as a whole, as the Fabric's status says; their hosts are unavailable.
   std::vector<fabric::SegmentId> lost_segments;
