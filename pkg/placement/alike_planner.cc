@@ -35,7 +35,7 @@ Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel m
 void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::int64_t max_steps,
                        Attempt& base) {
   const int widest = base.capacity.max_on_host;
-  if (widest < 2) return;
+  if (widest < 2 || base.capacity.classes.any()) return;
   for (const bool with_context : {true, false}) {
     workload::Job job = *request.job;
     job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};

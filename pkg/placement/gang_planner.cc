@@ -17,7 +17,8 @@ namespace {
 GangPlan PlanOnAllowed(const Cluster& cluster, const GangRequest& request,
                        const PlannerOptions& options) {
   GangPlan alike = PlanAlike(cluster, request, options);
-  if (request.job->roles.size() < 2) return alike;
+  const bool hosts_differ = ClassesOf(request.role_hosts, request.job->workers).differ();
+  if (request.job->roles.size() < 2 && !hosts_differ) return alike;
   return PlanRoles(cluster, request, options, std::move(alike));
 }
 

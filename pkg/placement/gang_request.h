@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pkg/fabric/places.h"
+#include "pkg/placement/role_hosts.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::placement {
@@ -13,15 +14,20 @@ namespace yardmaster::placement {
 struct GangRequest {
   const workload::Job* job = nullptr;
   const workload::WorkerGroups* groups = nullptr;  // GroupsOf(job)
-  // By HostId: whether the pod template allows the host (selectors, tolerations, GPU model). Empty:
-  // all.
-  const std::vector<std::uint8_t>* eligible = nullptr;
+  // Hosts that some pod template of the gang allows (selectors, tolerations, GPU model). Null or
+  // empty: all.
+  const HostSet* eligible = nullptr;
   // The job's number, compared with HostState::reserved_for (pkg/plan: the JobId's value). -1:
   // none.
   std::int32_t queue_index = -1;
+  // Of these hosts, those that each run of ranks may use. Null: each rank all of them.
+  const std::vector<RoleHosts>* role_hosts = nullptr;
 
   bool Allows(fabric::HostId host) const {
     return eligible == nullptr || eligible->empty() || (*eligible)[host.index()] != 0;
+  }
+  bool AllowsRank(fabric::HostId host, int rank) const {
+    return Allows(host) && (role_hosts == nullptr || IsIn(HostsOfRank(*role_hosts, rank), host));
   }
 };
 

@@ -141,13 +141,15 @@ GangPlan PlanRanks(const Cluster& cluster, const GangRequest& request,
   const auto alike = HostsForRanks(cluster, request, host_of_rank, ranks);
   GangRequest allowed_hosts = request;
   if (alike) allowed_hosts.eligible = &*alike;
+  std::vector<RoleHosts> role_hosts;
+  if (request.role_hosts != nullptr) role_hosts = RoleHostsAmong(*request.role_hosts, ranks);
   for (const TopologyLevel level : kNearestFirst) {
     const std::vector<std::uint8_t> near =
         HostsNear(*cluster.places, allowed_hosts, host_of_rank, ranks, level);
     PlannerOptions quick = options;
     quick.explain = options.explain && level == TopologyLevel::kFabric &&
                     best.outcome != Outcome::kPlaced && broken.empty();
-    plan = PlanGang(cluster, {&job, &groups, &near, request.queue_index}, quick);
+    plan = PlanGang(cluster, {&job, &groups, &near, request.queue_index, &role_hosts}, quick);
     if (plan.outcome != Outcome::kPlaced) continue;
     std::vector<HostId> hosts = host_of_rank;
     for (std::size_t i = 0; i < ranks.size(); ++i) {

@@ -175,13 +175,17 @@ class Replacer {
       const HostState& host = cluster_.hosts[id.index()];
       if (host.backup != backup || host.unavailable != Unavailability::kNo) continue;
       if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
-      if (!request_.Allows(id) || LostHost(id)) continue;
+      if (!Allowed(id, ranks) || LostHost(id)) continue;
       const std::optional<int> free = FreeGpusFor(id, ranks);
       if (!free) continue;
       const std::tuple key{host.degraded, *free, id};
       if (!best || key < *best) best = key;
     }
     return best ? std::get<HostId>(*best) : HostId();
+  }
+  bool Allowed(HostId host, const Ranks& ranks) const {
+    return std::all_of(ranks.begin(), ranks.end(),
+                       [&](int rank) { return request_.AllowsRank(host, rank); });
   }
   // GPUs of the host that are free before the ranks come; nothing: they do not fit beside what is
   // held there and what was given here.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -69,22 +70,33 @@ class Limits {
   const GangModel model_;
 };
 
-// The workers of one role as a gang of their own.
+// The workers of one role as a gang of their own: what they ask for and the hosts that they may use
+// are the same.
 struct RoleGang {
   int first_rank = 0;
+  const HostSet* hosts = nullptr;  // null: all that the gang may use
   workload::Job job;
   workload::WorkerGroups groups;
 };
 
-std::vector<RoleGang> RolesOf(const workload::Job& job, const workload::WorkerGroups& groups) {
+std::vector<RoleGang> RolesOf(const GangRequest& request) {
+  const workload::Job& job = *request.job;
+  const workload::WorkerGroups& groups = *request.groups;
+  std::set<int> firsts = {0};
+  for (const workload::Role& role : job.roles) firsts.insert(role.first_rank);
+  for (std::size_t i = 0; request.role_hosts != nullptr && i < request.role_hosts->size(); ++i) {
+    firsts.insert((*request.role_hosts)[i].first_rank);
+  }
   std::vector<RoleGang> gangs;
-  for (std::size_t i = 0; i < job.roles.size(); ++i) {
-    const int first = job.roles[i].first_rank;
-    const int end = i + 1 < job.roles.size() ? job.roles[i + 1].first_rank : job.workers;
+  for (auto at = firsts.begin(); at != firsts.end(); ++at) {
+    const int first = *at;
+    const int end =
+        std::next(at) == firsts.end() ? job.workers : std::min(*std::next(at), job.workers);
     if (first >= end) continue;
-    RoleGang gang{first, job, {}};
+    RoleGang gang{first, nullptr, job, {}};
+    if (request.role_hosts != nullptr) gang.hosts = HostsOfRank(*request.role_hosts, first);
     gang.job.workers = end - first;
-    gang.job.requests = job.roles[i].requests;
+    gang.job.requests = job.RequestsOf(first);
     gang.job.roles.clear();
     const int gpus = job.GpusOf(first);
     gang.job.gpus_per_worker = std::max(gpus, 1);
@@ -109,7 +121,7 @@ class RolePlanner {
         places_(*cluster.places),
         request_(request),
         limits_(*cluster.places, request),
-        roles_(RolesOf(*request.job, *request.groups)) {
+        roles_(RolesOf(request)) {
     for (const RoleGang& role : roles_) needs_.emplace_back(cluster, role.job);
     quick_ = options;
     quick_.explain = false;
@@ -157,7 +169,9 @@ class RolePlanner {
       for (HostId host : hosts) {
         const HostState& state = cluster_.hosts[host.index()];
         const bool free = state.unavailable == Unavailability::kNo && !state.backup;
-        if (free && request_.Allows(host)) room += needs_[i].RoomOn(cluster_, host);
+        if (free && request_.Allows(host) && IsIn(roles_[i].hosts, host)) {
+          room += needs_[i].RoomOn(cluster_, host);
+        }
       }
       if (room < workers) {
         failure_ = StrCat("even alone there is room for only ", room, " of ", NameOf(i));
@@ -240,6 +254,7 @@ class RolePlanner {
         Region allowed = region;
         for (HostId host : places_.hosts()) {
           if (near && used.count(places_.segment_of(host)) == 0) allowed[host.index()] = 0;
+          if (!IsIn(role.hosts, host)) allowed[host.index()] = 0;
         }
         plan =
             PlanAlike(cluster, {&role.job, &role.groups, &allowed, request_.queue_index}, quick_);
@@ -285,12 +300,21 @@ Cluster EmptyAndHealthy(const Cluster& cluster) {
   return empty;
 }
 
+bool IsCut(const GangPlan& plan) {
+  return std::any_of(plan.reasons.begin(), plan.reasons.end(),
+                     [](const Reason& reason) { return reason.code == ReasonCode::kSearchCut; });
+}
+
 }  // namespace
 
 GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
                    const PlannerOptions& options, GangPlan alike) {
   const bool placed = alike.outcome == Outcome::kPlaced;
   const bool gpus_differ = request.job->gpus_differ();
+  const bool requests_differ = request.job->roles.size() > 1;
+  // The search for the largest shape tells apart the hosts that ranks may use; it is exact unless
+  // cut.
+  if (!requests_differ && (placed ? alike.optimal : !IsCut(alike))) return alike;
   // A worker that was given the room of the largest may stand where a whole host was free.
   if (placed && !gpus_differ && alike.objective.segments == 1) return alike;
   RolePlanner planner(cluster, request, options);
@@ -300,19 +324,22 @@ GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
     return *std::move(by_role);
   }
   if (placed) {
+    if (!requests_differ) return alike;
     alike.optimal = false;
     alike.bound = {};
     alike.bound.fabric_pods = alike.bound.segments = 1;
     return alike;
   }
+  const std::string differ =
+      requests_differ
+          ? StrCat("its ", request.job->roles.size(),
+                   " roles ask for different amounts; the counts are for the largest of each; ")
+          : "its ranks may use different hosts; ";
   alike.reasons.push_back(
       {ReasonCode::kInsufficientResources, TopologyLevel::kFabric,
        static_cast<std::int64_t>(request.job->roles.size()),
-       StrCat("its ", request.job->roles.size(),
-              " roles ask for different amounts; the counts are for the largest of each; a search "
-              "role by role finds no place either: ",
-              planner.failure())});
-  if (alike.outcome == Outcome::kNever &&
+       StrCat(differ, "a search role by role finds no place either: ", planner.failure())});
+  if (requests_differ && alike.outcome == Outcome::kNever &&
       !RolesNeverFit(EmptyAndHealthy(cluster), request, options)) {
     alike.outcome = Outcome::kNotNow;
   }

@@ -1,5 +1,5 @@
-// Places a gang whose workers ask for different amounts (workload::Role), role by role, under the
-// objective of the whole gang.
+// Places a gang whose workers ask for different amounts (workload::Role) or may use different hosts
+// (role_hosts.h), role by role, under the objective of the whole gang.
 //
 // alike_planner.h counts such a gang as if every worker asked for the most of each resource. That
 // may find no place, or a wider one, where a leader needs more memory than any host has left and
@@ -24,8 +24,8 @@
 
 namespace yardmaster::placement {
 
-// `alike` is the plan of the largest shape. Never is kept only where it is proved for the roles
-// (role_proof.h). REQUIRES: the job has two roles or more.
+// `alike` is the plan of the largest shape. It stands where only the hosts differ and its search
+// was not cut; else its Never is kept only where it is proved for the roles (role_proof.h).
 GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
                    const PlannerOptions& options, GangPlan alike);
 

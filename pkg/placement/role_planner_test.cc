@@ -1,7 +1,6 @@
 #include "pkg/placement/role_planner.h"
 
 #include <algorithm>
-#include <functional>
 #include <gtest/gtest.h>
 #include <optional>
 #include <vector>
@@ -46,28 +45,6 @@ bool Holds(const Case& c, const std::vector<HostId>& hosts) {
   alike.job.requests.clear();
   alike.job.roles.clear();
   return Faults(alike, hosts).empty();
-}
-
-// The least objective over all placements; `holds` is asked for each part of one, too.
-std::optional<Objective> LeastObjective(
-    const Case& c, const std::function<bool(const std::vector<HostId>&)>& holds) {
-  std::optional<Objective> best;
-  std::vector<HostId> hosts;
-  const std::function<void()> search = [&] {
-    if (!holds(hosts)) return;
-    if (hosts.size() == static_cast<std::size_t>(c.job.workers)) {
-      const Objective objective = Evaluate(*c.cluster.places, c.groups, hosts);
-      if (!best || objective < *best) best = objective;
-      return;
-    }
-    for (HostId host : c.cluster.places->hosts()) {
-      hosts.push_back(host);
-      search();
-      hosts.pop_back();
-    }
-  };
-  search();
-  return best;
 }
 
 std::optional<Objective> Best(const Case& c) {

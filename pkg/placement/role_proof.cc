@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -129,20 +130,27 @@ bool RolesNeverFit(const Cluster& empty, const GangRequest& request,
   if (AskForMoreThanThereIs(empty, request)) return true;
   PlannerOptions quick = options;
   quick.explain = false;
-  const auto never = [&](const Job& job, const WorkerGroups& groups) {
+  const std::vector<RoleHosts> any_hosts = {{0, nullptr}};
+  const std::vector<RoleHosts>& hosts =
+      request.role_hosts == nullptr ? any_hosts : *request.role_hosts;
+  const auto never = [&](const Job& job, const WorkerGroups& groups,
+                         const std::vector<RoleHosts>& role_hosts) {
     GangRequest part = request;
     part.job = &job;
     part.groups = &groups;
+    part.role_hosts = &role_hosts;
     return PlanAlike(empty, part, quick).outcome == Outcome::kNever;
   };
   const Job& job = *request.job;
-  if (never(SmallestShape(job), *request.groups)) return true;
+  if (never(SmallestShape(job), *request.groups, hosts)) return true;
   for (std::size_t role = 0; role < job.roles.size(); ++role) {
     const Ranks ranks = RanksOf(job, role);
     if (ranks.count() <= 0) continue;
     const Job alone =
         AlikeWorkers(job, ranks.count(), job.GpusOf(ranks.first), job.roles[role].requests);
-    if (never(alone, Among(ranks, *request.groups))) return true;
+    std::vector<int> numbers(static_cast<std::size_t>(ranks.count()));
+    std::iota(numbers.begin(), numbers.end(), ranks.first);
+    if (never(alone, Among(ranks, *request.groups), RoleHostsAmong(hosts, numbers))) return true;
   }
   return false;
 }

@@ -122,6 +122,7 @@ class Explainer {
   void FindShortages(const Capacity& view) {
     const std::string_view has = never() ? " in all" : " free";
     const std::size_t before = plan_.reasons.size();
+    ClassShortages(view, has);
     if (view.total < model_.workers) {
       const std::int64_t short_by = empty_.HostsFor(model_.workers - view.total);
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
@@ -141,6 +142,46 @@ class Explainer {
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, 0,
           "each group would fit by itself, but not all of them at once within their limits");
     }
+  }
+
+  // Ranks whose own constraints leave them too few hosts.
+  void ClassShortages(const Capacity& view, std::string_view has) {
+    const std::vector<ClassRoom> rooms = view.classes.Total();
+    ClassCounts workers(static_cast<std::size_t>(view.classes.num_classes), 0);
+    for (const std::uint8_t c : view.classes.class_of_worker) ++workers[c];
+    const std::size_t before = plan_.reasons.size();
+    for (int c = 0; c < view.classes.num_classes; ++c) {
+      const std::int64_t room = RoomFor(rooms, c);
+      if (room >= workers[static_cast<std::size_t>(c)]) continue;
+      const std::int64_t short_by = empty_.HostsFor(workers[static_cast<std::size_t>(c)] - room);
+      Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
+          StrCat(Count(short_by, "host"), " short for ", RanksOfClass(view.classes, c),
+                 ": they need ", empty_.HostsFor(workers[static_cast<std::size_t>(c)]),
+                 " and of those that their pods may use there are ", empty_.HostsFor(room), has));
+    }
+    if (!view.classes.any() || plan_.reasons.size() > before || Fits(workers, rooms)) return;
+    Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, 0,
+        "each role has enough hosts that its pods may use, but some hosts are counted for several "
+        "roles");
+  }
+
+  // "rank 0", "ranks 1 to 3, 8": of many runs the first three.
+  static std::string RanksOfClass(const ClassRooms& classes, int class_number) {
+    const std::vector<std::uint8_t>& of = classes.class_of_worker;
+    std::vector<std::string> runs;
+    std::size_t ranks = 0;
+    for (std::size_t first = 0; first < of.size();) {
+      std::size_t end = first + 1;
+      while (end < of.size() && of[end] == of[first]) ++end;
+      if (of[first] == class_number) {
+        ranks += end - first;
+        runs.push_back(end == first + 1 ? StrCat(first) : StrCat(first, " to ", end - 1));
+      }
+      first = end;
+    }
+    const std::string_view more = runs.size() > 3 ? " and others" : "";
+    runs.resize(std::min<std::size_t>(runs.size(), 3));
+    return StrCat(ranks == 1 ? "rank " : "ranks ", Join(runs, ", "), more);
   }
 
   // The required group that is largest at this level gives the sets their name.

@@ -252,6 +252,7 @@ class Finder {
     const std::int32_t workers = static_cast<std::int32_t>(hosts) * empty_.max_on_host;
     *widest += workers;
     more.total += workers;
+    more.classes.AddForAll(static_cast<std::size_t>(segment), workers);
     if (!Fits(model, more)) return false;
     plan_.relaxations.push_back({StrCat(before, "hosts: ", hosts, " more in segment ",
                                         DistinctName(places_, fabric::SegmentId(segment))),

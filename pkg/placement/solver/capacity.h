@@ -12,6 +12,7 @@
 
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/gang_request.h"
+#include "pkg/placement/solver/class_rooms.h"
 
 namespace yardmaster::placement {
 
@@ -26,6 +27,8 @@ struct Capacity {
   std::vector<std::int32_t> of_segment;  // workers, by SegmentId
   std::int64_t total = 0;
   std::int32_t max_on_host = 0;
+  // Where workers may use different hosts; the numbers above then count workers of any class.
+  ClassRooms classes;
 
   // Hosts that so many workers take, each as large as the largest one; a host each if none takes
   // any.

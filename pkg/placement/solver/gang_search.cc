@@ -23,6 +23,21 @@ class Search {
     pieces_in_segment_.assign(space_.capacity.size(), 0);
     pieces_in_pod_.assign(space_.pod_capacity.size(), 0);
     stages_in_segment_.resize(space_.capacity.size());
+    if (!problem_.piece_classes.empty()) {
+      const ClassCounts none(problem_.piece_classes.front().size(), 0);
+      classes_in_segment_.assign(space_.capacity.size(), none);
+      classes_in_pod_.assign(space_.pod_capacity.size(), none);
+      classes_left_of_set_.assign(space_.order.size(), none);
+      class_rooms_of_pod_.resize(space_.pod_capacity.size());
+      for (int s = 0; s < num_segments(); ++s) {
+        for (const ClassRoom& room : problem_.class_rooms[space_.original[s]]) {
+          AddRoom(class_rooms_of_pod_[space_.pod[s]], room);
+        }
+      }
+      for (int piece : space_.order) {
+        Add(problem_.piece_classes[piece], 1, classes_left_of_set_[problem_.pod_set[piece]]);
+      }
+    }
     chosen_.assign(space_.order.size(), -1);
     left_ = space_.workers_of_group;
     touched_.assign(left_.size(), 0);
@@ -164,6 +179,21 @@ class Search {
     return distinct <= limit;
   }
 
+  // Whether the workers of the segment and of the piece, and those of the fabric pod and of the
+  // piece's pod set, find hosts that they may use.
+  bool ClassesFit(int piece, int segment) const {
+    if (classes_in_segment_.empty()) return true;
+    ClassCounts both = classes_in_segment_[segment];
+    Add(problem_.piece_classes[piece], 1, both);
+    if (!Fits(both, problem_.class_rooms[space_.original[segment]])) return false;
+    ClassCounts with_set = classes_in_pod_[space_.pod[segment]];
+    Add(classes_left_of_set_[problem_.pod_set[piece]], 1, with_set);
+    return Fits(with_set, class_rooms_of_pod_[space_.pod[segment]]);
+  }
+  static void Add(const ClassCounts& counts, int step, ClassCounts& sum) {
+    for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += counts[c] * step;
+  }
+
   Objective CostOf(int i, int segment) const {
     Objective cost = cost_;
     const int pod = space_.pod[segment];
@@ -196,6 +226,12 @@ class Search {
       left_[g] -= size;
       in_segment_[static_cast<std::size_t>(g * num_segments() + segment)] += step;
       in_pod_[static_cast<std::size_t>(g * num_pods() + pod)] += step;
+    }
+    if (!classes_in_segment_.empty()) {
+      const ClassCounts& counts = problem_.piece_classes[piece];
+      Add(counts, step, classes_in_segment_[segment]);
+      Add(counts, step, classes_in_pod_[pod]);
+      Add(counts, -step, classes_left_of_set_[problem_.pod_set[piece]]);
     }
     const int set = problem_.pod_set[piece];
     set_count_[set] += step;
@@ -305,6 +341,7 @@ class Search {
       if (set_pod >= 0 && space_.pod[s] != set_pod) continue;
       if (!FirstOfItsKind(s) || !StagesFit(piece, s)) continue;
       if (pod_room_[space_.pod[s]] < set_left_[problem_.pod_set[piece]]) continue;
+      if (!ClassesFit(piece, s)) continue;
       choices.push_back({CostOf(i, s), room_[s] >= rest ? room_[s] : kRoomy - room_[s], s});
     }
     std::sort(choices.begin(), choices.end(),
@@ -326,6 +363,11 @@ class Search {
   std::vector<int> room_;
   std::vector<int> pieces_in_segment_;
   std::vector<std::map<int, int>> stages_in_segment_;
+  // Empty where all workers may use the same hosts.
+  std::vector<ClassCounts> classes_in_segment_;
+  std::vector<ClassCounts> classes_in_pod_;
+  std::vector<ClassCounts> classes_left_of_set_;  // by pod set: not yet placed
+  std::vector<std::vector<ClassRoom>> class_rooms_of_pod_;
   // By fabric pod.
   std::vector<int> pod_room_;
   std::vector<int> pieces_in_pod_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -42,12 +43,44 @@ class GangSolver {
   // From the cheapest method to the dearest, until one settles the question.
   SegmentPlan Solve(const Capacity& capacity, PodRule rule) {
     if (counter_.NoRoom(capacity)) return {};
+    if (capacity.classes.any()) return SolveClasses(capacity, rule);
     if (auto whole = KeepWhole(capacity, rule)) return *std::move(whole);
     SegmentPlan best = SplitUniform(capacity, rule);
     if (!IsFinal(best)) best = SearchCoarsePieces(capacity, rule, std::move(best));
     if (!IsFinal(best)) best = SearchAtoms(capacity, std::move(best));
     if (!best.found && !best.exact) best = FindAny(capacity, rule, std::move(best));
     return best;
+  }
+
+  // Workers that may use different hosts: the closed forms do not know of them, and say what it
+  // costs at least, as if each might use every host that some may use.
+  SegmentPlan SolveClasses(const Capacity& capacity, PodRule rule) {
+    if (!ClassesHaveRoom(capacity)) return {};
+    Capacity for_any = capacity;
+    for_any.classes = {};
+    const SegmentPlan least = Solve(for_any, rule);
+    if (!least.found && least.exact) return least;
+    SegmentPlan best = SearchCoarsePieces(capacity, rule, NothingKnown());
+    if (!IsFinal(best)) best = SearchAtoms(capacity, std::move(best));
+    best.bound = std::max(best.bound, least.bound);
+    if (best.found && best.objective <= best.bound) best.exact = true;
+    return best;
+  }
+
+  // Necessary: room for all of them together, and a segment for each atom by itself.
+  bool ClassesHaveRoom(const Capacity& capacity) const {
+    const ClassRooms& classes = capacity.classes;
+    const std::vector<int> one(classes.class_of_worker.size(), 0);
+    if (!Fits(CountClasses(classes, one, 1).front(), classes.Total())) return false;
+    std::set<ClassCounts> seen;
+    for (ClassCounts& atom : CountClasses(classes, model_.atoms.of, model_.atoms.count())) {
+      if (!seen.insert(atom).second) continue;
+      if (std::none_of(classes.of_segment.begin(), classes.of_segment.end(),
+                       [&](const auto& rooms) { return Fits(atom, rooms); })) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // The whole gang in one fabric pod: the best of those, each solved by itself.
@@ -85,8 +118,13 @@ class GangSolver {
   Capacity Only(const Capacity& capacity, fabric::FabricPodId pod) const {
     Capacity here;
     here.of_segment.assign(capacity.of_segment.size(), 0);
+    here.classes = capacity.classes;
+    for (std::vector<ClassRoom>& rooms : here.classes.of_segment) rooms.clear();
     for (fabric::SegmentId s : places_.segments_of(pod)) {
       here.of_segment[s.index()] = capacity.of_segment[s.index()];
+      if (here.classes.any()) {
+        here.classes.of_segment[s.index()] = capacity.classes.of_segment[s.index()];
+      }
       here.total += here.of_segment[s.index()];
     }
     return here;
@@ -129,7 +167,7 @@ class GangSolver {
   // Pieces coarser than atoms, coarsest first: they are searched fast and give what atoms have to
   // better.
   SegmentPlan SearchCoarsePieces(const Capacity& capacity, PodRule rule, SegmentPlan best) {
-    for (const Partition& pieces : CoarserPieces(rule)) {
+    for (const Partition& pieces : CoarserPieces(rule, capacity.classes.any())) {
       // A search over many pieces would only spend its steps; the bound says what is left.
       if (best.found && pieces.count() > kMaxSearchedPieces) break;
       SegmentPlan plan = SearchCoarse(capacity, pieces, best);
@@ -140,14 +178,15 @@ class GangSolver {
     return best;
   }
 
-  std::vector<Partition> CoarserPieces(PodRule rule) const {
+  std::vector<Partition> CoarserPieces(PodRule rule, bool with_classes) const {
     std::vector<Partition> all;
     auto add = [&](const Partition& pieces) {
       const int before = all.empty() ? 0 : all.back().count();
       if (pieces.count() > before && pieces.count() < model_.atoms.count()) all.push_back(pieces);
     };
     const workload::WorkerGroups& groups = problem_.groups;
-    if (!model_.equal_components && ClosedFormsApply(rule)) add(model_.components);
+    const bool tried = model_.equal_components && !with_classes;  // KeepWhole
+    if (!tried && ClosedFormsApply(rule)) add(model_.components);
     add(model_.units);
     add(Joined(model_.atoms, {&groups.tensor, &groups.context}));
     add(Joined(model_.atoms, {&groups.tensor}));

@@ -8,7 +8,9 @@
 // groups, atoms. If it is cut without a result, atoms are split by uniform_solver.h or filled by
 // first_fit.h.
 //
-// A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread safety: pure.
+// Workers that may use different hosts (class_rooms.h) are "everything else", and are not split or
+// filled. A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread
+// safety: pure.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,10 @@
 #include "pkg/placement/solver/host_fill.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace yardmaster::placement {
 
@@ -105,6 +107,102 @@ class SegmentFill {
   std::vector<HostId>& host_of_;
 };
 
+// Host sets of workers that may use different hosts: the first takes the tightest host that it may
+// use, and those before it move on where they can.
+class ClassFill {
+ public:
+  ClassFill(const Cluster& cluster, const Capacity& capacity, fabric::SegmentId segment)
+      : classes_(capacity.classes) {
+    for (HostId id : cluster.places->hosts_of(segment)) {
+      if (capacity.of_host[id.index()] > 0)
+        hosts_.push_back({id, capacity.of_host[id.index()], {}});
+    }
+    std::sort(hosts_.begin(), hosts_.end(), [&](const Host& a, const Host& b) {
+      const auto key = [&](const Host& host) {
+        const HostState& state = cluster.hosts[host.id.index()];
+        return std::tuple(host.room, state.free_gpus, state.degraded, host.id);
+      };
+      return key(a) < key(b);
+    });
+  }
+
+  bool Run(const std::vector<Bundle>& host_sets, std::vector<HostId>& host_of) {
+    host_sets_ = host_sets;
+    for (std::size_t set = 0; set < host_sets_.size(); ++set) {
+      tried_.assign(hosts_.size(), 0);
+      if (!Place(static_cast<int>(set))) return false;
+    }
+    Write(host_of);
+    return true;
+  }
+
+ private:
+  struct Host {
+    HostId id;
+    int room = 0;
+    std::vector<int> sets;
+  };
+
+  int SizeOf(int set) const { return static_cast<int>(host_sets_[set].size()); }
+
+  // As bits.
+  std::uint32_t ClassesOfSet(int set) const {
+    std::uint32_t classes = 0;
+    for (const int worker : host_sets_[set])
+      classes |= std::uint32_t{1} << classes_.class_of_worker[worker];
+    return classes;
+  }
+
+  bool MayUse(int set, HostId host) const {
+    return (ClassesOfSet(set) & ~classes_.of_host[host.index()]) == 0;
+  }
+
+  bool Place(int set) {
+    for (Host& host : hosts_) {
+      if (host.room < SizeOf(set) || !MayUse(set, host.id)) continue;
+      host.room -= SizeOf(set);
+      host.sets.push_back(set);
+      return true;
+    }
+    for (std::size_t h = 0; h < hosts_.size(); ++h) {
+      if (tried_[h] != 0 || !MayUse(set, hosts_[h].id)) continue;
+      tried_[h] = 1;
+      for (int& other : hosts_[h].sets) {
+        if (SizeOf(other) + hosts_[h].room < SizeOf(set) || !Place(other)) continue;
+        hosts_[h].room += SizeOf(other) - SizeOf(set);
+        other = set;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Among sets of the same classes and size ranks ascend with hosts.
+  void Write(std::vector<HostId>& host_of) const {
+    std::map<std::pair<std::uint32_t, int>, std::pair<std::vector<int>, std::vector<HostId>>> alike;
+    for (const Host& host : hosts_) {
+      for (const int set : host.sets) {
+        auto& [sets, hosts] = alike[{ClassesOfSet(set), SizeOf(set)}];
+        sets.push_back(set);
+        hosts.push_back(host.id);
+      }
+    }
+    for (auto& [key, entry] : alike) {
+      auto& [sets, hosts] = entry;
+      std::sort(sets.begin(), sets.end());
+      std::sort(hosts.begin(), hosts.end());
+      for (std::size_t i = 0; i < sets.size(); ++i) {
+        for (const int worker : host_sets_[sets[i]]) host_of[worker] = hosts[i];
+      }
+    }
+  }
+
+  const ClassRooms& classes_;
+  std::vector<Host> hosts_;  // tightest first
+  std::vector<Bundle> host_sets_;
+  std::vector<std::uint8_t> tried_;  // by host
+};
+
 // Equal bundles of a segment are interchangeable: give ascending ranks ascending hosts.
 void SortWholeHosts(const std::vector<int>& workers, std::vector<HostId>& host_of) {
   std::vector<HostId> hosts;
@@ -123,7 +221,13 @@ std::vector<HostId> FillHosts(const Cluster& cluster, const Capacity& capacity,
   std::vector<HostId> host_of(static_cast<std::size_t>(model.workers));
   for (std::size_t s = 0; s < workers.size(); ++s) {
     if (workers[s].empty()) continue;
-    Rooms rooms(cluster, capacity, fabric::SegmentId(static_cast<std::int32_t>(s)));
+    const fabric::SegmentId segment(static_cast<std::int32_t>(s));
+    if (capacity.classes.any()) {
+      ClassFill fill(cluster, capacity, segment);
+      if (!fill.Run(BundlesOf(workers[s], model.host_sets.of), host_of)) return {};
+      continue;
+    }
+    Rooms rooms(cluster, capacity, segment);
     if (!SegmentFill(model, std::move(rooms), host_of).Run(workers[s])) return {};
     SortWholeHosts(workers[s], host_of);
   }

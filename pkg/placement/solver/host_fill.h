@@ -3,8 +3,9 @@
 // The objective does not see hosts, so here only ties are settled: host sets never part, units
 // (tensor groups) stay together where they fit, tightest host first, hosts with all links up before
 // degraded ones, then the lowest id. Where every worker of a segment has a host of its own, ranks
-// ascend with hosts. Complexity: O(hosts log hosts + workers log hosts). Deterministic. Thread
-// safety: pure function.
+// ascend with hosts. Workers that may use different hosts are matched with them host set by host
+// set, and units may be parted. Complexity: O(hosts log hosts + workers log hosts); of a matching
+// O(workers * hosts). Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace yardmaster::placement {
 
-// By worker; empty if host sets of unequal sizes do not fit.
+// By worker; empty if host sets of unequal sizes or classes do not fit.
 std::vector<fabric::HostId> FillHosts(const Cluster& cluster, const Capacity& capacity,
                                       const GangModel& model,
                                       const std::vector<int>& segment_of_worker);

@@ -23,10 +23,35 @@ std::vector<int> HomeOfSets(const SearchProblem& problem) {
 }  // namespace
 
 SearchSpace::SearchSpace(const SearchProblem& given) : problem(given) {
+  FindScarcest();
   OrderSegments();
   OrderPieces();
   IndexGroups();
   FindTwins();
+}
+
+void SearchSpace::FindScarcest() {
+  if (problem.piece_classes.empty()) return;
+  double least = 0;
+  for (std::size_t c = 0; c < problem.piece_classes.front().size(); ++c) {
+    std::int64_t workers = 0;
+    std::int64_t room = 0;
+    for (const ClassCounts& counts : problem.piece_classes) workers += counts[c];
+    for (const auto& rooms : problem.class_rooms) room += RoomFor(rooms, static_cast<int>(c));
+    const double share =
+        static_cast<double>(room) / static_cast<double>(std::max<std::int64_t>(workers, 1));
+    if (workers == 0 || (scarcest >= 0 && share >= least)) continue;
+    scarcest = static_cast<int>(c);
+    least = share;
+  }
+}
+
+int SearchSpace::ScarceWorkers(int piece) const {
+  return scarcest < 0 ? 0 : problem.piece_classes[piece][scarcest];
+}
+
+int SearchSpace::ScarceRoom(int segment) const {
+  return scarcest < 0 ? 0 : static_cast<int>(RoomFor(problem.class_rooms[segment], scarcest));
 }
 
 // Inside a fabric pod, larger segments get lower numbers; so equal pods have equal sequences.
@@ -36,7 +61,7 @@ void SearchSpace::OrderSegments() {
   std::iota(original.begin(), original.end(), 0);
   std::stable_sort(original.begin(), original.end(), [&](int a, int b) {
     const auto key = [&](int s) {
-      return std::make_tuple(problem.pod_of_segment[s], -problem.capacity[s]);
+      return std::make_tuple(problem.pod_of_segment[s], -ScarceRoom(s), -problem.capacity[s]);
     };
     return key(a) < key(b);
   });
@@ -85,6 +110,7 @@ std::vector<int> SearchSpace::SignatureOf(const std::vector<int>& members,
     const int piece = members[i];
     local[piece] = static_cast<int>(i);
     text.push_back(problem.piece_size[piece]);
+    AppendClasses(piece, text);
     const int set = problem.pod_set[piece];
     text.push_back(set_home[set] == -2
                        ? -1 - set
@@ -112,9 +138,15 @@ void SearchSpace::OrderPieces() {
   for (int c : problem.component) components = std::max(components, c + 1);
   std::vector<std::vector<int>> members(static_cast<std::size_t>(components));
   std::vector<int> workers(members.size(), 0);
+  std::vector<int> scarce(members.size(), 0);
   for (int p = 0; p < pieces; ++p) {
     members[problem.component[p]].push_back(p);
     workers[problem.component[p]] += problem.piece_size[p];
+    scarce[problem.component[p]] += ScarceWorkers(p);
+  }
+  for (std::vector<int>& mine : members) {
+    std::stable_sort(mine.begin(), mine.end(),
+                     [&](int a, int b) { return ScarceWorkers(a) > ScarceWorkers(b); });
   }
   std::vector<std::vector<int>> groups(members.size());
   for (int g = 0; g < num_groups(); ++g) {
@@ -129,6 +161,7 @@ void SearchSpace::OrderPieces() {
   std::iota(sorted.begin(), sorted.end(), 0);
   std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) {
     if (workers[a] != workers[b]) return workers[a] > workers[b];
+    if (scarce[a] != scarce[b]) return scarce[a] > scarce[b];
     return signature[a] < signature[b];
   });
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -142,6 +175,12 @@ void SearchSpace::OrderPieces() {
     }
   }
   first_piece.push_back(num_pieces());
+}
+
+void SearchSpace::AppendClasses(int piece, std::vector<int>& text) const {
+  if (problem.piece_classes.empty()) return;
+  const ClassCounts& counts = problem.piece_classes[piece];
+  text.insert(text.end(), counts.begin(), counts.end());
 }
 
 // Which pieces of a component have the same stages, as local numbers.
@@ -179,6 +218,7 @@ void SearchSpace::FindTwins() {
   for (int i = 0; i < num_pieces(); ++i) {
     const int piece = order[i];
     std::vector<int> key = {component[i], problem.piece_size[piece], problem.pod_set[piece]};
+    AppendClasses(piece, key);
     key.insert(key.end(), groups_of[i].begin(), groups_of[i].end());
     key.push_back(-1);
     if (problem.max_stages_per_segment > 0) {

@@ -1,7 +1,9 @@
 #include "pkg/placement/solver/segment_exchange.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 namespace yardmaster::placement {
@@ -129,6 +131,35 @@ void ExchangeSegments(const fabric::Places& places, const Capacity& capacity,
     for (std::size_t i = 0; i < loads[p].size(); ++i) {
       target[loads[p][i].segment] = best->target[i];
     }
+  }
+  for (int& s : segment_of_worker) s = target[s];
+}
+
+void ExchangeForClasses(const fabric::Places& places, const Capacity& capacity,
+                        std::vector<SegmentScore> scores, std::vector<int>& segment_of_worker) {
+  std::vector<ClassCounts> held = CountClasses(capacity.classes, segment_of_worker,
+                                               static_cast<int>(capacity.of_segment.size()));
+  const std::set<int> used(segment_of_worker.begin(), segment_of_worker.end());
+  if (used.size() == 1) {
+    for (SegmentScore& score : scores) score.load = 0;  // nothing uses an uplink
+  }
+  std::map<int, int> target;
+  std::set<int> taken = used;
+  for (const int from : used) {
+    int best = from;
+    for (const fabric::SegmentId to : places.segments()) {
+      const bool same_pod =
+          places.fabric_pod_of(to) ==
+          places.fabric_pod_of(fabric::SegmentId(static_cast<std::int32_t>(from)));
+      if ((used.size() > 1 && !same_pod) || taken.count(to.value) != 0) continue;
+      if (!(scores[to.index()] < scores[static_cast<std::size_t>(best)])) continue;
+      if (Fits(held[static_cast<std::size_t>(from)], capacity.classes.of_segment[to.index()])) {
+        best = to.value;
+      }
+    }
+    taken.erase(from);
+    taken.insert(best);
+    target[from] = best;
   }
   for (int& s : segment_of_worker) s = target[s];
 }

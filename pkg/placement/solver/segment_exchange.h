@@ -18,5 +18,11 @@ namespace yardmaster::placement {
 // Rewrites `segment_of_worker`. Capacity counts workers.
 void ExchangeSegments(const fabric::Places& places, const Capacity& capacity,
                       std::vector<SegmentScore> scores, std::vector<int>& segment_of_worker);
+// The same for workers that may use different hosts, by single moves: each used segment, in
+// ascending order, to the unused one of its fabric pod that scores least and takes its workers; the
+// segment of a gang that is in one, to that of any fabric pod. The total score is not always the
+// least.
+void ExchangeForClasses(const fabric::Places& places, const Capacity& capacity,
+                        std::vector<SegmentScore> scores, std::vector<int>& segment_of_worker);
 
 }  // namespace yardmaster::placement

@@ -240,6 +240,27 @@ std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective
   return found;
 }
 
+std::optional<Objective> LeastObjective(
+    const Case& c, const std::function<bool(const std::vector<fabric::HostId>&)>& holds) {
+  std::optional<Objective> best;
+  std::vector<fabric::HostId> hosts;
+  const std::function<void()> search = [&] {
+    if (!holds(hosts)) return;
+    if (hosts.size() == static_cast<std::size_t>(c.job.workers)) {
+      const Objective objective = Evaluate(*c.cluster.places, c.groups, hosts);
+      if (!best || objective < *best) best = objective;
+      return;
+    }
+    for (fabric::HostId host : c.cluster.places->hosts()) {
+      hosts.push_back(host);
+      search();
+      hosts.pop_back();
+    }
+  };
+  search();
+  return best;
+}
+
 std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank) {
   if (static_cast<int>(host_of_rank.size()) != c.job.workers) return "not every rank has a host";
   std::map<fabric::HostId, int> given;

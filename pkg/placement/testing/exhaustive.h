@@ -3,6 +3,7 @@
 // exponential in workers.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,11 @@ std::optional<Objective> BruteForce(const Case& c);
 // exhaustive search that leaves out only branches that are already not better. nullopt if none
 // exists.
 std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than);
+
+// The least objective over all placements that `holds` does not refuse; it is asked for each part
+// of one, too, rank by rank.
+std::optional<Objective> LeastObjective(
+    const Case& c, const std::function<bool(const std::vector<fabric::HostId>&)>& holds);
 
 // Everything wrong with a placement: room, health, Required limits. Empty: valid.
 std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank);
