@@ -56,15 +56,14 @@ int GpusOf(const workload::ResourceList& requests, const std::string& gpu_resour
 // The requests of a role say how many GPUs it asks for, unless not even the largest ones do: those
 // of a Gang that was written by hand.
 void CompleteRoles(Gang& gang) {
-  std::vector<workload::Role>& roles = gang.roles;
-  std::sort(roles.begin(), roles.end(), [](const workload::Role& a, const workload::Role& b) {
-    return a.first_rank < b.first_rank;
-  });
+  std::vector<GangRole>& roles = gang.roles;
+  std::sort(roles.begin(), roles.end(),
+            [](const GangRole& a, const GangRole& b) { return a.first_rank < b.first_rank; });
   if (!roles.empty() && roles.front().first_rank > 0) {
-    roles.insert(roles.begin(), {0, gang.requests, {}});
+    roles.insert(roles.begin(), GangRole{0, gang.requests});
   }
   if (workload::AmountOf(gang.requests, gang.job.gpu_resource) == 0) return;
-  for (workload::Role& role : roles) role.gpus = GpusOf(role.requests, gang.job.gpu_resource);
+  for (GangRole& role : roles) role.gpus = GpusOf(role.requests, gang.job.gpu_resource);
 }
 
 // What a newer version wrote into the status.
@@ -118,10 +117,11 @@ void DescribeSpec(FieldVisitor& spec, Gang& gang) {
       spec, gang.requests,
       "What a pod asks of its host, as kube-scheduler counts it; of pods that differ, the "
       "most of each resource.");
-  spec.Objects("roles", gang.roles, {16},
-               "Where pods ask for different amounts: what those from a rank on ask for. Left out: "
-               "all are alike.",
-               "One role, up to the first rank of the next.");
+  spec.Objects(
+      "roles", gang.roles, {16},
+      "Where pods ask for different amounts, or for different nodes: what those from a rank on "
+      "ask for. Left out: all are alike.",
+      "One role, up to the first rank of the next.");
   spec.Check([&](FieldReader&) { CompleteRoles(gang); });
   spec.Objects("rankBases", gang.rank_bases, {kMaxListedRanks},
                "First rank of every subgroup of pods.", "One subgroup.");
@@ -129,12 +129,14 @@ void DescribeSpec(FieldVisitor& spec, Gang& gang) {
 
 }  // namespace
 
-void Describe(FieldVisitor& fields, workload::Role& role) {
-  fields.Int("firstRank", role.first_rank, 0, kHighestRank, RequiredByServer("Its first rank."));
+void GangRole::Describe(FieldVisitor& fields) {
+  fields.Int("firstRank", first_rank, 0, kHighestRank, RequiredByServer("Its first rank."));
   RequestsField(
-      fields, role.requests,
+      fields, requests,
       About("What a pod of it asks of its host, GPUs included, as kube-scheduler counts it.")
           .Always());
+  fields.Object("constraints", constraints,
+                "What its pods ask of a node, where that is not spec.constraints.");
 }
 
 void GangStatus::Describe(FieldVisitor& fields) {

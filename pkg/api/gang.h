@@ -135,16 +135,27 @@ struct GangStatus {
   void Describe(FieldVisitor& fields);
 };
 
+// Pods from `first_rank` on, up to the next role's: what they ask of their host, and of nodes.
+struct GangRole {
+  int first_rank = 0;
+  workload::ResourceList requests;                  // as Gang::requests
+  std::optional<int> gpus = {};                     // as workload::Role::gpus
+  std::optional<NodeConstraints> constraints = {};  // nothing: those of the gang
+  bool operator==(const GangRole&) const = default;
+
+  void Describe(FieldVisitor& fields);
+};
+
 struct Gang {
   ObjectMeta metadata;
   OwnerReference owner;  // the object whose pods these are
   JobSpec job;
-  NodeConstraints constraints;
+  NodeConstraints constraints;  // what pods ask of a node; of roles that differ, rank 0
   // What a pod of it asks of its host; of pods that differ, the most of each resource. Empty:
   // written by a version that counted only GPUs.
   workload::ResourceList requests;
   // Where pods differ: what those from a rank on ask for. Empty: they are alike.
-  std::vector<workload::Role> roles;
+  std::vector<GangRole> roles;
   std::vector<RankBase> rank_bases;
   GangStatus status;
   // One line for each field that could not be read. The hosts in status.assignments are still

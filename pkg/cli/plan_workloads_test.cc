@@ -86,6 +86,72 @@ TEST(PlanWorkloadsTest, EveryKindIsOneGangOfItsWorkers) {
   }
 }
 
+// Two segments of four hosts, of which the second and fourth of each are in pool "lead".
+std::string PoolNodes() {
+  std::string nodes = Nodes(4);
+  for (const char* segment : {"s0", "s1"}) {
+    for (int host = 0; host < 4; ++host) {
+      const std::string name = StrCat("{name: ", segment, "h", host, ", labels: {");
+      nodes.insert(nodes.find(name) + name.size(), host % 2 == 1 ? "pool: lead, " : "pool: work, ");
+    }
+  }
+  return nodes;
+}
+
+TEST(PlanWorkloadsTest, PodsOfEveryRoleGetHostsThatTheirOwnTemplateSelects) {
+  constexpr char kThree[] = "yardmaster.dev/parallelism: \"tp=8,dp=3\"";
+  const std::string lead = Template(kThree, 8, "nodeSelector: {pool: lead}, ");
+  const std::string work = Template(kThree, 8, "nodeSelector: {pool: work}, ");
+  const auto indexed = [](int pods, const std::string& pod_template) {
+    return StrCat("{spec: {completionMode: Indexed, parallelism: ", pods,
+                  ", template: ", pod_template, "}}");
+  };
+  const std::map<std::string, std::string> cases = {
+      {"JobSet",
+       Workload("jobset.x-k8s.io/v1alpha2", "JobSet",
+                StrCat("{replicatedJobs: [{name: l, replicas: 1, template: ", indexed(1, lead),
+                       "}, {name: w, replicas: 1, template: ", indexed(2, work), "}]}"))},
+      {"LeaderWorkerSet",
+       Workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+                StrCat("{replicas: 1, leaderWorkerTemplate: {size: 3, leaderTemplate: ", lead,
+                       ", workerTemplate: ", work, "}}"))},
+      {"PyTorchJob", Workload("kubeflow.org/v1", "PyTorchJob",
+                              StrCat("{pytorchReplicaSpecs: {Master: {replicas: 1, template: ",
+                                     lead, "}, Worker: {replicas: 2, template: ", work, "}}}"))},
+      {"MPIJob",
+       Workload("kubeflow.org/v2beta1", "MPIJob",
+                StrCat("{runLauncherAsWorker: true, mpiReplicaSpecs: {Launcher: {replicas: 1, "
+                       "template: ",
+                       lead, "}, Worker: {replicas: 2, template: ", work, "}}}"))},
+      {"VolcanoJob", Workload("batch.volcano.sh/v1alpha1", "Job",
+                              StrCat("{tasks: [{name: a, replicas: 1, template: ", lead,
+                                     "}, {name: b, replicas: 2, template: ", work, "}]}"))}};
+  for (const auto& [kind, manifest] : cases) {
+    const PlanAnswer answer = PlanOffline(PoolNodes() + manifest);
+    const json planned = answer.job("w");
+    ASSERT_EQ(planned["outcome"], "Placed") << kind << " " << planned << answer.err;
+    ASSERT_EQ(planned["assignments"].size(), 3u) << kind;
+    EXPECT_EQ(planned["objective"]["segments"], 1) << kind;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const std::string host = planned["assignments"][rank]["host"];
+      EXPECT_EQ((host.back() - '0') % 2, rank == 0 ? 1 : 0) << kind << " rank " << rank << host;
+    }
+  }
+}
+
+TEST(PlanWorkloadsTest, ARoleWhoseHostsAreTooFewIsNamed) {
+  const std::string lead =
+      Template("yardmaster.dev/parallelism: \"tp=8,dp=3\"", 8, "nodeSelector: {pool: other}, ");
+  const std::string work = Template("yardmaster.dev/parallelism: \"tp=8,dp=3\"");
+  const PlanAnswer answer = PlanOffline(
+      PoolNodes() + Workload("kubeflow.org/v1", "PyTorchJob",
+                             StrCat("{pytorchReplicaSpecs: {Master: {replicas: 1, template: ", lead,
+                                    "}, Worker: {replicas: 2, template: ", work, "}}}")));
+  EXPECT_EQ(answer.job("w")["outcome"], "Never");
+  EXPECT_THAT(answer.job("w").dump(),
+              HasSubstr("1 host short for rank 0: 1 host needed, 0 that the pods may use in all"));
+}
+
 TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
   const PlanAnswer plain = PlanOffline(
       Nodes(1) + Workload("batch/v1", "Job", "{template: {spec: {containers: [{name: c}]}}}"));

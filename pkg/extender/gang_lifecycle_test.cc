@@ -209,6 +209,38 @@ TEST_F(GangLifecycleTest, PodsThatAskForDifferentAmountsArePlacedRoleByRole) {
   EXPECT_EQ(HostsOf("job-a"), hosts);
 }
 
+TEST_F(GangLifecycleTest, PodsThatSelectDifferentNodesArePlacedRoleByRole) {
+  for (json node : client_.All(kube::Nodes())) {
+    const bool leads = node["metadata"]["name"] == NodeName(1, 1);
+    node["metadata"]["labels"]["pool"] = leads ? "lead" : "work";
+    client_.Seed(kube::Nodes(), node);
+  }
+  AddBatchJob("a", 3);
+  for (json pod : PodsOf("a")) {
+    const bool leads = pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] == "0";
+    pod["spec"]["nodeSelector"]["pool"] = leads ? "lead" : "work";
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  process.Pass();
+  const auto hosts = HostsOf("job-a");
+  ASSERT_EQ(hosts.size(), 3u) << "no host is in both pools";
+  EXPECT_EQ(hosts[0], NodeName(1, 1));
+  EXPECT_EQ(std::count(hosts.begin(), hosts.end(), NodeName(1, 1)), 1);
+  const json spec = Gang("job-a")["spec"];
+  ASSERT_EQ(spec["roles"].size(), 2u);
+  EXPECT_EQ(spec["constraints"]["nodeSelector"]["pool"], "lead");
+  EXPECT_EQ(spec["roles"][1]["constraints"]["nodeSelector"]["pool"], "work");
+  // What the release wrote into the pods is not what their roles ask for.
+  RunReleasedPods();
+  ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "job-a", ""}, {}).ok());
+  EXPECT_TRUE(process.Pass().errors.empty());
+  EXPECT_TRUE(process.Pass().errors.empty());
+  EXPECT_EQ(Gang("job-a")["spec"]["constraints"], spec["constraints"]);
+  EXPECT_EQ(Gang("job-a")["spec"]["roles"], spec["roles"]);
+  EXPECT_EQ(HostsOf("job-a"), hosts);
+}
+
 TEST_F(GangLifecycleTest, AFinishedGangWhosePodsComeAgainWaitsForAPlace) {
   AddBatchJob("a", 2);
   Process process(*this, true);

@@ -138,6 +138,21 @@ TEST(PlacementPageTest, SmallWorkersShareHosts) {
   EXPECT_EQ(plan.host_of_rank, Hosts({{1, 1}, {1, 1}, {2, 1}, {2, 1}}));
 }
 
+TEST(PlacementPageTest, ALeaderAndItsWorkersGetHostsOfTheirOwnPools) {
+  Case c = MakeCase(MakeCluster({{8}}), MakeJob(8, 1, 1, 3, 1));
+  const auto work = std::make_shared<const HostSet>(HostSet{1, 1, 1, 1, 1, 1, 1, 0});
+  std::vector<RoleHosts> roles = {
+      {0, std::make_shared<const HostSet>(HostSet{0, 0, 0, 0, 0, 0, 0, 1})}, {1, work}};
+  GangRequest request = c.request();
+  request.role_hosts = &roles;
+  EXPECT_EQ(PlanGang(c.cluster, request).host_of_rank, Hosts({{7, 1}, {0, 2}}));
+  roles[0].hosts = std::make_shared<const HostSet>(8, 0);
+  const GangPlan none = PlanGang(c.cluster, request);
+  EXPECT_EQ(none.outcome, Outcome::kNever);
+  EXPECT_EQ(none.reasons[0].message,
+            "1 host short for rank 0: 1 host needed, 0 that the pods may use in all");
+}
+
 TEST(PlacementPageTest, AStageLargerThanASegmentIsSplitOnce) {
   const Case c = MakeCase(MakeCluster({{4, 4, 4}}), MakeJob(8, 1, 1, 6, 2));
   // 4 + 2 of stage 0, 2 of stage 1 beside them, 4 in the third segment.

@@ -35,11 +35,12 @@ class Planner {
 
  private:
   const JobState& state(JobId job) const { return snapshot_.jobs[job.index()]; }
-  placement::GangRequest RequestOf(JobId job) const {
-    return {&state(job).job, state(job).groups.get(), state(job).eligible.get(), job.value};
-  }
-  const fabric::BackupPolicy Policy() const {
-    return snapshot_.network ? snapshot_.network->spec().backup : fabric::BackupPolicy{};
+
+  // Whether a policy of the step did something for the job.
+  bool Ask(PlanStep step, JobPlan& job) {
+    return std::any_of(
+        options_.policies.begin(), options_.policies.end(),
+        [&](const auto& policy) { return policy->step() == step && policy->Apply(draft_, job); });
   }
 
   // A job that is placed already, with new hosts for lost ranks if asked for.
@@ -47,13 +48,6 @@ class Planner {
     JobPlan out;
     out.job = job;
     const std::vector<HostId>& hosts = state(job).assignment->host_of_rank;
-    if (options_.replace_lost && !state(job).lost_ranks.empty()) {
-      out.gang =
-          placement::ReplaceHosts(cluster_, RequestOf(job), hosts, state(job).lost_ranks, Policy());
-      out.is_new = out.uses_backup = out.gang.outcome == Outcome::kPlaced;
-      if (out.is_new) Occupy(job, out.gang.host_of_rank);
-      return out;
-    }
     out.gang.outcome = Outcome::kPlaced;
     out.gang.host_of_rank = hosts;
     out.gang.optimal = false;
@@ -137,7 +131,7 @@ class Planner {
     for (placement::HostState& host : open.hosts) host.reserved_for = -1;
     placement::PlannerOptions quick = options_.placement;
     quick.explain = false;
-    const GangPlan otherwise = placement::PlanGang(open, RequestOf(job), quick);
+    const GangPlan otherwise = placement::PlanGang(open, draft_.RequestOf(job), quick);
     if (otherwise.outcome != Outcome::kPlaced) return;
     std::vector<placement::Reason> reasons = WaitsForTurn(otherwise.host_of_rank, job);
     reasons.insert(reasons.end(), gang.reasons.begin(), gang.reasons.end());
@@ -190,61 +184,6 @@ class Planner {
              StrCat("and ", Count(count(segments), "segment"))}};
   }
 
-  // The cluster after the jobs that are being stopped have left; kept from one decision to the
-  // next, because jobs are many and clusters small.
-  Snapshot& Afterwards() {
-    if (!after_) after_ = snapshot_;
-    after_->cluster = cluster_;
-    for (const JobId victim : stopped_) {
-      placement::ReleaseHosts(after_->cluster, state(victim).job,
-                              state(victim).assignment->host_of_rank);
-      after_->jobs[victim.index()].assignment.reset();
-    }
-    return *after_;
-  }
-
-  bool StopOthersFor(JobId job, JobPlan& out) {
-    if (preemptions_tried_ == options_.preemptions || !state(job).may_stop_others) return false;
-    ++preemptions_tried_;
-    out.sought_victims = true;
-    out.preemption = PlanPreemption(Afterwards(), job, {options_.placement, 200});
-    if (!out.preemption) return false;
-    for (const JobId victim : out.preemption->victims) {
-      stopped_.push_back(victim);
-      for (const BudgetUse& use : state(victim).budgets) {
-        after_->budgets[static_cast<std::size_t>(use.budget)].allowed -= use.pods;
-      }
-    }
-    for (HostId host : out.preemption->gang.host_of_rank) {
-      cluster_.hosts[host.index()].reserved_for = job.value;
-    }
-    return true;
-  }
-
-  // With the reservations that this job may fill lifted.
-  GangPlan Try(JobId job, bool explain = true) {
-    std::vector<HostId> lifted;
-    for (const Reservation& reservation : plan_.reservations) {
-      if (!MayBackfill(snapshot_, job, reservation)) continue;
-      for (HostId host : reservation.hosts) {
-        if (cluster_.hosts[host.index()].reserved_for != reservation.job.value) continue;
-        cluster_.hosts[host.index()].reserved_for = job.value;
-        lifted.push_back(host);
-      }
-    }
-    placement::PlannerOptions options = options_.placement;
-    options.explain = options.explain && explain;
-    GangPlan gang = placement::PlanGang(cluster_, RequestOf(job), options);
-    for (const Reservation& reservation : plan_.reservations) {
-      for (HostId host : reservation.hosts) {
-        if (cluster_.hosts[host.index()].reserved_for == job.value) {
-          cluster_.hosts[host.index()].reserved_for = reservation.job.value;
-        }
-      }
-    }
-    return gang;
-  }
-
   bool MayBorrowSpares(JobId job) const {
     return state(job).job.preemptible && Policy().lend_to_preemptible;
   }
@@ -254,7 +193,7 @@ class Planner {
     for (placement::HostState& host : lent.hosts) host.backup = false;
     placement::PlannerOptions quick = options_.placement;
     quick.explain = false;
-    GangPlan gang = placement::PlanGang(lent, RequestOf(job), quick);
+    GangPlan gang = placement::PlanGang(lent, draft_.RequestOf(job), quick);
     if (gang.outcome != Outcome::kPlaced) return;
     out.gang = std::move(gang);
     out.uses_backup = true;

@@ -303,14 +303,11 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
   placement::PlannerOptions quick = options.placement;
   quick.explain = false;
   const std::int64_t needed = HostGpus(wants.job);
-  auto decision =
-      Preemptor(snapshot, needed, std::move(candidates), options.max_plans,
-                [&](const Cluster& cluster) {
-                  return placement::PlanGang(
-                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job.value},
-                      quick);
-                })
-          .Run();
+  auto decision = Preemptor(snapshot, needed, std::move(candidates), options.max_plans,
+                            [&](const Cluster& cluster) {
+                              return placement::PlanGang(cluster, RequestOf(wants, job), quick);
+                            })
+                      .Run();
   DescribeDecision(snapshot, job, decision);
   return decision;
 }
@@ -333,14 +330,13 @@ std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, JobId job) {
       candidates.push_back(id);
     }
   }
-  auto decision =
-      Preemptor(snapshot, 0, std::move(candidates), PreemptionOptions{}.max_plans,
-                [&](const Cluster& cluster) {
-                  return placement::ReplaceHosts(
-                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job.value},
-                      wants.assignment->host_of_rank, wants.lost_ranks, policy);
-                })
-          .Run();
+  auto decision = Preemptor(snapshot, 0, std::move(candidates), PreemptionOptions{}.max_plans,
+                            [&](const Cluster& cluster) {
+                              return placement::ReplaceHosts(cluster, RequestOf(wants, job),
+                                                             wants.assignment->host_of_rank,
+                                                             wants.lost_ranks, policy);
+                            })
+                      .Run();
   DescribeDecision(snapshot, job, decision);
   return decision;
 }

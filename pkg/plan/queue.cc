@@ -15,8 +15,7 @@ using placement::GangPlan;
 using placement::Outcome;
 
 placement::GangRequest RequestOf(const Snapshot& snapshot, JobId job) {
-  const JobState& state = snapshot.jobs[job.index()];
-  return {&state.job, state.groups.get(), state.eligible.get(), job.value};
+  return RequestOf(snapshot.jobs[job.index()], job);
 }
 
 bool GoesFirst(const Snapshot& snapshot, JobId a, JobId b) {

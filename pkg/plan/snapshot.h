@@ -15,6 +15,7 @@
 
 #include "pkg/fabric/network.h"
 #include "pkg/placement/cluster.h"
+#include "pkg/placement/gang_request.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::plan {
@@ -54,8 +55,11 @@ struct JobState {
   // Shared between copies; never null.
   std::shared_ptr<const workload::WorkerGroups> groups =
       std::make_shared<const workload::WorkerGroups>();
-  // By HostId; shared between jobs with the same pod template. Null: every host.
-  std::shared_ptr<const std::vector<std::uint8_t>> eligible;
+  // Hosts that some pod of it may use; shared between jobs with the same pod template. Null: every
+  // host.
+  std::shared_ptr<const placement::HostSet> eligible;
+  // Of a job whose pods may use different hosts: those of each run of ranks. Null: all are alike.
+  std::shared_ptr<const std::vector<placement::RoleHosts>> role_hosts;
   std::optional<Assignment> assignment;  // set once committed
   // Of a placed job whose owner wants another number of workers; else null.
   std::shared_ptr<const Resize> resize;
@@ -80,6 +84,11 @@ struct JobState {
 
 // Index into Snapshot::jobs, and into every array that has an entry per job of a snapshot.
 using JobId = Id<struct JobTag>;
+
+// What `state`, which is or may become the job `id`, asks of placement. `state` must outlive it.
+inline placement::GangRequest RequestOf(const JobState& state, JobId id) {
+  return {&state.job, state.groups.get(), state.eligible.get(), id.value, state.role_hosts.get()};
+}
 
 struct Snapshot {
   std::int64_t now_ms = 0;  // when it was taken: wall time

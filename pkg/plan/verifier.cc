@@ -107,8 +107,19 @@ class Verifier {
       if (state_.eligible && !state_.eligible->empty() &&
           (*state_.eligible)[host_of_[rank].index()] == 0) {
         Fault(StrCat(who, ": the pod template does not allow it"));
+      } else if (!RoleAllows(rank)) {
+        Fault(StrCat(who, ": its role's pods may not use it"));
       }
     }
+  }
+
+  bool RoleAllows(std::size_t rank) const {
+    const placement::HostSet* hosts = nullptr;
+    for (std::size_t i = 0; state_.role_hosts && i < state_.role_hosts->size(); ++i) {
+      const placement::RoleHosts& role = (*state_.role_hosts)[i];
+      if (role.first_rank <= static_cast<int>(rank)) hosts = role.hosts.get();
+    }
+    return hosts == nullptr || (*hosts)[host_of_[rank].index()] != 0;
   }
 
   // Ranks that are new to their host have the GPU model of the others.

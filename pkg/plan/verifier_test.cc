@@ -41,6 +41,22 @@ TEST(VerifierTest, NamesEveryBrokenPromise) {
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(2)}), HasSubstr("pod template"));
 }
 
+TEST(VerifierTest, ARankOnAHostThatItsOwnRoleForbidsIsRefused) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 4));
+  AddJob(s, "a", 3);
+  const auto only = [](std::size_t host) {
+    placement::HostSet hosts(8, 0);
+    hosts[host] = 1;
+    return std::make_shared<const placement::HostSet>(std::move(hosts));
+  };
+  s.jobs[0].role_hosts = std::make_shared<const std::vector<placement::RoleHosts>>(
+      std::vector<placement::RoleHosts>{{0, only(2)}, {1, nullptr}, {2, only(0)}});
+  EXPECT_EQ(Verdict(s, {HostId(2), HostId(1), HostId(0)}), "");
+  EXPECT_THAT(Verdict(s, {HostId(2), HostId(0), HostId(1)}),
+              HasSubstr("rank 2 on host p0s0h001: its role's pods may not use it"));
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(1), HostId(2)}), HasSubstr("rank 0 on host"));
+}
+
 TEST(VerifierTest, HostsAJobKeepsAreNotCheckedAgain) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 4));
   AddJob(s, "a", 2);

@@ -1,5 +1,6 @@
 #include "pkg/state/job_index.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -7,6 +8,19 @@
 namespace yardmaster::state {
 
 namespace {
+
+// Roles that differ only in the nodes that they ask for are one.
+std::vector<workload::Role> RequestsByRank(const std::vector<api::GangRole>& roles) {
+  std::vector<workload::Role> out;
+  for (const api::GangRole& role : roles) {
+    if (!out.empty() && out.back().requests == role.requests && out.back().gpus == role.gpus) {
+      continue;
+    }
+    out.push_back({role.first_rank, role.requests, role.gpus});
+  }
+  if (out.size() == 1 && roles.size() > 1) out.clear();
+  return out;
+}
 
 bool SameShape(const workload::Job& a, const workload::Job& b) {
   return a.workers == b.workers && a.gpus_per_worker == b.gpus_per_worker &&
@@ -25,6 +39,46 @@ std::optional<int> KeptJob::RankOf(std::string_view subgroup, int index) const {
   static const std::vector<api::RankBase> kOnlySubgroup = {{"", 0}};
   const bool has_bases = gang != nullptr && !gang->rank_bases.empty();
   return api::RankOf(has_bases ? gang->rank_bases : kOnlySubgroup, subgroup, index);
+}
+
+const std::vector<api::Toleration>& KeptJob::TolerationsOf(int rank) const {
+  const api::NodeConstraints* asked = &constraints();
+  for (std::size_t i = 0; i < role_limits.size() && gang->roles[i].first_rank <= rank; ++i) {
+    asked = &ConstraintsOf(gang->roles[i]);
+  }
+  return asked->tolerations;
+}
+
+void KeptJob::AskForLimits(HostLimits& limits) {
+  if (limit != nullptr) return;
+  limit = limits.Of(constraints());
+  role_limits.clear();
+  if (gang == nullptr) return;
+  const bool differ =
+      std::any_of(gang->roles.begin(), gang->roles.end(),
+                  [](const api::GangRole& role) { return role.constraints.has_value(); });
+  for (std::size_t i = 0; differ && i < gang->roles.size(); ++i) {
+    role_limits.push_back(limits.Of(ConstraintsOf(gang->roles[i])));
+  }
+}
+
+void KeptJob::SetHosts(plan::JobState& snapshot_job) {
+  snapshot_job.eligible = limit->eligible;
+  if (role_limits.empty()) return;
+  std::vector<placement::RoleHosts> roles;
+  for (std::size_t i = 0; i < role_limits.size(); ++i) {
+    roles.push_back({gang->roles[i].first_rank, role_limits[i]->eligible});
+  }
+  const auto is_same = [](const placement::RoleHosts& a, const placement::RoleHosts& b) {
+    return a.first_rank == b.first_rank && a.hosts == b.hosts;
+  };
+  if (role_hosts == nullptr ||
+      !std::equal(roles.begin(), roles.end(), role_hosts->begin(), role_hosts->end(), is_same)) {
+    hosts_of_any = placement::HostsOfAny(roles);
+    role_hosts = std::make_shared<const std::vector<placement::RoleHosts>>(std::move(roles));
+  }
+  snapshot_job.eligible = hosts_of_any;
+  snapshot_job.role_hosts = role_hosts;
 }
 
 std::set<NamespacedName> JobIndex::Update(const ClusterState& cluster, const HostIndex& hosts,
@@ -109,7 +163,7 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
   job.requests = has_gang ? kept.gang->requests : kept.job->requests;
   job.counts_gpus = spec.gpu_resource == gpu_resource_;
   job.gpu_model = WantedGpuModel(has_gang ? kept.gang->constraints : kept.job->constraints);
-  if (has_gang) job.roles = kept.gang->roles;
+  if (has_gang) job.roles = RequestsByRank(kept.gang->roles);
   const bool other_gpus = !job.counts_gpus;
   workload::SetAmount(job.requests, spec.gpu_resource, other_gpus ? job.gpus_per_worker : 0);
   for (workload::Role& role : job.roles) {

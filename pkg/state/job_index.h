@@ -31,13 +31,28 @@ struct KeptJob {
   plan::JobState state;                         // eligible is left out
   std::shared_ptr<const api::Gang> gang;        // or null
   std::shared_ptr<const api::TrainingJob> job;  // or null
-  std::shared_ptr<const HostLimit> limit;       // null: not asked for yet
+  std::shared_ptr<const HostLimit> limit;       // of rank 0; null: not asked for yet
+  // Of a gang whose roles ask for different nodes, by role; else empty.
+  std::vector<std::shared_ptr<const HostLimit>> role_limits;
 
   const api::NodeConstraints& constraints() const {
     return gang != nullptr ? gang->constraints : job->constraints;
   }
+  const api::NodeConstraints& ConstraintsOf(const api::GangRole& role) const {
+    return role.constraints ? *role.constraints : constraints();
+  }
+  // Of the pod of that rank.
+  const std::vector<api::Toleration>& TolerationsOf(int rank) const;
+  // Asks for `limit` and `role_limits`, where that was not done yet.
+  void AskForLimits(HostLimits& limits);
+  // Sets the hosts of `snapshot_job` by the limits, after their Update.
+  void SetHosts(plan::JobState& snapshot_job);
   // The rank of a pod of that index in its subgroup.
   std::optional<int> RankOf(std::string_view subgroup, int index) const;
+
+  // What SetHosts made last, and of which limits' hosts.
+  std::shared_ptr<const std::vector<placement::RoleHosts>> role_hosts;
+  std::shared_ptr<const placement::HostSet> hosts_of_any;
 
   // JobIndex's own: the Update that last saw the job, and how many of `state.problems` do not come
   // from its assignment.

@@ -17,7 +17,7 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& cluster) {
   const bool other_columns = capacity_.Update(hosts_, changes, jobs_.jobs());
   occupation_.Update(cluster.pods, hosts_, changes, capacity_, other_columns, jobs_, changed);
   for (auto& [key, job] : jobs_.jobs()) {
-    if (job.limit == nullptr) job.limit = limits_.Of(job.constraints());
+    job.AskForLimits(limits_);
   }
   limits_.Update(hosts_, changes);
 
@@ -36,7 +36,7 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& cluster) {
     if (other_hosts || changed.count(key) != 0) FindLostRanks(job);
     snapshot.jobs.push_back(job.state);
     plan::JobState& state = snapshot.jobs.back();
-    state.eligible = job.limit->eligible;
+    job.SetHosts(state);
     const std::string_view missing = capacity_.Missing(state.job.requests);
     if (!missing.empty() && !state.assignment) {
       state.problems.push_back(
@@ -88,7 +88,7 @@ void SnapshotBuilder::FindLostRanks(KeptJob& job) const {
     const api::Node* node = hosts_.node(hosts[rank]);
     if (node == nullptr ||
         hosts_.states()[hosts[rank].index()].unavailable == Unavailability::kNotReady ||
-        IsEvicted(*node, job.constraints().tolerations)) {
+        IsEvicted(*node, job.TolerationsOf(static_cast<int>(rank)))) {
       job.state.lost_ranks.push_back(static_cast<int>(rank));
     }
   }

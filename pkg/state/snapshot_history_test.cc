@@ -42,6 +42,10 @@ void ExpectSameJob(const plan::JobState& a, const plan::JobState& b) {
   EXPECT_EQ(a.groups->tensor, b.groups->tensor);
   EXPECT_EQ(a.groups->data, b.groups->data);
   EXPECT_EQ(a.groups->stages_of_worker, b.groups->stages_of_worker);
+  ASSERT_EQ(a.role_hosts == nullptr, b.role_hosts == nullptr);
+  if (a.role_hosts != nullptr) {
+    EXPECT_EQ(*a.role_hosts, *b.role_hosts);
+  }
   ASSERT_EQ(a.eligible == nullptr, b.eligible == nullptr);
   if (a.eligible != nullptr) {
     EXPECT_EQ(*a.eligible, *b.eligible);

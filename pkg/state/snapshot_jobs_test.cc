@@ -218,6 +218,43 @@ TEST_F(SnapshotBuilderTest, RanksWhoseHostIsGoneNotReadyOrEvictingAreLost) {
   EXPECT_EQ(State(s, "a0").gpus, 0);
 }
 
+// Pods of rank 0 tolerate what the others do not, and the others select segment b.
+TEST_F(SnapshotBuilderTest, RolesHaveTheHostsThatTheirOwnPodsMayUse) {
+  node("a0").taints = {{"team", "", api::TaintEffect::kNoSchedule}};
+  api::Gang gang = GangOf(Job("a", R"({"workers":3})"), {});
+  gang.constraints.tolerations = {{"team", api::TolerationOperator::kExists, "", ""}};
+  api::NodeConstraints workers;
+  workers.node_selector = {{api::kSegmentLabel, "b"}};
+  gang.roles = {{0, {}, 8, {}}, {1, {}, 8, workers}};
+  gangs_ = {gang};
+  const plan::Snapshot s = Build();
+  const auto bit = [&](const placement::HostSet& hosts, const char* host) {
+    return static_cast<int>(hosts[s.places->FindHost(host).index()]);
+  };
+  ASSERT_NE(s.jobs[0].role_hosts, nullptr);
+  const std::vector<placement::RoleHosts>& roles = *s.jobs[0].role_hosts;
+  ASSERT_EQ(roles.size(), 2u);
+  EXPECT_EQ(roles[0].hosts, nullptr) << "all, the tainted one, too";
+  EXPECT_EQ(roles[1].first_rank, 1);
+  EXPECT_EQ(bit(*roles[1].hosts, "a1"), 0);
+  EXPECT_EQ(bit(*roles[1].hosts, "b1"), 1);
+  EXPECT_EQ(s.jobs[0].eligible, nullptr) << "some rank may use each";
+  EXPECT_TRUE(s.jobs[0].job.roles.empty()) << "they ask for the same of a host";
+}
+
+TEST_F(SnapshotBuilderTest, ARankIsLostByTheTolerationsOfItsOwnRole) {
+  const api::TrainingJob job = Job("a", R"({"workers":2})");
+  api::Gang gang = GangOf(job, {"a0", "a1"});
+  api::NodeConstraints tolerant;
+  tolerant.tolerations = {{"broken", api::TolerationOperator::kExists, "", ""}};
+  gang.roles = {{0, {}, 8, {}}, {1, {}, 8, tolerant}};
+  gangs_ = {gang};
+  for (const char* host : {"a0", "a1"}) {
+    node(host).taints = {{"broken", "", api::TaintEffect::kNoExecute}};
+  }
+  EXPECT_THAT(Build().jobs[0].lost_ranks, ElementsAre(0));
+}
+
 TEST_F(SnapshotBuilderTest, ANodeThatTakesThePlaceOfAPromisedOneHasRoomInItsSegment) {
   const api::TrainingJob job = Job("a", R"({"workers":1})");
   gangs_ = {GangOf(job, {"a0"})};

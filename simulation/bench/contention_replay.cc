@@ -126,7 +126,9 @@ class Replay {
   // First come, first served, so that all ways start the same jobs where they can.
   void PlaceWaiting() {
     plan::PlanOptions options;
-    options.contention = way_ == Way::kContention || way_ == Way::kMoved;
+    if (way_ == Way::kContention || way_ == Way::kMoved) {
+      options.policies = {plan::AvoidContention()};
+    }
     options.placement.explain = false;
     for (bool again = true; again;) {
       again = false;
@@ -179,9 +181,8 @@ class Replay {
       }
       placement::PlannerOptions options;
       options.explain = false;
-      const placement::GangPlan other = placement::PlanGang(
-          snapshot.cluster, {&state.job, state.groups.get(), state.eligible.get(), job.value},
-          options);
+      const placement::GangPlan other =
+          placement::PlanGang(snapshot.cluster, plan::RequestOf(state, job), options);
       const bool equal =
           other.outcome == placement::Outcome::kPlaced && other.objective == gang.objective &&
           std::find(places.begin(), places.end(), other.host_of_rank) == places.end();

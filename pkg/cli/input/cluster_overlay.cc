@@ -84,7 +84,8 @@ class Overlayer {
       if (there && wanted.ok() && *wanted && there->job == (*wanted)->job &&
           there->constraints == (*wanted)->constraints &&
           // A Gang that was made before requests were counted says nothing of them.
-          (there->requests.empty() || there->requests == (*wanted)->requests) &&
+          (there->requests.empty() ||
+           (there->requests == (*wanted)->requests && there->roles == (*wanted)->roles)) &&
           !HasEnded(there->status.conditions)) {
         continue;
       }

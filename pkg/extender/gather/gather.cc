@@ -317,37 +317,105 @@ absl::Status Gaps(const GatheredGang& ranked, int workers) {
                     "labels were copied");
 }
 
-// Workers of different amounts may be counted as the largest; GPUs may not, because parallelism
-// numbers them.
+// Workers of different amounts may be counted as the largest. GPUs may not, because parallelism
+// numbers them, nor may nodes, because a rank would get a host that its pod does not select.
 absl::Status TooManyRoles(const GatheredGang& ranked) {
-  const auto differs = [&](const GangMember& member) {
+  const auto differ = [&](const GangMember& member) {
     return member.pod->gpus() != ranked.members.front().pod->gpus();
   };
-  if (std::none_of(ranked.members.begin(), ranked.members.end(), differs)) {
-    return absl::OkStatus();
-  }
+  const std::string_view what =
+      std::any_of(ranked.members.begin(), ranked.members.end(), differ)
+          ? "the numbers of GPUs that its pods ask for change"
+          : "the node selectors, affinity or tolerations of its pods change";
   return FieldError(
-      FieldOf(ranked),
-      "the numbers of GPUs that its pods ask for change too often from rank to rank",
-      StrCat("let pods of one number follow each other, in at most ", kMaxRoles, " runs"));
+      FieldOf(ranked), StrCat(what, " too often from rank to rank"),
+      StrCat("let pods that are alike follow each other, in at most ", kMaxRoles, " runs"));
 }
+
+// The host that a release has written is the last field of every term.
+bool IsPin(const std::vector<api::SelectorRequirement>& fields) {
+  return !fields.empty() && fields.back().key == "metadata.name" &&
+         fields.back().op == api::SelectorOperator::kIn && fields.back().values.size() == 1;
+}
+
+// Whether our release may have written into its affinity and tolerations.
+bool IsReleased(const api::Pod& pod) {
+  return !pod.gated() && api::Find(pod.metadata.annotations, api::kSlotAnnotation).has_value();
+}
+
+// Runs of ranks whose pods are alike.
+class RunFinder {
+ public:
+  RunFinder(const GatheredGang& ranked, const api::NodeConstraints* of_gang)
+      : ranked_(ranked), of_gang_(of_gang) {}
+
+  // Not `by_requests`: a run's pods may ask for different amounts, and the most of each resource
+  // counts. nullopt: more than kMaxRoles.
+  std::optional<std::vector<api::GangRole>> Runs(bool by_requests) const {
+    std::vector<api::GangRole> runs;
+    const api::Pod* before = nullptr;
+    for (const GangMember& member : ranked_.members) {
+      const api::Pod& pod = *member.pod;
+      const bool goes_on = before != nullptr && before->gpus() == pod.gpus() &&
+                           (!by_requests || before->requests == pod.requests) &&
+                           SameNodes(*before, pod);
+      before = &pod;
+      if (goes_on) {
+        if (!by_requests) workload::RaiseAmounts(runs.back().requests, pod.requests);
+        continue;
+      }
+      if (runs.size() == kMaxRoles) return std::nullopt;
+      runs.push_back({*member.rank, pod.requests, static_cast<int>(pod.gpus())});
+      if (of_gang_ == nullptr) continue;
+      api::NodeConstraints own = OwnConstraints(pod);
+      if (own != *of_gang_) runs.back().constraints = std::move(own);
+    }
+    return runs;
+  }
+
+ private:
+  bool SameNodes(const api::Pod& a, const api::Pod& b) const {
+    if (of_gang_ == nullptr) return true;
+    if (!IsReleased(a) && !IsReleased(b)) return a.constraints == b.constraints;
+    return OwnConstraints(a) == OwnConstraints(b);
+  }
+
+  const GatheredGang& ranked_;
+  const api::NodeConstraints* of_gang_;
+};
 
 }  // namespace
 
-std::vector<workload::Role> RolesOf(const GatheredGang& ranked) {
-  // Of pods that differ more the largest of each resource counts.
-  std::vector<workload::Role> roles;
-  for (const GangMember& member : ranked.members) {
-    const workload::ResourceList& requests = member.pod->requests;
-    const int gpus = static_cast<int>(member.pod->gpus());
-    if (roles.empty() || roles.back().requests != requests || roles.back().gpus != gpus) {
-      roles.push_back({*member.rank, requests, gpus});
-    }
-    if (roles.size() > kMaxRoles) return {};
+api::NodeConstraints OwnConstraints(const api::Pod& pod) {
+  api::NodeConstraints own = pod.constraints;
+  if (!IsReleased(pod)) return own;
+  for (api::SelectorTerm& term : own.terms) {
+    if (IsPin(term.fields)) term.fields.pop_back();
   }
-  if (roles.size() == 1) roles.clear();
+  const auto is_empty = [](const api::SelectorTerm& term) {
+    return term.expressions.empty() && term.fields.empty();
+  };
+  // A term of the template has requirements, else it would select no node.
+  if (!own.terms.empty() && std::all_of(own.terms.begin(), own.terms.end(), is_empty)) {
+    own.terms.clear();
+    own.has_affinity = false;
+  }
+  std::erase_if(own.tolerations, [](const api::Toleration& toleration) {
+    return (toleration.key == api::kPromisedKey || toleration.key == api::kBackupKey) &&
+           toleration.op == api::TolerationOperator::kExists && toleration.effect == "NoSchedule";
+  });
+  return own;
+}
+
+std::optional<std::vector<api::GangRole>> RolesOf(const GatheredGang& ranked,
+                                                  const api::NodeConstraints* of_gang) {
+  const RunFinder finder(ranked, of_gang);
+  std::optional<std::vector<api::GangRole>> roles = finder.Runs(/*by_requests=*/true);
+  if (!roles) roles = finder.Runs(/*by_requests=*/false);
+  if (!roles) return std::nullopt;
+  if (roles->size() == 1) roles->clear();
   // Ranks before the first pod have ended.
-  if (!roles.empty()) roles.front().first_rank = 0;
+  if (!roles->empty()) roles->front().first_rank = 0;
   return roles;
 }
 
@@ -368,7 +436,7 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
     YM_ASSIGN_OR_RETURN(std::optional<api::JobSpec> spec, SpecOfPods(gathered, declared));
     if (!spec) return std::optional<api::Gang>();
     gang.job = *spec;
-    gang.constraints = first.pod->constraints;
+    gang.constraints = OwnConstraints(*first.pod);
   }
   std::vector<api::Membership> memberships;
   for (const GangMember& member : gathered.members) {
@@ -386,8 +454,12 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
     YM_RETURN_IF_ERROR(Gaps(ranked, gang.job.workers));
     return std::optional<api::Gang>();
   }
-  gang.roles = RolesOf(ranked);
-  if (gang.roles.empty()) YM_RETURN_IF_ERROR(TooManyRoles(ranked));
+  const bool by_pod = job == nullptr && !NamesHosts(ranked);
+  if (by_pod) gang.constraints = OwnConstraints(*ranked.members.front().pod);
+  std::optional<std::vector<api::GangRole>> roles =
+      RolesOf(ranked, by_pod ? &gang.constraints : nullptr);
+  if (!roles) return TooManyRoles(ranked);
+  gang.roles = *std::move(roles);
 
   gang.metadata.name = gathered.name;
   gang.metadata.namespace_name = gathered.namespace_name;

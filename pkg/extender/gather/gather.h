@@ -80,9 +80,15 @@ GatheredGang WithOpenRanks(GatheredGang gang);
 // Sets each member's rank from the gang's bases and sorts by it; members without a rank below
 // `workers` become strays. Sets `whole` and the counts. REQUIRES: ranks are open.
 void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang);
-// What the pods of each run of ranks ask for; empty where all are alike, or where there are more
-// than 16 runs. REQUIRES: AssignRanks, complete.
-std::vector<workload::Role> RolesOf(const GatheredGang& ranked);
+// What the pods of each run of ranks ask for, of their host and of nodes, in at most 16 runs; empty
+// where all are alike. Pods that ask for too many different amounts count as the largest of those
+// that ask for the same GPUs and nodes; nullopt where these change too often, too. `of_gang`: what
+// the pods ask of nodes unless their role says it; null: nodes do not count, because the owner or
+// another controller says where each may run. REQUIRES: AssignRanks, complete.
+std::optional<std::vector<api::GangRole>> RolesOf(const GatheredGang& ranked,
+                                                  const api::NodeConstraints* of_gang);
+// What the pod asked of nodes before it was released to a host (effects/pin_patch.h).
+api::NodeConstraints OwnConstraints(const api::Pod& pod);
 // One for every stray: which index it has, and what to do.
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers);
 // Whether the pods are of the life of the owner that the Gang was made for.

@@ -204,7 +204,7 @@ Decision PlacementStep::EvacuateSegments(const PassFacts& facts, plan::JobId id,
                                          const SegmentEvacuation& evacuation) {
   const plan::Snapshot& snapshot = *facts.snapshot;
   const plan::JobState& job = facts.Job(id);
-  const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), id.value};
+  const placement::GangRequest request = plan::RequestOf(job, id);
   placement::GangPlan plan = placement::PlanEvacuation(
       snapshot.cluster, request, job.assignment->host_of_rank, evacuation.ranks, options_.placement,
       [&](const std::vector<fabric::HostId>& hosts) {

@@ -52,7 +52,7 @@ bool HasAll(const std::set<int>& ranks, int first, int end) {
 }
 
 bool GpusDiffer(const api::Gang& gang) {
-  return std::any_of(gang.roles.begin(), gang.roles.end(), [&](const workload::Role& role) {
+  return std::any_of(gang.roles.begin(), gang.roles.end(), [&](const api::GangRole& role) {
     return role.gpus.value_or(gang.job.gpus_per_worker) != gang.job.gpus_per_worker;
   });
 }
@@ -210,13 +210,18 @@ Decision ResizeStep::WriteSize(const PassFacts& facts, const NamespacedName& key
   GatheredGang ranked = pods;
   AssignRanks(next.rank_bases, next.job.workers, ranked);
   if (IsComplete(ranked, next.job.workers)) {
-    next.roles = RolesOf(ranked);
+    const bool by_owner = next.owner.kind == api::kTrainingJobKind || NamesHosts(ranked);
+    auto roles = RolesOf(ranked, by_owner ? nullptr : &next.constraints);
+    if (!roles) {
+      return ReportRefusal(*facts.gangs.at(key), "its new pods ask for other nodes too often");
+    }
+    next.roles = *std::move(roles);
   } else if (!next.roles.empty()) {
     // A rank without a pod now: what new ranks ask for is not less than this.
     next.roles.back().requests = next.requests;
   }
   std::erase_if(next.roles,
-                [&](const workload::Role& role) { return role.first_rank >= next.job.workers; });
+                [&](const api::GangRole& role) { return role.first_rank >= next.job.workers; });
   Decision decision{{WriteGangSpec{key, std::move(next), std::move(pods)}}};
   decision.then = [this, key](const PassFacts&, const EffectOutcomes& written) {
     if (AllDone(written)) refused_.erase(key);

@@ -155,9 +155,9 @@ class Explainer {
       if (room >= workers[static_cast<std::size_t>(c)]) continue;
       const std::int64_t short_by = empty_.HostsFor(workers[static_cast<std::size_t>(c)] - room);
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
-          StrCat(Count(short_by, "host"), " short for ", RanksOfClass(view.classes, c),
-                 ": they need ", empty_.HostsFor(workers[static_cast<std::size_t>(c)]),
-                 " and of those that their pods may use there are ", empty_.HostsFor(room), has));
+          StrCat(Count(short_by, "host"), " short for ", RanksOfClass(view.classes, c), ": ",
+                 Count(empty_.HostsFor(workers[static_cast<std::size_t>(c)]), "host"), " needed, ",
+                 empty_.HostsFor(room), " that the pods may use", has));
     }
     if (!view.classes.any() || plan_.reasons.size() > before || Fits(workers, rooms)) return;
     Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, 0,

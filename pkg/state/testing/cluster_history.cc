@@ -225,6 +225,10 @@ api::Gang ClusterHistory::Gang() {
   gang.job = Spec();
   gang.constraints = Constraints();
   gang.requests = Requests();
+  if (OneIn(3)) {
+    gang.roles = {{0, gang.requests, gang.job.gpus_per_worker, {}},
+                  {1, gang.requests, gang.job.gpus_per_worker, Constraints()}};
+  }
   gang.rank_bases = {{"", OneIn(4) ? 1 : 0}};
   gang.metadata.created_ms = Below(1000);
   if (OneIn(3)) return gang;
