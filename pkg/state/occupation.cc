@@ -30,6 +30,36 @@ std::optional<api::Slot> SlotOf(const api::Pod& pod) {
   return *std::move(slot);
 }
 
+using PodList = Occupation::OrdinaryPods;
+
+plan::OrdinaryPod OrdinaryPodOf(const api::Pod& pod, std::int64_t gpus) {
+  return {KeyOf(pod.metadata).text(), pod.priority, gpus};
+}
+
+PodList::iterator FindPod(PodList& pods, const std::string& name) {
+  return std::lower_bound(
+      pods.begin(), pods.end(), name,
+      [](const plan::OrdinaryPod& pod, const std::string& wanted) { return pod.name < wanted; });
+}
+
+// Lists are shared with snapshots: each change makes another one.
+std::shared_ptr<const PodList> WithPod(const std::shared_ptr<const PodList>& before,
+                                       plan::OrdinaryPod pod) {
+  auto pods = before == nullptr ? std::make_shared<PodList>() : std::make_shared<PodList>(*before);
+  const auto at = FindPod(*pods, pod.name);
+  pods->insert(at, std::move(pod));
+  return pods;
+}
+
+std::shared_ptr<const PodList> WithoutPod(const std::shared_ptr<const PodList>& before,
+                                          const std::string& name) {
+  if (before == nullptr) return nullptr;
+  auto pods = std::make_shared<PodList>(*before);
+  const auto at = FindPod(*pods, name);
+  if (at != pods->end() && at->name == name) pods->erase(at);
+  return pods->empty() ? nullptr : pods;
+}
+
 // Another state of a pod of no gang holds the same and is in no gang, either.
 bool StaysLoose(const api::Pod& before, const api::Pod& after) {
   return AskSame(before, after) && !api::WantsGang(after) && !SlotOf(after);
@@ -108,7 +138,7 @@ void Occupation::AddLoose(const api::Pod& pod, const fabric::Places& places) {
     load->second.host = places.FindHost(pod.node_name);
     load->second.amounts.resize(capacity_->columns());
   }
-  Change(load->second, asked, 1);
+  Change(load->second, pod, asked, 1);
 }
 
 void Occupation::Remove(Members::iterator member, std::set<NamespacedName>& changed) {
@@ -122,7 +152,7 @@ void Occupation::RemoveLoose(const api::Pod& pod) {
   const Loose asked = LooseDemand(pod);
   if (asked.none()) return;
   const auto load = loads_.find(pod.node_name);
-  Change(load->second, asked, -1);
+  Change(load->second, pod, asked, -1);
   if (load->second.pods == 0) loads_.erase(load);
 }
 
@@ -134,14 +164,18 @@ Occupation::Loose Occupation::LooseDemand(const api::Pod& pod) {
   return {GpusOf(pod), scratch_};
 }
 
-void Occupation::Change(NodeLoad& load, const Loose& pod, int sign) {
+void Occupation::Change(NodeLoad& load, const api::Pod& pod, const Loose& asked, int sign) {
   load.pods += sign;
-  load.gpus += sign * Sum{pod.gpus};
-  for (const auto& [column, amount] : pod.amounts) load.amounts[column] += sign * Sum{amount};
+  load.gpus += sign * Sum{asked.gpus};
+  if (asked.gpus > 0) {
+    load.with_gpus = sign > 0 ? WithPod(load.with_gpus, OrdinaryPodOf(pod, asked.gpus))
+                              : WithoutPod(load.with_gpus, KeyOf(pod.metadata).text());
+  }
+  for (const auto& [column, amount] : asked.amounts) load.amounts[column] += sign * Sum{amount};
   if (!load.host.valid()) return;
-  held_[load.host.index()] += sign * Sum{pod.gpus};
+  held_[load.host.index()] += sign * Sum{asked.gpus};
   const std::size_t row = load.host.index() * capacity_->columns();
-  for (const auto& [column, amount] : pod.amounts) {
+  for (const auto& [column, amount] : asked.amounts) {
     held_resources_[row + column] += sign * Sum{amount};
   }
 }
@@ -324,6 +358,26 @@ void Occupation::Change(const Held& held, int sign) {
   for (const auto& [column, amount] : *held.demand.amounts) {
     held_resources_[row + column] += sign * Sum{amount};
   }
+}
+
+std::vector<std::shared_ptr<const PodList>> Occupation::ordinary_pods(JobIndex& jobs) const {
+  std::vector<std::shared_ptr<const PodList>> pods(held_.size());
+  for (const auto& [node, load] : loads_) {
+    if (load.host.valid()) pods[load.host.index()] = load.with_gpus;
+  }
+  // Of a gang without a place they run as ordinary ones do.
+  for (const auto& [key, share] : shares_) {
+    if (share.pods.empty()) continue;
+    const KeptJob* job = jobs.Find(key);
+    if (job != nullptr && job->state.assignment) continue;
+    for (const auto& [name, pod] : share.pods) {
+      const std::int64_t gpus = GpusOf(*pod.pod);
+      if (!pod.host.valid() || gpus == 0) continue;
+      auto& there = pods[pod.host.index()];
+      there = WithPod(there, OrdinaryPodOf(*pod.pod, gpus));
+    }
+  }
+  return pods;
 }
 
 std::vector<std::int64_t> Occupation::held_resources() const {

@@ -24,6 +24,7 @@ namespace yardmaster::state {
 
 class Occupation {
  public:
+  using OrdinaryPods = std::vector<plan::OrdinaryPod>;  // by name
   // Of any number of pods: 2^20 of them with kMaxAmount each are more than 64 bits hold.
   __extension__ using Sum = __int128;
 
@@ -35,6 +36,8 @@ class Occupation {
               std::set<NamespacedName>& changed);
   // GPUs held or promised on a host; at most kMaxAmount.
   std::int64_t held(fabric::HostId host) const { return Clamped(held_[host.index()]); }
+  // By HostId: pods with GPUs there that are in no gang with a place; null: none.
+  std::vector<std::shared_ptr<const OrdinaryPods>> ordinary_pods(JobIndex& jobs) const;
   // Other resources held or promised, by HostId and column; each at most kMaxAmount.
   std::vector<std::int64_t> held_resources() const;
 
@@ -79,6 +82,7 @@ class Occupation {
   struct NodeLoad {
     fabric::HostId host;  // invalid: not of the fabric
     int pods = 0;
+    std::shared_ptr<const OrdinaryPods> with_gpus;  // null: none
     Sum gpus = 0;
     std::vector<Sum> amounts;  // by column
   };
@@ -92,7 +96,7 @@ class Occupation {
   void RemoveLoose(const api::Pod& pod);
   // REQUIRES: the pod is in no gang. Valid until the next call.
   Loose LooseDemand(const api::Pod& pod);
-  void Change(NodeLoad& load, const Loose& pod, int sign);
+  void Change(NodeLoad& load, const api::Pod& pod, const Loose& asked, int sign);
   // Sums of all hosts again. `recount`: pods are counted in other columns, or as other GPUs.
   void StartOver(const HostIndex& hosts, const HostChanges& changes, bool recount, JobIndex& jobs,
                  std::set<NamespacedName>& changed);

@@ -54,6 +54,22 @@ class OccupationTest : public testing::Test {
   ClusterState cluster_;
 };
 
+TEST_F(OccupationTest, OrdinaryPodsWithGpusAreNamedByHost) {
+  SnapshotBuilder builder;
+  AddPod("web-1", {{api::kGpuResource, "2"}});
+  AddPod("web-0", {{api::kGpuResource, "1"}});
+  AddPod("log", {{"cpu", "1"}});
+  const plan::Snapshot with = builder.Build(cluster_);
+  const fabric::HostId host = with.places->FindHost("a0");
+  const auto& pods = with.ordinary_pods[host.index()];
+  ASSERT_NE(pods, nullptr);
+  EXPECT_EQ(*pods, (std::vector<plan::OrdinaryPod>{{"team/web-0", 0, 1}, {"team/web-1", 0, 2}}));
+  EXPECT_EQ(with.ordinary_pods[with.places->FindHost("a1").index()], nullptr);
+  cluster_.pods.Erase({"team", "web-0"});
+  cluster_.pods.Erase({"team", "web-1"});
+  EXPECT_EQ(builder.Build(cluster_).ordinary_pods[host.index()], nullptr);
+}
+
 TEST_F(OccupationTest, AnyNumberOfAbsurdRequestsLeavesNothingFreeOnTheirHostAndChangesNoOther) {
   // A job that asks for CPUs, so that hosts have a column for them.
   const json job = {

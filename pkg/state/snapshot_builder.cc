@@ -28,6 +28,7 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& cluster) {
   hosts_.AppendWarnings(snapshot.warnings);
   snapshot.lost_segments = hosts_.LostSegments();
   FillHosts(snapshot);
+  snapshot.ordinary_pods = occupation_.ordinary_pods(jobs_);
   const bool other_hosts =
       changes.renumbered || !changes.hosts.empty() || lost_segments_ != snapshot.lost_segments;
   lost_segments_ = snapshot.lost_segments;

@@ -58,6 +58,8 @@ void ExpectSameJob(const plan::JobState& a, const plan::JobState& b) {
   EXPECT_EQ(a.problems, b.problems);
   EXPECT_EQ(a.started_ms, b.started_ms);
   EXPECT_EQ(a.grace_seconds, b.grace_seconds);
+  EXPECT_EQ(a.owner, b.owner);
+  EXPECT_EQ(a.released, b.released);
 }
 
 void ExpectSame(const plan::Snapshot& a, const plan::Snapshot& b) {
@@ -77,6 +79,13 @@ void ExpectSame(const plan::Snapshot& a, const plan::Snapshot& b) {
   EXPECT_EQ(*a.cluster.resources.allocatable, *b.cluster.resources.allocatable);
   EXPECT_EQ(a.cluster.resources.free, b.cluster.resources.free);
   EXPECT_EQ(a.cable_down, b.cable_down);
+  ASSERT_EQ(a.ordinary_pods.size(), b.ordinary_pods.size());
+  for (std::size_t h = 0; h < a.ordinary_pods.size(); ++h) {
+    ASSERT_EQ(a.ordinary_pods[h] == nullptr, b.ordinary_pods[h] == nullptr);
+    if (a.ordinary_pods[h] != nullptr) {
+      EXPECT_EQ(*a.ordinary_pods[h], *b.ordinary_pods[h]);
+    }
+  }
   EXPECT_EQ(a.warnings, b.warnings);
   ASSERT_EQ(a.jobs.size(), b.jobs.size());
   for (std::size_t j = 0; j < a.jobs.size(); ++j) {
