@@ -189,6 +189,39 @@ TEST_F(HelmOptionsTest, AnAgentWritesOfPodsWhatItsOptionsAskFor) {
   }
 }
 
+// `helm upgrade --reuse-values` knows no option that the version before did not have: what a
+// process is told then is what it is told by default, or nothing.
+TEST_F(HelmOptionsTest, AnUpgradeWithTheValuesOfTheVersionBeforeGivesNoOptionAnotherValue) {
+  const std::string before = YARDMASTER_SOURCE_DIR "/test/data/charts/before.tgz";
+  ASSERT_TRUE(plane_->Kubectl({"create", "namespace", "earlier"}).ok());
+  const auto helm = [](const std::string& verb, const std::string& chart,
+                       const std::string& values) {
+    return Helm({verb, "earlier", chart, "--namespace", "earlier", "--set",
+                 "crds.install=false,gatePolicy.enabled=false", values})
+        .status();
+  };
+  const auto arguments = [] {
+    std::set<std::string> out;
+    const auto found = Get({"deployments,daemonsets", "-n", "earlier"});
+    EXPECT_TRUE(found.ok()) << found.status();
+    for (const nlohmann::json& workload : found->at("items")) {
+      for (const auto& argument :
+           workload.at("/spec/template/spec/containers/0/args"_json_pointer)) {
+        out.insert(StrCat(workload.at("/metadata/name"_json_pointer).get<std::string>(), " ",
+                          argument.get<std::string>()));
+      }
+    }
+    return out;
+  };
+  ASSERT_EQ(helm("install", before, "--timeout=5m"), absl::OkStatus());
+  ASSERT_EQ(helm("upgrade", kChart, "--reuse-values"), absl::OkStatus());
+  const std::set<std::string> reused = arguments();
+  EXPECT_THAT(reused, ::testing::Contains("earlier-yardmaster-extender --verbosity=2"));
+  ASSERT_EQ(helm("upgrade", kChart, "--reset-values"), absl::OkStatus());
+  EXPECT_THAT(arguments(), ::testing::IsSupersetOf(reused));
+  EXPECT_TRUE(Helm({"uninstall", "earlier", "--namespace", "earlier"}).ok());
+}
+
 TEST_F(HelmOptionsTest, OnlyWhomTheValuesNameReachesMetricsAndPage) {
   const auto policy = [](const std::string& component) {
     return *Get({"networkpolicy", StrCat("yardmaster-", component), "-n", kNamespace});
