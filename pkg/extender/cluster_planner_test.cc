@@ -257,7 +257,7 @@ TEST_F(ClusterPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAre
   EXPECT_EQ(report.waiting, 2);
   EXPECT_FALSE(Placed("small"));
   const std::string message = Condition("small", "Planned")["message"];
-  EXPECT_NE(message.find("trainingjob-big"), std::string::npos)
+  EXPECT_NE(message.find("TrainingJob team/big"), std::string::npos)
       << "the message names the gang for which hosts are kept: " << message;
   // Ordinary pods are refused by filter, gangs by the planner.
   int reserved = 0;

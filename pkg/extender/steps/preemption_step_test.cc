@@ -203,8 +203,9 @@ TEST_F(PreemptionTest, AJobBehindTheOneThatGetsRoomDoesNotTakeItsPlaceInTheSameP
   const PassReport report = PassOfANewProcess();
   EXPECT_EQ(report.preemptions, 1) << Join(report.errors, "\n");
   EXPECT_FALSE(Placed("behind"));
-  EXPECT_NE(Condition("behind", "Planned")["message"].get<std::string>().find("trainingjob-high"),
-            std::string::npos);
+  EXPECT_NE(
+      Condition("behind", "Planned")["message"].get<std::string>().find("TrainingJob team/high"),
+      std::string::npos);
   const json preemption = GangStatus("high")["preemption"];
   ASSERT_EQ(preemption["victims"].size(), 1u);
   EXPECT_EQ(preemption["victims"][0]["name"], "trainingjob-cheap");
