@@ -2,6 +2,7 @@
 
 #include "pkg/base/backoff.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/ledger/gang_notices.h"
 
 namespace yardmaster::extender {
 
@@ -47,16 +48,12 @@ void GangIsolation::Report(const NamespacedName& key, const std::string& reason,
       "Gang ", key.text(), " is in quarantine, it is neither planned nor released: ", reason);
   report.problems.push_back(text);
   if (!reported_.emplace(key, reason).second) return;
-  ObjectNotice notice{{}, key.namespace_name, true, "Quarantined", text};
-  if (const GangPtr gang = facts.FindGang(key)) {
-    notice.regarding = gang->owner;
-    notify_(notice);
+  const GangPtr gang = facts.FindGang(key);
+  const api::OwnerReference owner = gang == nullptr ? api::OwnerReference() : gang->owner;
+  const ObjectNotice notice{owner, key.namespace_name, true, "Quarantined", text};
+  for (const ObjectNotice& one : OnOwnerAndPod(notice, facts.GatheredOf(key))) {
+    if (!one.regarding.name.empty()) notify_(one);
   }
-  const GatheredGang* gathered = facts.GatheredOf(key);
-  if (gathered == nullptr || gathered->members.empty()) return;
-  const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
-  notice.regarding = {"v1", "Pod", pod.name, pod.uid, false};
-  notify_(notice);
 }
 
 }  // namespace yardmaster::extender

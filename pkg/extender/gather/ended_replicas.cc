@@ -3,30 +3,25 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "pkg/api/gang.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/job_set.h"
 
 namespace yardmaster::extender {
 
-namespace {
-
-// As status.assignments of a Gang has it.
-constexpr int kMaxReplicas = 16'384;
-
-}  // namespace
-
 std::vector<int> ParseIndexes(std::string_view text) {
-  std::vector<bool> is_one(kMaxReplicas);
+  std::vector<bool> is_one(api::kMaxListedRanks);
   for (const std::string& part : Split(text, ',')) {
     const std::size_t dash = part.find('-');
     const auto first = ParseNumber<int>(part.substr(0, dash));
     const auto last = dash == part.npos ? first : ParseNumber<int>(part.substr(dash + 1));
     if (!first || !last || *first < 0) continue;
-    for (int i = *first; i <= std::min(*last, kMaxReplicas - 1); ++i) {
+    for (int i = *first; i <= std::min(*last, api::kMaxListedRanks - 1); ++i) {
       is_one[static_cast<std::size_t>(i)] = true;
     }
   }
   std::vector<int> indexes;
-  for (int i = 0; i < kMaxReplicas; ++i) {
+  for (int i = 0; i < api::kMaxListedRanks; ++i) {
     if (is_one[static_cast<std::size_t>(i)]) indexes.push_back(i);
   }
   return indexes;
@@ -47,15 +42,11 @@ std::optional<std::string> JobOfSubgroup(JsonView jobset, std::string_view subgr
   const auto index = ParseNumber<std::int64_t>(subgroup);
   if (!index || *index < 0) return std::nullopt;
   std::optional<std::string> name;
-  std::int64_t first = 0;  // of the replicated job
-  jobset.At({"spec", "replicatedJobs"}).ForEachElement([&](JsonView job) {
-    const std::int64_t replicas =
-        std::clamp<std::int64_t>(job["replicas"].WholeNumber().value_or(1), 0, INT32_MAX);
-    if (!name && *index >= first && *index - first < replicas) {
-      name = StrCat(jobset.At({"metadata", "name"}).Text(), "-", job["name"].Text(), "-",
-                    *index - first);
-    }
-    first += replicas;
+  ForEachReplicatedJob(jobset, [&](const ReplicatedJob& job) {
+    const std::int64_t number = *index - job.first_job;
+    if (name || number < 0 || number >= job.jobs) return;
+    name =
+        StrCat(jobset.At({"metadata", "name"}).Text(), "-", job.object["name"].Text(), "-", number);
   });
   return name;
 }

@@ -15,8 +15,6 @@ namespace yardmaster::extender {
 
 namespace {
 
-// As status.assignments of a Gang has it.
-constexpr int kMaxWorkers = 16'384;
 // As spec.roles of a Gang has it.
 constexpr std::size_t kMaxRoles = 16;
 
@@ -95,7 +93,7 @@ absl::StatusOr<std::optional<int>> PodsOfWorld(const GatheredGang& gathered, con
         StrCat("count the GPUs of all its pods in the annotation ", api::kParallelismAnnotation));
   }
   return std::optional<int>(
-      static_cast<int>(std::min<std::int64_t>(world / gpus.most, kMaxWorkers + 1)));
+      static_cast<int>(std::min<std::int64_t>(world / gpus.most, api::kMaxListedRanks + 1)));
 }
 
 // The sizes of the annotation multiply to the GPUs of the pods that the owner makes.
@@ -156,9 +154,9 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
     return FieldError(FieldOf(gathered), "its pods do not say how many they are",
                       StrCat("give dp in the annotation ", api::kParallelismAnnotation));
   }
-  if (*size < 1 || *size > kMaxWorkers) {
+  if (*size < 1 || *size > api::kMaxListedRanks) {
     return FieldError(FieldOf(gathered), StrCat("its pods say that they are ", *size),
-                      StrCat("use a size from 1 to ", kMaxWorkers));
+                      StrCat("use a size from 1 to ", api::kMaxListedRanks));
   }
   if (static_cast<int>(gathered.members.size() + gathered.ended.size()) < *size) {
     return std::optional<api::JobSpec>();
@@ -181,14 +179,14 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
 }
 
 // Members are in order of their ranks.
-int WholeRanks(const std::vector<api::RankBase>& bases, const GatheredGang& gang) {
+int WholeRanks(const std::vector<api::RankBase>& bases, int workers, const GatheredGang& gang) {
   std::set<int> ended;
   for (const Replica& replica : gang.ended) {
     if (const auto rank = api::RankOf(bases, replica.subgroup, replica.index)) ended.insert(*rank);
   }
   int whole = 0;
   const auto skip_ended = [&] {
-    while (ended.count(whole) != 0) ++whole;
+    while (whole < workers && ended.count(whole) != 0) ++whole;
   };
   for (const GangMember& member : gang.members) {
     skip_ended();
@@ -227,7 +225,7 @@ void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredG
   std::sort(gang.members.begin(), gang.members.end(), [](const GangMember& a, const GangMember& b) {
     return std::tie(a.rank, a.pod->metadata.name) < std::tie(b.rank, b.pod->metadata.name);
   });
-  gang.whole = WholeRanks(bases, gang);
+  gang.whole = WholeRanks(bases, workers, gang);
 }
 
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers) {
@@ -419,10 +417,31 @@ std::optional<std::vector<api::GangRole>> RolesOf(const GatheredGang& ranked,
   return roles;
 }
 
+namespace {
+
+// Which hosts have the devices that claims ask for is not known here.
+absl::Status CheckClaims(const GatheredGang& gathered) {
+  for (const GangMember& member : gathered.members) {
+    if (!member.pod->claims_gpus()) continue;
+    return FieldError(
+        StrCat("Pod ", gathered.namespace_name, "/", member.pod->metadata.name,
+               ": spec.resourceClaims"),
+        "asks for devices by resource claims and for no GPU otherwise, and gangs are not placed by "
+        "claims yet; its pods stay behind the gate",
+        StrCat("ask for the GPUs in resources.limits (", api::kGpuResource,
+               "), or make the pods without the gate and without the annotation ",
+               api::kParallelismAnnotation, ", so that kube-scheduler places each by itself"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job,
                                                   const DeclaredSizes& declared) {
   if (gathered.members.empty() || gathered.held_by_others > 0) return std::optional<api::Gang>();
+  YM_RETURN_IF_ERROR(CheckClaims(gathered));
   api::Gang gang;
   const GangMember& first = gathered.members.front();
   gang.owner = first.membership->owner;

@@ -91,6 +91,24 @@ void ExpectSame(const GatheredGang& a, const GatheredGang& b) {
   }
 }
 
+// A job of four ranks, the last of which has ended, is scaled to three.
+TEST(GathererTest, ARankThatEndedBeyondTheSizeKeepsNoGangIncomplete) {
+  GatheredGang gang;
+  for (int index = 0; index < 3; ++index) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.name = StrCat("p", index);
+    api::Membership membership;
+    membership.index = index;
+    gang.members.push_back({pod, std::make_shared<const api::Membership>(membership), {}});
+  }
+  gang.ended = {{"", 3}};
+  GatheredGang four = gang;
+  AssignRanks({{"", 0}}, 4, four);
+  EXPECT_TRUE(IsComplete(four, 4));
+  AssignRanks({{"", 0}}, 3, gang);
+  EXPECT_TRUE(IsComplete(gang, 3));
+}
+
 TEST(GathererTest, AfterAnyHistoryItHasWhatItWouldHaveFromNothing) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));

@@ -7,18 +7,16 @@
 
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/job_set.h"
 
 namespace yardmaster::extender {
 
 namespace {
 
-// As status.assignments of a Gang has it.
-constexpr std::int64_t kMaxPods = 16'384;
-
 std::optional<int> CountIn(JsonView value, std::optional<int> otherwise) {
   if (!value.present() || value.is_null()) return otherwise;
   const auto count = value.WholeNumber();
-  if (!count || *count < 0 || *count > kMaxPods) return std::nullopt;
+  if (!count || *count < 0 || *count > api::kMaxListedRanks) return std::nullopt;
   return static_cast<int>(*count);
 }
 
@@ -29,15 +27,13 @@ std::optional<int> PodsOfJob(JsonView spec) {
 }
 
 // Each Job in the set is a subgroup.
-std::optional<OwnerSize> SizeOfJobSet(JsonView spec) {
-  const JsonView jobs = spec["replicatedJobs"];
+std::optional<OwnerSize> SizeOfJobSet(JsonView object) {
   OwnerSize size;
-  bool known = jobs.is_array();
-  jobs.ForEachElement([&](JsonView job) {
-    const std::optional<int> replicas = CountIn(job["replicas"], 1);
-    const std::optional<int> pods = PodsOfJob(job.At({"template", "spec"}));
-    known &= replicas && pods;
-    if (known) size.Append(*replicas, *pods);
+  bool known = object.At({"spec", "replicatedJobs"}).is_array();
+  ForEachReplicatedJob(object, [&](const ReplicatedJob& job) {
+    const std::optional<int> pods = PodsOfJob(job.object.At({"template", "spec"}));
+    known &= job.is_valid && pods;
+    if (known) size.Append(static_cast<int>(job.jobs), *pods);
   });
   return known ? std::optional(std::move(size)) : std::nullopt;
 }
@@ -122,7 +118,7 @@ std::optional<OwnerSize> SizeOf(const api::OwnerReference& owner, JsonView objec
   const JsonView spec = object["spec"];
   if (group == "batch" && owner.kind == "Job") return OneSubgroup(PodsOfJob(spec));
   if (group == "batch.volcano.sh") return SizeOfTasks(spec);
-  if (owner.kind == "JobSet") return SizeOfJobSet(spec);
+  if (owner.kind == "JobSet") return SizeOfJobSet(object);
   if (owner.kind == "LeaderWorkerSet") return SizeOfGroup(spec);
   if (owner.kind == "MPIJob") return SizeOfMpiJob(spec);
   if (group == "kubeflow.org") return SizeOfReplicaSpecs(spec);
@@ -131,7 +127,7 @@ std::optional<OwnerSize> SizeOf(const api::OwnerReference& owner, JsonView objec
 
 absl::StatusOr<GangSize> ResizedTo(const std::vector<api::RankBase>& bases, int workers,
                                    const std::vector<std::string>& added, const OwnerSize& pods) {
-  if (pods.pods() > kMaxPods) return absl::FailedPreconditionError("it is too large");
+  if (pods.pods() > api::kMaxListedRanks) return absl::FailedPreconditionError("it is too large");
   std::vector<std::string> subgroups = added;
   for (const api::RankBase& base : bases) subgroups.push_back(base.subgroup);
   std::sort(subgroups.begin(), subgroups.end(), api::SubgroupLess);

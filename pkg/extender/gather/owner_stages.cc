@@ -8,12 +8,11 @@
 
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/job_set.h"
 
 namespace yardmaster::extender {
 
 namespace {
-
-constexpr std::int64_t kMaxPodsOfBatch = 16'384;
 
 // Pods that an owner makes at the same time: those of a replicated job, or of a task.
 struct Batch {
@@ -26,7 +25,7 @@ struct Batch {
 };
 
 std::int64_t CountOf(JsonView value) {
-  return std::clamp<std::int64_t>(value.WholeNumber().value_or(1), 0, kMaxPodsOfBatch);
+  return std::clamp<std::int64_t>(value.WholeNumber().value_or(1), 0, api::kMaxListedRanks);
 }
 
 bool HasAnnotation(JsonView object, std::string_view key) {
@@ -34,19 +33,17 @@ bool HasAnnotation(JsonView object, std::string_view key) {
 }
 
 std::vector<Batch> BatchesOfJobSet(JsonView object) {
-  const JsonView spec = object["spec"];
-  const bool in_order = spec.At({"startupPolicy", "startupPolicyOrder"}).String() == "InOrder";
+  const JsonView policy = object.At({"spec", "startupPolicy"});
+  const bool in_order = policy["startupPolicyOrder"].String() == "InOrder";
   std::vector<Batch> batches;
-  std::int64_t first = 0;
-  spec["replicatedJobs"].ForEachElement([&](JsonView job) {
+  ForEachReplicatedJob(object, [&](const ReplicatedJob& job) {
     Batch batch;
-    batch.first = first;
-    batch.jobs = CountOf(job["replicas"]);
-    batch.pods = batch.jobs * CountOf(job.At({"template", "spec", "parallelism"}));
+    batch.first = job.first_job;
+    batch.jobs = job.jobs;
+    batch.pods = batch.jobs * CountOf(job.object.At({"template", "spec", "parallelism"}));
     bool depends = in_order && !batches.empty();
-    job["dependsOn"].ForEachElement([&depends](JsonView) { depends = true; });
+    job.object["dependsOn"].ForEachElement([&depends](JsonView) { depends = true; });
     batch.is_first = !depends;
-    first += batch.jobs;
     batches.push_back(batch);
   });
   return batches;
@@ -110,8 +107,8 @@ bool AreWhole(std::vector<Batch> batches, const GatheredGang& pods, bool by_numb
 Stages OfJobSet(JsonView object, const GatheredGang& pods) {
   constexpr std::string_view kExclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology";
   bool exclusive = HasAnnotation(object, kExclusive);
-  object.At({"spec", "replicatedJobs"}).ForEachElement([&](JsonView job) {
-    exclusive |= HasAnnotation(job["template"], kExclusive);
+  ForEachReplicatedJob(object, [&](const ReplicatedJob& job) {
+    exclusive |= HasAnnotation(job.object["template"], kExclusive);
   });
   if (exclusive) {
     return {false,
