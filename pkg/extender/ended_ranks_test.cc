@@ -1,4 +1,8 @@
 // Jobs some of whose ranks have ended for good: what is left of them is placed.
+#include <map>
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/batch_job_fixture.h"
@@ -145,24 +149,54 @@ TEST_F(EndedRanksTest, ASetThatLacksARankThatHasNotEndedWaits) {
   EXPECT_TRUE(IsReleased(pod));
 }
 
+// One index has finished and its pod is gone; one more pod is missing.
+TEST_F(EndedRanksTest, AnOwnerWithNothingNewToSayIsAskedEverLessOften) {
+  Process process(*this, true);
+  AddBatchJob("a", 3);
+  process.Pass();
+  RunReleasedPods();
+  SetPhase(PodOfIndex("a", 0), "Succeeded");
+  SuspendJob("a", true);
+  DeletePod(PodOfIndex("a", 1));
+  DeletePod(PodOfIndex("a", 2));
+  process.Pass();
+  DeletePod(PodOfIndex("a", 0));
+  SuspendJob("a", false);
+  SetJobStatus("a", "completedIndexes", "0");
+  const std::string pod = AddJobPod("a", 2, "tp=8,dp=3");
+  client_.ClearCalls();
+  for (int second = 0; second < 60; ++second) {
+    process.Pass();
+    clock_.Advance(1'000);
+  }
+  const int asked = client_.CountCalls(kube::Verb::kGet, "jobs");
+  EXPECT_GT(asked, 2);
+  EXPECT_LT(asked, 15);
+  AddJobPod("a", 1, "tp=8,dp=3");
+  RunUntilStable(process);
+  EXPECT_TRUE(IsReleased(pod)) << "what it said is remembered";
+}
+
 class EndedRanksOfKindsTest : public EndedRanksTest {
  protected:
-  // Two Jobs of two pods each.
-  void AddJobSet() {
-    client_.Seed({"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true}, json::parse(R"({
+  void AddJobSet(const std::string& set, int jobs, int pods) {
+    json object = json::parse(R"({
         "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
-        "metadata": {"name": "s", "namespace": "team", "uid": "uid-s"},
-        "spec": {"replicatedJobs": [{"name": "w", "replicas": 2, "template": {"spec": {
-            "completions": 2, "parallelism": 2}}}]}})"));
-    for (int pod = 0; pod < 4; ++pod) AddJobSetPod(pod / 2, pod % 2);
+        "metadata": {"namespace": "team"}, "spec": {"replicatedJobs": [{"name": "w"}]}})");
+    object["metadata"].update({{"name", set}, {"uid", "uid-" + set}});
+    object["spec"]["replicatedJobs"][0].update(
+        {{"replicas", jobs},
+         {"template", {{"spec", {{"completions", pods}, {"parallelism", pods}}}}}});
+    client_.Seed({"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true}, object);
+    pods_of_[set] = jobs * pods;
   }
-  std::string AddJobSetPod(int job, int index) {
-    const std::string name = StrCat("s-", job, "-", index, "-", ++made_);
-    const std::string job_name = StrCat("s-w-", job);
+  std::string AddJobSetPod(int job, int index, const std::string& set = "s") {
+    const std::string name = StrCat(set, "-", job, "-", index, "-", ++made_);
+    const std::string job_name = StrCat(set, "-w-", job);
     client_.Seed(kube::Pods(),
                  GatedPod(name, {{api::kGpuResource, "8"}},
-                          {{"jobset.sigs.k8s.io/jobset-name", "s"},
-                           {"jobset.sigs.k8s.io/jobset-uid", "uid-s"},
+                          {{"jobset.sigs.k8s.io/jobset-name", set},
+                           {"jobset.sigs.k8s.io/jobset-uid", "uid-" + set},
                            {"jobset.sigs.k8s.io/job-global-index", StrCat(job)},
                            {"batch.kubernetes.io/job-name", job_name},
                            {"batch.kubernetes.io/job-completion-index", StrCat(index)}},
@@ -171,7 +205,7 @@ class EndedRanksOfKindsTest : public EndedRanksTest {
                            {"name", job_name},
                            {"uid", Uid(job_name)},
                            {"controller", true}},
-                          "tp=8,dp=4"));
+                          StrCat("tp=8,dp=", pods_of_[set])));
     return name;
   }
   std::string AddMpiWorker(int index) {
@@ -197,10 +231,12 @@ class EndedRanksOfKindsTest : public EndedRanksTest {
   }
 
   int made_ = 0;
+  std::map<std::string, int> pods_of_;  // by JobSet
 };
 
 TEST_F(EndedRanksOfKindsTest, AJobSetOfWhichAWholeJobHasEnded) {
-  AddJobSet();
+  AddJobSet("s", 2, 2);
+  for (int pod = 0; pod < 4; ++pod) AddJobSetPod(pod / 2, pod % 2);
   Process process(*this, true);
   process.Pass();
   ASSERT_EQ(HostsOf("jobset-s").size(), 4u);
@@ -216,6 +252,58 @@ TEST_F(EndedRanksOfKindsTest, AJobSetOfWhichAWholeJobHasEnded) {
   EXPECT_EQ(HostsOf("jobset-s").size(), 4u);
   EXPECT_TRUE(IsReleased(a));
   EXPECT_TRUE(IsReleased(b));
+}
+
+TEST_F(EndedRanksOfKindsTest, TheJobsOfManyJobSetsAreReadAFewInAPass) {
+  constexpr int kJobs = 40;  // of one pod; there is no room for so many
+  const std::vector<std::string> sets = {"r", "s", "t"};
+  for (const std::string& set : sets) {
+    AddJobSet(set, kJobs, 1);
+    for (int job = 0; job < kJobs; ++job) AddJobSetPod(job, 0, set);
+  }
+  Process process(*this, true);
+  process.Pass();
+  for (const json& pod : client_.All(kube::Pods())) {
+    if (pod["metadata"]["labels"]["jobset.sigs.k8s.io/job-global-index"] != "0") {
+      DeletePod(pod["metadata"]["name"]);
+    }
+  }
+  process.Pass();
+  clock_.Advance(3'000);
+  std::map<std::string, int> read;
+  for (int pass = 0; pass < 6; ++pass) {
+    client_.ClearCalls();
+    process.Pass();
+    EXPECT_LE(client_.CountCalls(kube::Verb::kGet, "jobs"), 16);
+    for (const kube::Call& call : client_.calls()) {
+      if (call.target.resource == BatchJobs()) ++read[call.target.name.substr(0, 1)];
+    }
+    clock_.Advance(100);
+  }
+  for (const std::string& set : sets) EXPECT_GE(read[set], 16) << set << " had its turn";
+}
+
+TEST_F(EndedRanksOfKindsTest, AJobThatCannotBeReadTakesNothingBackThatWasSaid) {
+  AddJobSet("s", 2, 2);
+  for (int pod = 0; pod < 4; ++pod) AddJobSetPod(pod / 2, pod % 2);
+  Process process(*this, true);
+  process.Pass();
+  for (const json& pod : client_.All(kube::Pods())) DeletePod(pod["metadata"]["name"]);
+  TakePlace("jobset-s", true);
+  client_.Seed(BatchJobs(), json::parse(R"({
+      "apiVersion": "batch/v1", "kind": "Job",
+      "metadata": {"name": "s-w-0", "namespace": "team", "uid": "uid-s-w-0"},
+      "status": {"completedIndexes": "0-1"}})"));
+  const std::string first = AddJobSetPod(1, 0);
+  RunUntilStable(process);
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    return call.target.resource == BatchJobs() ? absl::UnavailableError("down") : absl::OkStatus();
+  });
+  clock_.Advance(30'000);
+  RunUntilStable(process);
+  AddJobSetPod(1, 1);
+  process.Pass();
+  EXPECT_TRUE(IsReleased(first));
 }
 
 TEST_F(EndedRanksOfKindsTest, AnMpiJobWithAFailedWorkerThatIsNotMadeAgain) {

@@ -67,7 +67,8 @@ struct ReleasePod {
   PodPtr pod;
   Pin pin;
 };
-// Opens the gate of a pod that gets no place, and says why.
+// Opens the gate of a pod that gets no place, and says why. This and FailPod are carried out for
+// isolated gangs, too.
 struct OpenGate {
   NamespacedName gang;
   PodPtr pod;
@@ -92,6 +93,8 @@ struct EvictPod {
   // For a pod that is being deleted with a longer one (gather/leaving_pods.h); nullopt: what the
   // pod asks for.
   std::optional<std::int64_t> grace_ms = std::nullopt;
+  // Of a pod that was never bound: its Job is not to count it as failed (effect_writer.h).
+  bool uncounted = false;
 };
 struct PatchNode {
   NamespacedName gang;  // of no gang
@@ -108,6 +111,7 @@ enum class Question {
   kOwnerGone,
   kOwnerSize,
   kOwnerReplicas,
+  kJobsOfJobSet,
   kPodGroup,
   kAdoption,
 };
@@ -142,6 +146,10 @@ using Event = ObjectNotice;
 struct ReportProblem {
   std::string text;
 };
+// A fault of this program.
+struct ReportError {
+  std::string text;
+};
 struct Increment {
   int PassReport::*counter;
   int by = 1;
@@ -152,11 +160,12 @@ struct WakeIn {
 // Something is left, and the next pass should come soon.
 struct RunSoon {};
 
-using Effect = std::variant<WriteGangSpec, CommitGangStatus, DeleteGang, CommitPlan,  //
-                            ReleasePod, OpenGate, FailPod, EvictPod, PatchNode,       //
-                            AwaitTurn, ReadObject, ReadPods, ReadBudgets,             //
-                            IsolateGang, Change,                                      //
-                            Event, ReportProblem, Increment, GangDecision, WakeIn, RunSoon>;
+using Effect =
+    std::variant<WriteGangSpec, CommitGangStatus, DeleteGang, CommitPlan,  //
+                 ReleasePod, OpenGate, FailPod, EvictPod, PatchNode,       //
+                 AwaitTurn, ReadObject, ReadPods, ReadBudgets,             //
+                 IsolateGang, Change,                                      //
+                 Event, ReportProblem, ReportError, Increment, GangDecision, WakeIn, RunSoon>;
 
 // Refused evictions of a gang's pods back off under this name, apart from the gang: its other pods
 // are released, and it is planned, meanwhile. No gang has such a name.
@@ -169,8 +178,9 @@ struct EffectOutcome {
   enum class Result {
     kDone,
     kFailed,    // or it is not known; `status` says how
-    kNotTried,  // an effect before it failed, time is over, its gang backs off, or the hold of the
-                // lease has ended
+    kNotTried,  // an effect before it failed, its gang is left alone, or the hold of the lease has
+                // ended
+    kLeft,      // the step's time was over: the next pass may try it
   };
   Result result = Result::kNotTried;
   absl::Status status = {};
@@ -188,10 +198,11 @@ inline bool AllDone(const EffectOutcomes& outcomes) {
 struct Decision {
   std::vector<Effect> effects = {};
   // 0: one after the other, and the first that is not done ends them. Else the effects do not count
-  // on each other, and that many may be under way at once; effects of one gang end at the
-  // `refusals`-th that is refused.
+  // on each other, and that many may be under way at once; writes for one gang end at the
+  // `max_failures`-th that fails, where pods that are gone do not count, nor pods that could not be
+  // released for any other cause than a policy.
   std::size_t threads = 0;
-  int refusals = 3;
+  int max_failures = 3;
   // Goes on from there, whatever has become of them; null: that is all. It gets the facts as they
   // are then.
   std::function<Decision(const PassFacts&, const EffectOutcomes&)> then = {};

@@ -54,8 +54,18 @@ const NamespacedName& GangOf(const Effect& effect) {
       effect);
 }
 
-bool IsRefused(const absl::Status& status) {
+// Of a failed write of a pod or a Node: whether the next one of its gang is likely to fail as it
+// did. A pod that is gone says nothing of others; nor does one that could not be released for any
+// other cause than a policy.
+bool CountsAgainstGang(const Effect& effect, const absl::Status& status) {
+  if (status.ok()) return false;
+  if (!std::holds_alternative<ReleasePod>(effect)) return !kube::IsGone(status);
   return kube::IsDenied(status) || absl::IsResourceExhausted(status);
+}
+
+// Its pods wait for no place of ours any more.
+bool EndsWait(const Effect& effect) {
+  return std::holds_alternative<OpenGate>(effect) || std::holds_alternative<FailPod>(effect);
 }
 
 // Namespaces take turns, each with its gangs by name, from `first` on.
@@ -233,7 +243,7 @@ EffectOutcomes Executor::Perform(const Decision& decision) {
 
 void Executor::PerformApart(const Decision& decision, const std::vector<std::size_t>& effects,
                             EffectOutcomes& outcomes) {
-  std::map<NamespacedName, int> refused;
+  std::map<NamespacedName, int> failures;
   const std::int64_t began_ms = clock_.SteadyMs();
   const TimeBudget::Spending spending(*budget_);
   ParallelFor(effects.size(), decision.threads, [&](std::size_t i) {
@@ -241,7 +251,9 @@ void Executor::PerformApart(const Decision& decision, const std::vector<std::siz
     const NamespacedName& gang = GangOf(effect);
     {
       MutexLock lock(mutex_);
-      if (refused[gang] >= decision.refusals || !MayTry(gang)) return;
+      if (failures[gang] >= decision.max_failures) return;
+      outcomes[effects[i]].result = MayTry(gang, EndsWait(effect));
+      if (!outcomes[effects[i]].done()) return;
     }
     const absl::Status status = std::visit(
         [&](const auto& e) -> absl::Status {
@@ -251,19 +263,22 @@ void Executor::PerformApart(const Decision& decision, const std::vector<std::siz
         effect);
     MutexLock lock(mutex_);
     outcomes[effects[i]] = Finish(effect, status);
-    if (IsRefused(status)) ++refused[gang];
+    if (CountsAgainstGang(effect, status)) ++failures[gang];
   });
   report_.waited_ms += clock_.SteadyMs() - began_ms;
 }
 
-bool Executor::MayTry(const NamespacedName& gang) {
-  if (!ledger_.may_write() || facts_.IsLeftAlone(gang)) return false;
-  if (facts_.indeterminate.count(gang) != 0) return false;
+EffectOutcome::Result Executor::MayTry(const NamespacedName& gang, bool ends_wait) {
+  using Result = EffectOutcome::Result;
+  if (!ledger_.may_write() || facts_.backing_off.count(gang) != 0) return Result::kNotTried;
+  if (!ends_wait && facts_.isolated.count(gang) != 0) return Result::kNotTried;
+  if (facts_.indeterminate.count(gang) != 0) return Result::kNotTried;
   if (budget_->IsOver()) {
     timed_out_ = report_.run_again_now = true;
-    return false;
+    return Result::kLeft;
   }
-  return tried_ = true;
+  tried_ = true;
+  return Result::kDone;
 }
 
 // The report of a write of a pod or a Node.
@@ -357,7 +372,9 @@ EffectOutcome Executor::DoWrite(const CommitPlan& effect) {
 
 EffectOutcome Executor::Do(const AwaitTurn& effect) {
   const auto pods = facts_.gathered.find(effect.gang);
-  const auto [limiter, is_new] = limiters_.try_emplace(effect.question, clock_);
+  // The Jobs of one JobSet are up to 16 reads.
+  const std::size_t per_pass = effect.question == Question::kJobsOfJobSet ? 1 : 16;
+  const auto [limiter, is_new] = limiters_.try_emplace(effect.question, clock_, per_pass);
   if (is_new) limiter->second.Begin();
   const bool due = limiter->second.IsDue(
       effect.gang, pods == facts_.gathered.end() ? nullptr : pods->second, report_);
@@ -402,7 +419,8 @@ EffectOutcome Executor::Do(const ReadBudgets&) {
 
 EffectOutcome Executor::Do(const Effect& effect) {
   const auto write = [&](const auto& e) {
-    if (!MayTry(e.gang)) return EffectOutcome();
+    const EffectOutcome may = {MayTry(e.gang, EndsWait(effect))};
+    if (!may.done()) return may;
     const TimeBudget::Spending spending(*budget_);
     if constexpr (kIsPodWrite<std::decay_t<decltype(e)>>) {
       return Finish(effect, writer_.Write(e));
@@ -415,6 +433,7 @@ EffectOutcome Executor::Do(const Effect& effect) {
                  [&](const Change& e) { Learn(e); },
                  [&](const Event& e) { notify_(e); },
                  [&](const ReportProblem& e) { report_.problems.push_back(e.text); },
+                 [&](const ReportError& e) { report_.errors.push_back(e.text); },
                  [&](const Increment& e) { report_.*e.counter += e.by; },
                  [&](const GangDecision& e) { report_.decisions.push_back(e); },
                  [&](const WakeIn& e) { report_.WakeIn(e.ms); },

@@ -67,7 +67,6 @@ class Executor {
 
   const PassFacts& facts() const { return facts_; }
   PassReport& report() { return report_; }
-  void Learn(Change change) { Apply(std::move(change), facts_); }
   // Makes the snapshot of the facts. Gangs that make it throw are isolated.
   void TakeSnapshot();
   // After an exception that no gang answers for: nothing derived is kept.
@@ -96,7 +95,10 @@ class Executor {
   EffectOutcome Do(const AwaitTurn& effect);
   EffectOutcome Written(const NamespacedName& gang, const Ledger::Written& written);
   EffectOutcome Finish(const Effect& effect, const absl::Status& status);
-  bool MayTry(const NamespacedName& gang);
+  // kNotTried and kLeft: why a write is not tried. kDone: it may be.
+  // `ends_wait`: for pods that wait for no place any more, also those of an isolated gang.
+  EffectOutcome::Result MayTry(const NamespacedName& gang, bool ends_wait);
+  void Learn(Change change) { Apply(std::move(change), facts_); }
   void Isolate(const NamespacedName& gang, const std::string& what, const char* error);
   void UpdateTime() { facts_.now = {clock_.WallMs(), clock_.SteadyMs()}; }
 

@@ -25,8 +25,7 @@ class ExecutorTest : public ::testing::Test {
       if (call.verb != kube::Verb::kPatch) return absl::OkStatus();
       clock_.Advance(write_ms_);
       tried_.push_back(call.target.name);
-      return refused_.count(call.target.name) == 0 ? absl::OkStatus()
-                                                   : absl::PermissionDeniedError("a policy");
+      return refused_.count(call.target.name) == 0 ? absl::OkStatus() : refusal_;
     });
   }
   // One write for a gang, of a Node of the gang's name.
@@ -62,6 +61,7 @@ class ExecutorTest : public ::testing::Test {
       {},      clock_, [this](const ObjectNotice& notice) { notices_.push_back(notice); }};
   std::int64_t write_ms_ = 0;
   std::set<std::string> refused_;
+  absl::Status refusal_ = absl::PermissionDeniedError("a policy");
   std::vector<std::string> tried_;
 };
 
@@ -140,7 +140,7 @@ TEST_F(ExecutorTest, TheFirstEffectThatFailsEndsThoseThatCountOnIt) {
   EXPECT_TRUE(notices_.empty());
 }
 
-TEST_F(ExecutorTest, EffectsThatDoNotCountOnEachOtherEndAtTheThirdRefusal) {
+TEST_F(ExecutorTest, WritesThatDoNotCountOnEachOtherEndAtTheThirdFailure) {
   Decision decision;
   decision.threads = 1;
   for (const char* name : {"a0", "a1", "a2", "a3", "a4"}) {
@@ -151,8 +151,66 @@ TEST_F(ExecutorTest, EffectsThatDoNotCountOnEachOtherEndAtTheThirdRefusal) {
   }
   refused_ = {"a0", "a2", "a3"};
   const Work work{{"a", "gang"}, [decision](const PassFacts&) { return decision; }};
-  EXPECT_EQ(Pass({work}).taint_changes, 1);
-  EXPECT_THAT(tried_, ElementsAre("a0", "a1", "a2", "a3"));
+  for (const absl::Status& why :
+       {absl::PermissionDeniedError("a policy"), absl::DeadlineExceededError("no answer")}) {
+    tried_.clear();
+    refusal_ = why;
+    EXPECT_EQ(Pass({work}).taint_changes, 1);
+    EXPECT_THAT(tried_, ElementsAre("a0", "a1", "a2", "a3")) << why;
+    clock_.Advance(600'000);
+  }
+  tried_.clear();
+  refusal_ = absl::NotFoundError("it is gone");
+  Pass({work});
+  EXPECT_EQ(tried_.size(), 5u) << "that says nothing of the others";
+}
+
+TEST_F(ExecutorTest, AStepHearsWhatTimeLeftAndWhatIsLeftAlone) {
+  const auto outcome_of = [this](Work work, Executor::Limits limits) {
+    EffectOutcome::Result seen = EffectOutcome::Result::kDone;
+    work.decide = [&seen, decide = work.decide](const PassFacts& facts) {
+      Decision decision = decide(facts);
+      decision.then = [&seen](const PassFacts&, const EffectOutcomes& outcomes) {
+        seen = outcomes.front().result;
+        return Decision{};
+      };
+      return decision;
+    };
+    Pass({work}, limits);
+    return seen;
+  };
+  const Work work = WriteFor("a", "a0");
+  EXPECT_EQ(outcome_of(work, {0}), EffectOutcome::Result::kLeft);
+  EXPECT_EQ(outcome_of(work, {}), EffectOutcome::Result::kDone);
+  Pass({{work.gang, [](const PassFacts&) -> Decision { throw std::out_of_range("x"); }}});
+  EXPECT_EQ(outcome_of(work, {0}), EffectOutcome::Result::kNotTried);
+}
+
+TEST_F(ExecutorTest, PodsOfAnIsolatedGangAreStillSentToTheScheduler) {
+  const NamespacedName gang{"a", "bad"};
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.name = "p";
+  pod->metadata.namespace_name = "a";
+  pod->metadata.uid = "u";
+  client_.Seed(kube::Pods(), json::parse(R"({"apiVersion": "v1", "kind": "Pod",
+      "metadata": {"name": "p", "namespace": "a", "uid": "u"},
+      "spec": {"schedulingGates": [{"name": "yardmaster.dev/placement"}]}})"));
+  Pass({{gang, [](const PassFacts&) -> Decision { throw std::out_of_range("x"); }}});
+  for (const std::size_t threads : {0u, 1u}) {
+    const auto release = [&](const PassFacts&) {
+      return Decision{{ReleasePod{gang, pod, {"u", "host", "{}", false}}}, threads};
+    };
+    Pass({{gang, release}});
+    EXPECT_TRUE(tried_.empty()) << "it gets no place";
+    const auto fail = [&](const PassFacts&) {
+      return Decision{{FailPod{gang, pod, "GateTimeout", "it waited"}}, threads};
+    };
+    Pass({{gang, fail}});
+    EXPECT_THAT(tried_, ElementsAre("p"));
+    tried_.clear();
+  }
+  Pass({{gang, [&](const PassFacts&) { return Decision{{OpenGate{gang, pod, "it waited"}}}; }}});
+  EXPECT_THAT(tried_, ElementsAre("p"));
 }
 
 TEST_F(ExecutorTest, NothingIsWrittenOnceTheHoldHasEnded) {

@@ -14,21 +14,21 @@ namespace {
 // The first look comes at once: the controller that removed the pods has seen why. A second one
 // catches controllers that write their status after they removed the pods.
 constexpr BackoffLimits kAskAgain{250, 10'000};
-constexpr int kMaxQuestions = 16;
 
 }  // namespace
 
 void OwnerQueryLimiter::Begin() {
   ++round_;
-  left_ = kMaxQuestions;
+  left_ = per_pass_;
   turn_ms_ = std::numeric_limits<std::int64_t>::max();
   std::vector<std::int64_t> due;
   for (const auto& [key, asked] : asked_) {
     if (asked.next_ms <= clock_.SteadyMs()) due.push_back(asked.next_ms);
   }
-  if (due.size() <= kMaxQuestions) return;
-  std::nth_element(due.begin(), due.begin() + kMaxQuestions - 1, due.end());
-  turn_ms_ = due[kMaxQuestions - 1];
+  if (due.size() <= per_pass_) return;
+  const auto last = due.begin() + static_cast<std::ptrdiff_t>(per_pass_ - 1);
+  std::nth_element(due.begin(), last, due.end());
+  turn_ms_ = *last;
 }
 
 void OwnerQueryLimiter::End() {

@@ -1,11 +1,12 @@
 // Paces a costly question about gangs, such as reading their owners from the API server: at once
 // when a gang's pods have changed, then after waits that double from 250 ms to ten seconds. Of one
-// question a pass asks at most 16 gangs, first those that have been due for longest, so that no
-// number of gangs of one namespace holds up the others.
+// question a pass asks a few gangs, first those that have been due for longest, so that no number
+// of gangs of one namespace holds up the others.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,7 +19,9 @@ namespace yardmaster::extender {
 
 class OwnerQueryLimiter {
  public:
-  explicit OwnerQueryLimiter(const Clock& clock) : clock_(clock) {}
+  // `per_pass`: gangs that a pass asks, at least one.
+  OwnerQueryLimiter(const Clock& clock, std::size_t per_pass)
+      : clock_(clock), per_pass_(per_pass) {}
 
   // Around the questions of one pass; gangs that no question was about are forgotten.
   void Begin();
@@ -37,8 +40,9 @@ class OwnerQueryLimiter {
   };
 
   const Clock& clock_;
+  const std::size_t per_pass_;
   std::uint64_t round_ = 0;
-  int left_ = 0;              // questions of this pass
+  std::size_t left_ = 0;      // questions of this pass
   std::int64_t turn_ms_ = 0;  // questions that became due later are left to the next pass
   std::map<NamespacedName, Asked> asked_;
 };

@@ -59,8 +59,10 @@ struct PassReport {
   std::vector<GangDecision> decisions;  // written in this pass
   double oldest_gated_seconds = 0;      // age of the pod that has been behind the gate for longest
   bool run_again_now = false;           // the next pass should come without a pause
-  std::int64_t waited_ms = 0;           // for the API server, with releases
-  bool more_to_do = false;              // left for the next pass, which should come soon
+  // For the API server, in writes of pods and Nodes of which none counts on another: releases,
+  // evictions, taints, gates.
+  std::int64_t waited_ms = 0;
+  bool more_to_do = false;  // left for the next pass, which should come soon
   // When the next pass is wanted although nothing changes; the largest value: never.
   std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
   std::vector<std::string> errors;    // writes that failed; the next pass tries again

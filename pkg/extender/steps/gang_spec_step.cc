@@ -38,7 +38,10 @@ std::vector<NamespacedName> GangSpecStep::GangsToCompare(const PassFacts& facts,
     if (gang != nullptr && gang->status.committed()) continue;
     if (facts.isolated.count(key) != 0 || gathered->members.empty()) continue;
     const auto at = before.find(key);
-    if (gang != nullptr && at != before.end() && at->second.pods == gathered) {
+    const auto job = jobs.find(key);
+    const JobPtr owner = job == jobs.end() ? nullptr : job->second;
+    if (gang != nullptr && at != before.end() && at->second.pods == gathered &&
+        at->second.job == owner) {
       compared_.insert(*at);
       if (!at->second.agrees) {
         works.push_back({key, [this, key = key](const PassFacts&) { return LeaveOut(key); }});
@@ -48,10 +51,9 @@ std::vector<NamespacedName> GangSpecStep::GangsToCompare(const PassFacts& facts,
     const bool was_due = at != before.end() && at->second.pods == nullptr;
     const std::int64_t since_ms = was_due ? at->second.since_ms : facts.now.steady_ms;
     const bool failed = was_due && at->second.failed;
-    compared_[key] = {nullptr, false, since_ms, failed};
-    const auto job = jobs.find(key);
+    compared_[key] = {nullptr, owner, false, since_ms, failed};
     const api::Pod& pod = *gathered->members.front().pod;
-    const std::int64_t own = job == jobs.end() ? 0 : job->second->job.priority;
+    const std::int64_t own = owner == nullptr ? 0 : owner->job.priority;
     const std::int64_t priority = own != 0 ? own : pod.priority;
     order.emplace_back(failed, -priority, since_ms, pod.metadata.created_ms, key);
   }
@@ -66,7 +68,6 @@ std::vector<Work> GangSpecStep::Plan(const PassFacts& facts) {
   owners_.Begin(facts);
   const auto is_gone = [&](const auto& entry) { return facts.gathered.count(entry.first) == 0; };
   std::erase_if(group_sizes_, is_gone);
-  std::erase_if(never_whole_, is_gone);
   TrainingJobs jobs;
   for (const auto& job : facts.cluster.jobs) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
@@ -130,37 +131,14 @@ Decision GangSpecStep::MakeAsOwnerSays(const PassFacts& facts, const Subject& su
   const NamespacedName& key = subject.key;
   const GatheredGang& gathered = *facts.gathered.at(key);
   // It is gathered with them then.
-  if (gatherer_.NoteEnded(gathered, says.ended)) return LeaveOut(key, {WakeIn{0}});
-  Decision decision;
-  if (!says.why_not.empty()) decision.effects = ReportNeverWhole(facts, key, says.why_not);
+  if (says.ended && gatherer_.NoteEnded(gathered, *says.ended)) return LeaveOut(key, {WakeIn{0}});
   declared.of_owner = says.size;
   // Of the stages that have begun, too, `data` follows.
   declared.was_scaled = says.more_to_come || facts.gangs.count(key) != 0;
-  return AndThen(std::move(decision), [this, subject, declared](const PassFacts& now) {
-    const GatheredGang pods = WithOpenRanks(*now.gathered.at(subject.key));
-    // Without a size of its own as before.
-    const DeclaredSizes sizes =
-        declared.of_owner ? declared : DeclaredSizes{declared.of_group, std::nullopt};
-    return Write(now, subject, MakeGang(pods, nullptr, sizes));
-  });
-}
-
-std::vector<Effect> GangSpecStep::ReportNeverWhole(const PassFacts& facts,
-                                                   const NamespacedName& key,
-                                                   const std::string& why) {
-  const GatheredGang& pods = *facts.gathered.at(key);
-  const std::string text =
-      StrCat(Count(static_cast<std::int64_t>(pods.members.size()), "pod"), " of gang ", key.name,
-             pods.members.size() == 1 ? " waits" : " wait", " for the others: ", why);
-  std::vector<Effect> effects = {ReportProblem{StrCat("Gang ", key.text(), ": ", text)}};
-  if (std::exchange(never_whole_[key], text) == text) return effects;
-  const GangMember& first = pods.members.front();
-  const api::ObjectMeta& pod = first.pod->metadata;
-  effects.push_back(
-      Event{first.membership->owner, key.namespace_name, true, "NeverComplete", text});
-  effects.push_back(Event{
-      {"v1", "Pod", pod.name, pod.uid, false}, key.namespace_name, true, "NeverComplete", text});
-  return effects;
+  // Without a size of its own as before.
+  const DeclaredSizes sizes =
+      declared.of_owner ? declared : DeclaredSizes{declared.of_group, std::nullopt};
+  return Write(facts, subject, MakeGang(WithOpenRanks(gathered), nullptr, sizes));
 }
 
 Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
@@ -197,11 +175,11 @@ Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
   decision.then = [this, key, priority](const PassFacts& now, const EffectOutcomes& outcomes) {
     Compared& compared = compared_[key];
     if (outcomes.front().done()) {
-      compared = {nullptr, true, now.now.steady_ms, false};
+      compared = {nullptr, compared.job, true, now.now.steady_ms, false};
       return Decision{};
     }
     // There was no time for it.
-    if (outcomes.front().result == EffectOutcome::Result::kNotTried && !now.IsLeftAlone(key)) {
+    if (outcomes.front().result == EffectOutcome::Result::kLeft) {
       return compared.failed ? LeaveOut(key) : LeaveOut(key, {Change(PriorityLeft{priority})});
     }
     compared.failed = true;

@@ -31,6 +31,8 @@ class GangSpecStep {
 
   // Before the snapshot.
   std::vector<Work> Plan(const PassFacts& facts);
+  // What the owner of pods that are not whole said of them last; null: it was not asked.
+  const OwnerSays* OwnerSaysOf(const NamespacedName& gang) const { return owners_.Find(gang); }
 
  private:
   using JobPtr = std::shared_ptr<const api::TrainingJob>;
@@ -38,6 +40,7 @@ class GangSpecStep {
   // What the Gangs without hosts were last compared with.
   struct Compared {
     std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
+    JobPtr job;                                // the TrainingJob of that name, or null
     bool agrees = false;                       // the Gang says what its pods say
     std::int64_t since_ms = 0;  // when that became due, or its write was tried last; steady
     bool failed = false;        // its write
@@ -59,16 +62,12 @@ class GangSpecStep {
                  absl::StatusOr<std::optional<api::Gang>> made);
   // A Gang that is not known to say what its pods say is not planned.
   Decision LeaveOut(const NamespacedName& key, std::vector<Effect> effects = {}) const;
-  // On the owner, where it can be mended, and on a pod, where people look. Once for every wording.
-  std::vector<Effect> ReportNeverWhole(const PassFacts& facts, const NamespacedName& key,
-                                       const std::string& why);
 
   Gatherer& gatherer_;
   OwnerReplicaLookup owners_;
   std::map<NamespacedName, Compared> compared_;
   // Of the core PodGroups that pods of gangs without hosts name.
   std::map<NamespacedName, std::optional<int>> group_sizes_;
-  std::map<NamespacedName, std::string> never_whole_;  // what was reported of gangs
 };
 
 }  // namespace yardmaster::extender

@@ -34,7 +34,7 @@ std::int64_t WaitsSince(const GatheredGang& gathered) {
 bool RunsInFull(const GatheredGang* gathered, int placed) {
   if (gathered == nullptr) return false;
   // Every pass asks this of every gang that was placed a short time ago.
-  if (gathered->unbound == 0 && gathered->whole >= placed) return true;
+  if (gathered->unbound == 0 && gathered->whole == placed) return true;
   const int wanted = placed - static_cast<int>(gathered->ended.size());
   if (static_cast<int>(gathered->members.size()) - gathered->unbound < wanted) return false;
   const auto bound = std::count_if(
@@ -74,7 +74,8 @@ std::vector<Effect> EndWaitOfEach(const GatheredGang& gathered, GateTimeoutActio
 
 Decision MarkRunning(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang) {
   api::GangStatus status = gang->status;
-  SetCondition(status, *gang, api::kRunningCondition, true, "AllBound", "every pod is bound",
+  SetCondition(status, *gang, api::kRunningCondition, true, "AllBound",
+               "every pod has been bound since the gang was placed",
                facts.now.wall_ms);
   return {{CommitGangStatus{KeyOf(gang->metadata), gang, std::move(status)}}};
 }
@@ -190,8 +191,8 @@ Decision GateStep::EndWait(const PassFacts& facts, const GatheredGang& gathered)
   decision.then = [said = std::move(said), pods = static_cast<std::ptrdiff_t>(ends.size())](
                       const PassFacts&, const EffectOutcomes& outcomes) {
     const auto first = outcomes.end() - pods;
-    const bool all = std::none_of(first, outcomes.end(), [](const EffectOutcome& outcome) {
-      return outcome.result == EffectOutcome::Result::kNotTried;
+    const bool all = std::all_of(first, outcomes.end(), [](const EffectOutcome& outcome) {
+      return outcome.done() || outcome.result == EffectOutcome::Result::kFailed;
     });
     const bool any = std::any_of(first, outcomes.end(), [](const auto& o) { return o.done(); });
     return all && any ? said : Decision{};

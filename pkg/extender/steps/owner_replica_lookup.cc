@@ -36,16 +36,25 @@ std::vector<std::string> SubgroupsThatLackPods(const api::Gang& gang, const Gath
   return lack;
 }
 
-// Reads the Jobs of a JobSet whose pods are missing, and adds their ended replicas.
+// Those of a JobSet whose Jobs are to be read.
+std::vector<std::string> SubgroupsToRead(const PassFacts& facts, const NamespacedName& key,
+                                         const GatheredGang& pods) {
+  const GangPtr gang = facts.FindGang(key);
+  const bool is_set = pods.members.front().membership->owner.kind == "JobSet";
+  return is_set && gang != nullptr ? SubgroupsThatLackPods(*gang, pods)
+                                   : std::vector<std::string>();
+}
+
+// nullopt: the owner did not say it.
+using NextEnded = std::function<Decision(const PassFacts&, std::optional<std::vector<Replica>>)>;
+
+// Reads the Jobs of a JobSet whose pods are missing.
 Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
-                          const nlohmann::json& jobset, const GatheredGang& pods,
-                          std::function<Decision(const PassFacts&, std::vector<Replica>)> next) {
+                          const nlohmann::json& jobset, const GatheredGang& pods, NextEnded next) {
   std::vector<std::string> subgroups;
   Decision decision;
   decision.threads = 1;  // none counts on another
-  const GangPtr gang = facts.FindGang(key);
-  for (const std::string& subgroup :
-       gang == nullptr ? std::vector<std::string>() : SubgroupsThatLackPods(*gang, pods)) {
+  for (const std::string& subgroup : SubgroupsToRead(facts, key, pods)) {
     const auto name = JobOfSubgroup(jobset, subgroup);
     if (!name) continue;
     subgroups.push_back(subgroup);
@@ -56,7 +65,10 @@ Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
                                                       const EffectOutcomes& outcomes) {
     std::vector<Replica> ended;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      if (!outcomes[i].done()) continue;
+      if (!outcomes[i].done()) {
+        if (absl::IsNotFound(outcomes[i].status)) continue;  // it is to be made again
+        return next(now, std::nullopt);
+      }
       for (const int index : EndedIndexes(outcomes[i].object)) {
         ended.push_back({subgroups[i], index});
       }
@@ -68,13 +80,15 @@ Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
 }
 
 OwnerSays Reading(const api::OwnerReference& owner, const nlohmann::json& object,
-                  const GatheredGang& pods, std::vector<Replica> ended) {
+                  const GatheredGang& pods, std::optional<std::vector<Replica>> ended) {
   OwnerSays says;
+  std::set<Replica> without_pod;
+  if (ended) without_pod.insert(ended->begin(), ended->end());
   says.ended = std::move(ended);
   const auto wanted = SizeOf(owner, object);
   if (!wanted) return says;
   const auto total = static_cast<std::size_t>(wanted->pods());
-  std::set<Replica> without_pod(says.ended.begin(), says.ended.end());
+  if (total <= api::kMaxListedRanks) says.wanted = static_cast<int>(total);
   without_pod.insert(pods.ended.begin(), pods.ended.end());
   for (const GangMember& member : pods.members) {
     without_pod.erase({member.membership->subgroup, member.membership->index});
@@ -91,14 +105,13 @@ OwnerSays Reading(const api::OwnerReference& owner, const nlohmann::json& object
 
 // Goes on with the replicas that have ended, as the owner and its Jobs say it.
 Decision WithEnded(const PassFacts& facts, const NamespacedName& key, const nlohmann::json& object,
-                   const GatheredGang& pods,
-                   std::function<Decision(const PassFacts&, std::vector<Replica>)> next) {
+                   const GatheredGang& pods, NextEnded next) {
   const GangMember& first = pods.members.front();
   const api::OwnerReference& owner = first.membership->owner;
-  // Their ranks are not those of the Job.
-  if (api::Find(first.pod->metadata.labels, api::kRankLabel)) return next(facts, {});
-  if (owner.kind == "JobSet") return AddEndedOfJobSet(facts, key, object, pods, std::move(next));
   std::vector<Replica> ended;
+  // Their ranks are not those of the Job.
+  if (api::Find(first.pod->metadata.labels, api::kRankLabel)) return next(facts, ended);
+  if (owner.kind == "JobSet") return AddEndedOfJobSet(facts, key, object, pods, std::move(next));
   if (owner.kind == "Job" && owner.api_version == "batch/v1") {
     for (const int index : EndedIndexes(object)) ended.push_back({"", index});
   }
@@ -124,20 +137,22 @@ Decision OwnerReplicaLookup::Ask(const PassFacts& facts, const NamespacedName& k
   const api::OwnerReference owner = pods->members.front().membership->owner;
   const auto resource = ResourceOfOwner(owner);
   if (!resource) return next(facts, {});
-  Decision decision{{AwaitTurn{key, Question::kOwnerReplicas},
-                     ReadObject{{*resource, key.namespace_name, owner.name, ""}}}};
+  const Question question = SubgroupsToRead(facts, key, *pods).empty() ? Question::kOwnerReplicas
+                                                                       : Question::kJobsOfJobSet;
+  Decision decision{
+      {AwaitTurn{key, question}, ReadObject{{*resource, key.namespace_name, owner.name, ""}}}};
   decision.then = [this, key, pods, owner, next](const PassFacts& now,
                                                  const EffectOutcomes& outcomes) {
     if (!outcomes.front().done()) return next(now, seen_[key].says);
     seen_[key].says = {};
     if (!outcomes.back().done()) return next(now, {});
     const nlohmann::json& object = outcomes.back().object;
-    return WithEnded(
-        now, key, object, *pods,
-        [this, key, pods, owner, next, object](const PassFacts& read, std::vector<Replica> ended) {
-          seen_[key].says = Reading(owner, object, *pods, std::move(ended));
-          return next(read, seen_[key].says);
-        });
+    return WithEnded(now, key, object, *pods,
+                     [this, key, pods, owner, next, object](
+                         const PassFacts& read, std::optional<std::vector<Replica>> ended) {
+                       seen_[key].says = Reading(owner, object, *pods, std::move(ended));
+                       return next(read, seen_[key].says);
+                     });
   };
   return decision;
 }

@@ -6,7 +6,8 @@
 // The owner is read only when the pods do not make a gang as they stand: at once when they
 // contradict themselves, after three seconds without a change when some seem to be missing, then
 // ever less often. Its size counts only when exactly as many pods are there, or have ended, as it
-// wants in all. The Jobs of a JobSet are read, too, those of at most 16 subgroups that lack a pod.
+// wants in all. The Jobs of a JobSet are read, too: in a pass those of one JobSet, of at most 16
+// subgroups that lack a pod.
 //
 // Thread safety: one thread.
 #pragma once
@@ -24,9 +25,10 @@
 namespace yardmaster::extender {
 
 struct OwnerSays {
-  std::optional<int> size;     // nullopt: it is not known
-  std::vector<Replica> ended;  // in order
-  bool more_to_come = false;   // the size is that of the stages that have begun
+  std::optional<int> size;                    // nullopt: it is not known
+  std::optional<std::vector<Replica>> ended;  // in order; nullopt: the owner did not say
+  bool more_to_come = false;                  // the size is that of the stages that have begun
+  std::optional<int> wanted;                  // pods in all, however many are there
   // Why the missing pods never come (owner_stages.h); empty: as far as known they do.
   std::string why_not;
 };
@@ -35,6 +37,11 @@ class OwnerReplicaLookup {
  public:
   using Next = std::function<Decision(const PassFacts&, const OwnerSays&)>;
 
+  // What the owner said of the gang last; null: it was not asked.
+  const OwnerSays* Find(const NamespacedName& key) const {
+    const auto at = seen_.find(key);
+    return at == seen_.end() ? nullptr : &at->second.says;
+  }
   // At the start of the step, in every pass.
   void Begin(const PassFacts& facts);
   // Of a gang that could not be made from its pods, because they contradict themselves

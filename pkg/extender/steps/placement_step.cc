@@ -9,10 +9,12 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/eligible_hosts.h"
+#include "pkg/extender/ledger/gang_notices.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/preemption_step.h"
 #include "pkg/placement/partial_planner.h"
 #include "pkg/placement/replacement.h"
+#include "pkg/plan/host_holders.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
@@ -130,13 +132,8 @@ Decision PlacementStep::ReportNotPlaced(const PassFacts& facts, plan::JobId id,
   if (decided) decision.effects.push_back(DecisionOn(facts, id, plan.outcome));
   Event event{gang->owner, key.namespace_name, true, "NotPlaced",
               StrCat(Name(plan.outcome), ": ", placement::Sentence(plan))};
-  decision.effects.push_back(event);
-  // Also where people look first: at a pod that stays pending. One stands for all.
-  const GatheredGang* gathered = facts.GatheredOf(key);
-  if (gathered != nullptr && !gathered->members.empty()) {
-    const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
-    event.regarding = {"v1", "Pod", pod.name, pod.uid, false};
-    decision.effects.push_back(std::move(event));
+  for (Event& one : OnOwnerAndPod(std::move(event), facts.GatheredOf(key))) {
+    decision.effects.push_back(std::move(one));
   }
   decision.then = [this, key](const PassFacts& now, const EffectOutcomes& outcomes) {
     if (AllDone(outcomes)) reported_ms_[key] = now.now.steady_ms;
@@ -152,7 +149,6 @@ std::vector<Work> PlacementStep::MoveRanks(const PassFacts& facts) {
   for (const plan::JobId id : facts.snapshot->job_ids()) {
     const NamespacedName& key = facts.Job(id).job.key;
     if (!facts.Job(id).assignment || facts.GatheredOf(key) == nullptr) continue;
-    if (facts.IsStopping(key)) continue;
     works.push_back({key, [this, id](const PassFacts& now) { return MoveRanksOf(now, id); }});
   }
   return works;
@@ -160,6 +156,7 @@ std::vector<Work> PlacementStep::MoveRanks(const PassFacts& facts) {
 
 Decision PlacementStep::MoveRanksOf(const PassFacts& facts, plan::JobId id) {
   const plan::JobState& job = facts.Job(id);
+  if (facts.IsStopping(job.job.key)) return {};
   const GatheredGang& gathered = *facts.GatheredOf(job.job.key);
   const std::optional<SegmentEvacuation> evacuation = EvacuationOf(job, gathered, *facts.snapshot);
   if (evacuation && evacuation->may_go) return EvacuateSegments(facts, id, *evacuation);
@@ -170,29 +167,46 @@ Decision PlacementStep::MoveRanksOf(const PassFacts& facts, plan::JobId id) {
     });
     if (lost.empty()) return {};
   }
-  return lost.empty() ? EndMove(facts, id) : ReplaceRanks(facts, id, lost);
+  return lost.empty() ? MoveToUntried(facts, id) : ReplaceRanks(facts, id, lost);
+}
+
+Decision PlacementStep::MoveToUntried(const PassFacts& facts, plan::JobId id) {
+  const plan::Snapshot& snapshot = *facts.snapshot;
+  const api::GangStatus& status = facts.GangOf(id)->status;
+  plan::JobState job = facts.Job(id);
+  const std::vector<int> ranks =
+      RanksOnTriedHosts(snapshot, job, *facts.GatheredOf(job.job.key), status);
+  const auto untried = ranks.empty() ? nullptr : UntriedHosts(snapshot, job, status);
+  if (untried == nullptr) return EndMove(facts, id);
+  job.eligible = untried;
+  placement::GangPlan plan = ReplaceUntriedFirst(snapshot, id, job, status, ranks);
+  return plan.outcome == placement::Outcome::kPlaced ? Move(facts, id, std::move(plan), ranks)
+                                                     : EndMove(facts, id);
 }
 
 Decision PlacementStep::ReplaceRanks(const PassFacts& facts, plan::JobId id,
                                      const std::vector<int>& lost) {
   const plan::Snapshot& snapshot = *facts.snapshot;
-  const plan::JobState& job = facts.Job(id);
-  const fabric::BackupPolicy policy =
-      snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
-  const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), id.value};
-  const placement::GangPlan plan = placement::ReplaceHosts(
-      snapshot.cluster, request, job.assignment->host_of_rank, lost, policy);
+  placement::GangPlan plan =
+      ReplaceUntriedFirst(snapshot, id, facts.Job(id), facts.GangOf(id)->status, lost);
   if (plan.outcome != placement::Outcome::kPlaced) {
     return AndThen(ReportNotPlaced(facts, id, plan), [this, id, lost](const PassFacts& now) {
       return decider_.TakeBack(now, id, lost);
     });
   }
-  Decision decision{{CommitPlan{job.job.key, id, plan, /*may_use_backup=*/true},
-                     Increment{&PassReport::replaced_ranks, static_cast<int>(lost.size())}}};
-  const fabric::Places& places = *snapshot.places;
-  for (int rank : lost) {
-    const fabric::HostId host = plan.host_of_rank[static_cast<std::size_t>(rank)];
-    decision.effects.push_back(Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false,
+  return Move(facts, id, std::move(plan), lost);
+}
+
+Decision PlacementStep::Move(const PassFacts& facts, plan::JobId id, placement::GangPlan plan,
+                             const std::vector<int>& ranks) {
+  const NamespacedName& key = facts.Job(id).job.key;
+  const std::vector<fabric::HostId> hosts = plan.host_of_rank;
+  Decision decision{{CommitPlan{key, id, std::move(plan), /*may_use_backup=*/true},
+                     Increment{&PassReport::replaced_ranks, static_cast<int>(ranks.size())}}};
+  const fabric::Places& places = *facts.snapshot->places;
+  for (int rank : ranks) {
+    const fabric::HostId host = hosts[static_cast<std::size_t>(rank)];
+    decision.effects.push_back(Event{facts.GangOf(id)->owner, key.namespace_name, false,
                                      "HostReplaced",
                                      StrCat("rank ", rank, " moves to ", places.name(host),
                                             " in segment ", places.name(places.segment_of(host)))});
@@ -211,6 +225,7 @@ Decision PlacementStep::EvacuateSegments(const PassFacts& facts, plan::JobId id,
         return plan::VerifyPlacement(snapshot, id, hosts, /*may_use_backup=*/false);
       });
   if (plan.outcome != placement::Outcome::kPlaced) {
+    plan::NameHolders(snapshot, plan::HoldingJobs(snapshot), plan);
     plan.reasons.insert(plan.reasons.begin(), LostSegmentReason(evacuation, snapshot));
     return ReportNotPlaced(facts, id, plan);
   }
@@ -231,12 +246,17 @@ Decision PlacementStep::PlanQueue(const PassFacts& facts) {
   plan_ = {};
   deciding_ = true;
   if (plan::QueueOrder(*facts.snapshot).empty()) return {};
-  Decision decision;
   try {
-    plan_ = decider_.PlanQueue(facts, options_, decision.effects);
+    return PlanOnce(facts);
   } catch (const std::exception& error) {
-    return FindFaulty(facts, error.what());
+    return AndThen(IsolateFaulty(facts, error.what()),
+                   [this](const PassFacts& now) { return PlanOnce(now); });
   }
+}
+
+Decision PlacementStep::PlanOnce(const PassFacts& facts) {
+  Decision decision;
+  plan_ = decider_.PlanQueue(facts, options_, decision.effects);
   if (!decider_.MayStopOthers(facts, plan_)) return decision;
   decision.effects.push_back(ReadBudgets{});
   decision.then = [this](const PassFacts& now, const EffectOutcomes&) {
@@ -246,23 +266,23 @@ Decision PlacementStep::PlanQueue(const PassFacts& facts) {
   return decision;
 }
 
-// The gangs of the queue are planned one by one.
-Decision PlacementStep::FindFaulty(const PassFacts& facts, const std::string& error) {
+Decision PlacementStep::IsolateFaulty(const PassFacts& facts, const std::string& error) const {
   Decision decision;
   const std::vector<plan::JobId> queue = plan::QueueOrder(*facts.snapshot);
+  plan::Snapshot others = *facts.snapshot;
+  for (const plan::JobId id : queue) others.jobs[id.index()].problems = {"left out"};
+  make_plan_(others, options_);
   for (const plan::JobId id : queue) {
-    plan::Snapshot alone = *facts.snapshot;
-    for (const plan::JobId other : queue) {
-      if (other != id) alone.jobs[other.index()].problems = {"left out"};
-    }
+    plan::Snapshot alone = others;
+    alone.jobs[id.index()].problems = facts.Job(id).problems;
     try {
-      plan::MakePlan(alone, options_);
+      make_plan_(alone, options_);
     } catch (const std::exception& cause) {
       decision.effects.push_back(IsolateGang{facts.Job(id).job.key, "planning it", cause.what()});
     }
   }
   if (decision.effects.empty()) throw std::runtime_error(error);
-  return AndThen(std::move(decision), [this](const PassFacts& now) { return PlanQueue(now); });
+  return decision;
 }
 
 std::vector<Work> PlacementStep::ReportWaiting(const PassFacts& facts) {
@@ -296,10 +316,10 @@ std::vector<Work> PlacementStep::PlaceQueue(const PassFacts& facts) {
 Decision PlacementStep::Place(const PassFacts& facts, const plan::JobPlan& job) {
   Decision decision{{CommitPlan{facts.Job(job.job).job.key, job.job, job.gang, job.uses_backup}}};
   decision.then = [this, &job](const PassFacts& now, const EffectOutcomes& outcomes) -> Decision {
-    if (outcomes.front().result == EffectOutcome::Result::kNotTried) {
+    if (outcomes.front().result == EffectOutcome::Result::kLeft) {
       deciding_ = false;
-      return {
-          {Increment{&PassReport::waiting}, Change(HostsReserved{job.job, job.gang.host_of_rank})}};
+      plan_.reservations.push_back({job.job, job.gang.host_of_rank, std::nullopt});
+      return {{Increment{&PassReport::waiting}}};
     }
     if (!outcomes.front().done()) return {};
     const api::Gang& gang = *now.GangOf(job.job);

@@ -1,6 +1,7 @@
 #include "pkg/extender/steps/pod_release.h"
 
 #include <algorithm>
+#include <exception>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -72,7 +73,8 @@ void AddReleases(const PassFacts& facts, const api::Gang& gang, const GatheredGa
   }
 }
 
-std::vector<Release> ReleasesOf(const PassFacts& facts) {
+// A gang that makes it throw is isolated, and the pods of the others are released.
+std::vector<Release> ReleasesOf(const PassFacts& facts, std::vector<Effect>& effects) {
   std::vector<Release> releases;
   for (const auto& [key, gathered] : facts.gathered) {
     const auto gang = facts.gangs.find(key);
@@ -80,7 +82,13 @@ std::vector<Release> ReleasesOf(const PassFacts& facts) {
     if (facts.IsStopping(key) || facts.indeterminate.count(key) != 0) continue;
     if (facts.IsLeftAlone(key)) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
-    AddReleases(facts, *gang->second, *gathered, releases);
+    const std::size_t before = releases.size();
+    try {
+      AddReleases(facts, *gang->second, *gathered, releases);
+    } catch (const std::exception& error) {
+      releases.erase(releases.begin() + static_cast<std::ptrdiff_t>(before), releases.end());
+      effects.push_back(IsolateGang{key, "releasing its pods", error.what()});
+    }
   }
   std::stable_sort(releases.begin(), releases.end(), [](const Release& a, const Release& b) {
     return std::tie(a.first_time, a.committed_ms, a.effect.gang) <
@@ -111,7 +119,7 @@ Decision PodRelease::Decide(const PassFacts& facts) {
   Decision decision;
   decision.threads = SomeGangRecovers(facts) ? (options_.threads + 3) / 4
                                              : std::max<std::size_t>(1, options_.threads);
-  std::vector<Release> releases = ReleasesOf(facts);
+  std::vector<Release> releases = ReleasesOf(facts, decision.effects);
   NetworkWait::PodsOfGangs gated;
   for (const Release& release : releases) {
     const PodPtr& pod = release.effect.pod;
@@ -136,7 +144,7 @@ std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) {
                        api::GangStatus status = gang->status;
                        status.observed_generation = gang->metadata.generation;
                        SetCondition(status, *gang, api::kReleasedCondition, true, "PodsReleased",
-                                    "every pod is pinned to its host and released",
+                                    "every pod was pinned to its host and released",
                                     now.now.wall_ms);
                        return Decision{{CommitGangStatus{key, gang, std::move(status)}}};
                      }});

@@ -77,6 +77,28 @@ TEST_F(PodReleaseTest, AGangThatLosesAHostDoesNotWaitForTheRestOfALongRelease) {
   EXPECT_EQ(PinsOf("a"), HostsOf("job-a"));
 }
 
+TEST_F(PodReleaseTest, AGangWhoseReleaseThrowsHoldsUpNoOther) {
+  AddBatchJob("bad", 2);
+  AddBatchJob("good", 2);
+  Process process(*this, true);
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    const bool release = call.verb == kube::Verb::kPatch && call.target.resource.plural == "pods";
+    return release ? absl::UnavailableError("down") : absl::OkStatus();
+  });
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-bad").size(), 2u);
+  ASSERT_EQ(HostsOf("job-good").size(), 2u);
+  client_.SetHook({});
+  json gang = Gang("job-bad");
+  gang["status"]["assignments"][1]["segment"] = "\xff";  // in no annotation
+  client_.Seed(kube::Gangs(), gang);
+  clock_.Advance(60'000);
+  const PassReport report = process.Pass();
+  EXPECT_EQ(report.isolated, 1) << Join(report.errors, "\n");
+  EXPECT_EQ(PinsOf("good"), HostsOf("job-good"));
+  EXPECT_TRUE(PinsOf("bad").empty()) << "all or none";
+}
+
 TEST_F(PodReleaseTest, AReleaseIsOneCallUnlessThePodIsNotAsItWasKnown) {
   AddBatchJob("a", 3);
   Process process(*this, true);
@@ -111,7 +133,7 @@ TEST_F(PodReleaseTest, GangsAreReleasedInTheOrderInWhichTheyWereCommitted) {
 }
 
 TEST_F(PodReleaseTest, WhileAGangLacksARankFewerPatchesAreOnTheirWayAtOnce) {
-  planner_options_.release_threads = 8;
+  planner_options_.release.threads = 8;
   AddBatchJob("b", 2);
   Process process(*this, true);
   process.Pass();
@@ -149,7 +171,7 @@ TEST_F(PodReleaseTest, ARankOfAGangThatRanGoesBeforeAGangThatWasCommittedEarlier
 }
 
 TEST_F(PodReleaseTest, AGangThatLacksARankForLongSlowsNoReleaseDown) {
-  planner_options_.release_threads = 8;
+  planner_options_.release.threads = 8;
   AddBatchJob("b", 2);
   Process process(*this, true);
   process.Pass();

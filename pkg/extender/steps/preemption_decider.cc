@@ -60,9 +60,8 @@ void AddBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::ve
 
 }  // namespace
 
-plan::Plan PreemptionDecider::PlanQueue(const PassFacts& facts, plan::PlanOptions options,
+plan::Plan PreemptionDecider::PlanQueue(const PassFacts& facts, const plan::PlanOptions& options,
                                         std::vector<Effect>& effects) {
-  options.preemptions = 0;
   for (const plan::JobState& job : facts.snapshot->jobs) {
     const auto end_ms = job.assignment ? plan::ExpectedEndMs(job) : std::nullopt;
     const std::int64_t left_ms = end_ms.value_or(0) - facts.snapshot->now_ms;
@@ -71,16 +70,16 @@ plan::Plan PreemptionDecider::PlanQueue(const PassFacts& facts, plan::PlanOption
   const plan::Plan* known = memo_.Find(*facts.snapshot);
   if (known != nullptr) return *known;
   effects.push_back(Increment{&PassReport::queue_plans});
-  memo_.Store(*facts.snapshot, plan::MakePlan(*facts.snapshot, options));
+  memo_.Store(*facts.snapshot, make_plan_(*facts.snapshot, options));
   return *memo_.Last();
 }
 
 plan::Plan PreemptionDecider::PlanWithVictims(const PassFacts& facts, plan::PlanOptions options) {
-  options.preemptions = kTriesPerPass;
+  options.policies.push_back(plan::StopOthers(kTriesPerPass));
   const std::int64_t now_ms = facts.now.steady_ms;
   std::erase_if(last_failed_attempt_ms_,
                 [&](const auto& tried) { return now_ms - tried.second >= kRetryMs; });
-  plan::Plan plan = plan::MakePlan(WithBudgets(facts), options);
+  plan::Plan plan = make_plan_(WithBudgets(facts), options);
   for (const plan::JobPlan& job : plan.jobs) {
     if (job.sought_victims && !job.preemption) {
       last_failed_attempt_ms_[facts.GangOf(job.job)->metadata.uid] = now_ms;
@@ -206,9 +205,9 @@ Decision PreemptionDecider::Record(const PassFacts& facts, plan::JobId job,
       plan::VerifyPlacement(WithoutStopped(facts, *facts.snapshot, decision.victims), job,
                             decision.gang.host_of_rank, /*may_use_backup=*/before.has_value());
   if (!sound.ok()) {
-    return {{ReportProblem{StrCat("Gang ", key.text(),
-                                  ": a preemption did not pass the verifier and was ",
-                                  "dropped: ", MessageOf(sound))}}};
+    return {{ReportError{
+        StrCat("Gang ", key.text(),
+               ": a preemption did not pass the verifier and was dropped: ", MessageOf(sound))}}};
   }
   SetCondition(status, *gang, api::kPreemptingCondition, true, "StoppingGangs", decision.why,
                facts.now.wall_ms);

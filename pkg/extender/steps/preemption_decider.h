@@ -14,8 +14,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pkg/extender/effects/effect.h"
@@ -25,6 +27,8 @@
 
 namespace yardmaster::extender {
 
+using MakePlan = std::function<plan::Plan(const plan::Snapshot&, const plan::PlanOptions&)>;
+
 class PreemptionDecider {
  public:
   struct Options {
@@ -32,11 +36,12 @@ class PreemptionDecider {
     std::int64_t max_grace_ms = 600'000;  // gather/leaving_pods.h
   };
 
-  explicit PreemptionDecider(Options options) : options_(options) {}
+  PreemptionDecider(Options options, MakePlan make_plan)
+      : options_(options), make_plan_(std::move(make_plan)) {}
 
   // The plan of the queue in which no gang is stopped. `effects` says whether it was made again,
   // and wakes a pass when a job ends that has run for as long as it said.
-  plan::Plan PlanQueue(const PassFacts& facts, plan::PlanOptions options,
+  plan::Plan PlanQueue(const PassFacts& facts, const plan::PlanOptions& options,
                        std::vector<Effect>& effects);
   // Whether some gang that this plan leaves waiting may stop others.
   bool MayStopOthers(const PassFacts& facts, const plan::Plan& plan) const;
@@ -54,6 +59,7 @@ class PreemptionDecider {
   Decision Record(const PassFacts& facts, plan::JobId job, const plan::Preemption& decision);
 
   const Options options_;
+  const MakePlan make_plan_;
   plan::PlanMemo memo_;  // of plans in which no job is stopped
   std::map<std::string, std::int64_t> last_failed_attempt_ms_;  // steady, by uid of the Gang
 };

@@ -53,7 +53,9 @@ TEST_F(PreemptionGraceTest, AShorterGraceOfTheirOwnIsTheirs) {
   });
   client_.ClearCalls();
   PassOfANewProcess();
-  for (const std::int64_t grace : GracesOfEvictions()) EXPECT_EQ(grace, -1);
+  const std::vector<std::int64_t> graces = GracesOfEvictions();
+  ASSERT_FALSE(graces.empty());
+  for (const std::int64_t grace : graces) EXPECT_EQ(grace, -1);
 }
 
 TEST_F(PreemptionGraceTest, APreemptionWhoseVictimsNeverEndIsGivenUpAndNotRepeated) {

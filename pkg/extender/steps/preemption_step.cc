@@ -77,7 +77,7 @@ Decision Evict(const PassFacts& facts, const NamespacedName& winner,
   if (!forbidden.empty()) return GiveUpPreemption(facts, winner, "EvictionRefused", forbidden);
   Decision decision;
   decision.threads = threads;
-  decision.refusals = 1;
+  decision.max_failures = 1;
   for (const PodPtr& pod : pods) {
     decision.effects.push_back(EvictPod{EvictionsOf(winner), pod});
   }

@@ -16,8 +16,9 @@
 // evicted meanwhile are made again there.
 //
 // Never two preemptors for one place: hosts kept for W are refused to every other plan, and
-// its victims are treated as gone in every other decision. A gang never stops one of equal priority
-// (plan/preemption.h), and gangs with preemptionPolicy Never stop no gang.
+// its victims are treated as gone in every other decision. A gang stops one of equal priority only
+// where that has run for longer than it said (runSeconds, plan/preemption.h). Gangs with
+// preemptionPolicy Never stop no gang.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -54,8 +54,8 @@ class FactsFixture : public ClusterFixture {
   }
   static NamespacedName GangOf(const std::string& job) { return {"team", "trainingjob-" + job}; }
 
-  // Carries everything out, unless `becomes` says something else of an effect; in the end facts_ is
-  // what the next step would get, and effects_ what was asked for, in order.
+  // Carries everything out, unless `becomes_` says something else of an effect; in the end `facts`
+  // is what the next step would get, and effects_ what was asked for, in order.
   void Run(const std::vector<Work>& works, PassFacts& facts) {
     for (const Work& work : works) Run(work.decide(facts), facts);
     for (const auto& [key, gang] : facts.gangs) gangs_[key] = gang;
@@ -109,6 +109,8 @@ class FactsFixture : public ClusterFixture {
       Apply(extender::Placed{plan->job, plan->plan.host_of_rank, plan->resized}, facts);
     } else if (const auto* change = std::get_if<Change>(&effect)) {
       Apply(*change, facts);
+    } else if (const auto* isolate = std::get_if<IsolateGang>(&effect)) {
+      Apply(GangIsolated{isolate->gang, isolate->error}, facts);
     } else if (std::holds_alternative<ReadBudgets>(effect)) {
       Apply(BudgetsRead{}, facts);
     }
