@@ -43,7 +43,7 @@ ClusterPlanner::ClusterPlanner(kube::Client& client, state::ClusterCache& cache,
       gates_(options_.gates),
       stale_releases_(options_.stale_releases),
       placement_(options_.plan, options_.preemption),
-      release_({options_.release_threads, options_.network_wait_ms}),
+      release_(options_.release),
       taints_(options_.taints) {}
 
 PassReport ClusterPlanner::RunOnce() {
@@ -64,7 +64,7 @@ void ClusterPlanner::RunPass() {
   ReportProblems();
   executor_.TakeSnapshot();
   if (leads) executor_.Run("revoking its promise", RevokeDoublePromises);
-  if (!executor_.facts().snapshot_is_current) executor_.TakeSnapshot();
+  if (!executor_.facts().snapshot_is_current()) executor_.TakeSnapshot();
   const PassFacts& facts = executor_.facts();
   for (const auto* problems : {&facts.snapshot->warnings, &facts.cluster.problems}) {
     PassReport& report = executor_.report();
@@ -107,6 +107,7 @@ void ClusterPlanner::TakeStock() {
   run("deleting it", [this](const PassFacts& f) { return cleanup_.Plan(f); });
   run(
       "gathering its pods", [this](const PassFacts& f) { return specs_.Plan(f); }, spec_limits);
+  run("saying what it lacks", [this](const PassFacts& f) { return incomplete_.Plan(f); });
   run("resizing it", [this](const PassFacts& f) { return resize_.FollowOwners(f); });
   run("marking it released", PodRelease::MarkReleased);
   run("adopting its plan", [this](const PassFacts& f) { return adoption_.Plan(f); });

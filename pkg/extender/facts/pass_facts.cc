@@ -24,7 +24,7 @@ void Take(PassFacts& facts, GangRead change) {
   const bool decides = change.gang->status.preemption || (before && before->status.preemption);
   const bool decided_anew =
       change.gang->status.preemption && (!before || !before->status.preemption);
-  facts.snapshot_is_current &= !HoldsOthers(before, *change.gang);
+  if (HoldsOthers(before, *change.gang)) facts.not_in_snapshot.insert(key);
   facts.indeterminate.erase(key);
   if (!HoldsHosts(change.gang->status)) facts.marks[GangMark::kStopping].erase(key);
   if (change.pods != nullptr) facts.gathered[key] = std::move(change.pods);
@@ -33,7 +33,13 @@ void Take(PassFacts& facts, GangRead change) {
   if (decided_anew && facts.snapshot) AddHolds(PreemptionHolds(*facts.gangs.at(key)), facts);
 }
 
-void Take(PassFacts& facts, const GangDeleted& change) { facts.gangs.erase(change.gang); }
+void Take(PassFacts& facts, const GangDeleted& change) {
+  const GangPtr before = facts.FindGang(change.gang);
+  if (before == nullptr) return;
+  if (HoldsHosts(before->status)) facts.not_in_snapshot.insert(change.gang);
+  facts.gangs.erase(change.gang);
+  facts.victims = VictimsOf(facts);
+}
 
 void Take(PassFacts& facts, GangMayBecome change) {
   const NamespacedName key = KeyOf(change.attempted->metadata);
@@ -51,7 +57,7 @@ void Take(PassFacts& facts, Placed change) {
   job.assignment = plan::Assignment{std::move(change.host_of_rank)};
   job.lost_ranks.clear();
   facts.waiting.erase(job.job.key);
-  facts.snapshot_is_current = true;
+  facts.not_in_snapshot.erase(job.job.key);
 }
 
 void Take(PassFacts& facts, GangMarked change) {

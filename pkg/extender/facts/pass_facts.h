@@ -6,8 +6,8 @@
 // cost of what changes.
 //
 // Invariants: `victims` follows from gangs and isolated; `snapshot` and `holds` follow from the
-// rest at the time of SetSnapshot (planning_snapshot.h), and from the changes since. Thread safety:
-// values.
+// rest at the time of SetSnapshot (planning_snapshot.h), and from the changes since, but for
+// `not_in_snapshot`. Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,8 @@ struct PassFacts {
 
   std::optional<plan::Snapshot> snapshot;
   std::vector<Hold> holds;
-  // False: a gang has got or lost hosts otherwise than by Placed, and a new snapshot is due.
-  bool snapshot_is_current = false;
+  // Gangs that have got or lost hosts since otherwise than by Placed.
+  std::set<NamespacedName> not_in_snapshot;
   std::map<NamespacedName, std::string> waiting;  // why gangs got no place in this pass
 
   bool Is(const NamespacedName& gang, GangMark mark) const {
@@ -81,6 +81,8 @@ struct PassFacts {
   bool IsLeftAlone(const NamespacedName& gang) const {
     return isolated.count(gang) != 0 || backing_off.count(gang) != 0;
   }
+  // False: a new snapshot is due.
+  bool snapshot_is_current() const { return snapshot.has_value() && not_in_snapshot.empty(); }
   // Null: there is none.
   GangPtr FindGang(const NamespacedName& key) const {
     const auto at = gangs.find(key);

@@ -8,6 +8,7 @@
 #include "pkg/api/names.h"
 #include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/placement/gang_planner.h"
 #include "pkg/placement/worker_need.h"
 
 namespace yardmaster::extender {
@@ -36,8 +37,9 @@ bool IsPlanned(const PassFacts& facts, const api::Gang& gang) {
 void TakeWorker(plan::Snapshot& snapshot, const api::Gang& gang, fabric::HostId host) {
   workload::Job job;
   job.gpus_per_worker = gang.job.gpus_per_worker;
-  const fabric::FabricSpec spec =
-      snapshot.network != nullptr ? snapshot.network->spec() : fabric::FabricSpec{};
+  static const fabric::FabricSpec kDefault;
+  const fabric::FabricSpec& spec =
+      snapshot.network != nullptr ? snapshot.network->spec() : kDefault;
   job.counts_gpus = gang.job.gpu_resource == spec.gpu_resource;
   job.requests = gang.requests;
   placement::WorkerNeed(snapshot.cluster, job).Take(snapshot.cluster, host);
@@ -66,6 +68,20 @@ void AddHold(const Hold& hold, PassFacts& facts) {
   }
 }
 
+// Of a gang that gave its place back after hosts were refused to it.
+void PreferUntried(plan::JobId id, const api::GangStatus& status, plan::Snapshot& snapshot) {
+  plan::JobState& job = snapshot.jobs[id.index()];
+  if (status.refusals.empty() || !job.problems.empty()) return;
+  const auto untried = UntriedHosts(snapshot, job, status);
+  if (untried == nullptr) return;
+  placement::GangRequest request = plan::RequestOf(job, id);
+  request.eligible = untried.get();
+  placement::PlannerOptions quick;
+  quick.explain = false;
+  const placement::GangPlan plan = placement::PlanGang(snapshot.cluster, request, quick);
+  if (plan.outcome == placement::Outcome::kPlaced) job.eligible = untried;
+}
+
 // What the gang's pods and status say besides its Gang's spec.
 void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   plan::JobState& job = snapshot.jobs[id.index()];
@@ -74,6 +90,7 @@ void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   // Of a gang that runs in full no rank is placed.
   if (job.assignment && (gathered == nullptr || gathered->unbound == 0)) return;
   job.eligible = EligibleNow(snapshot, job, gathered, status);
+  if (!job.assignment) PreferUntried(id, status, snapshot);
   const api::Condition* requeued = api::FindCondition(status.conditions, api::kRequeuedCondition);
   if (!job.assignment && requeued != nullptr) {
     job.job.created_ms = std::max(job.job.created_ms, requeued->transition_ms);
@@ -107,7 +124,7 @@ void SetSnapshot(plan::Snapshot snapshot, PassFacts& facts) {
   facts.snapshot = std::move(snapshot);
   for (const plan::JobId id : facts.snapshot->job_ids()) Refine(facts, id, *facts.snapshot);
   AddHolds(HoldsOf(facts), facts);
-  facts.snapshot_is_current = true;
+  facts.not_in_snapshot.clear();
 }
 
 std::vector<Hold> PreemptionHolds(const api::Gang& gang) {

@@ -115,11 +115,43 @@ TEST_F(PlanningSnapshotTest, ASnapshotIsOutOfDateOnceAGangGivesItsHostsBack) {
   auto told = std::make_shared<api::Gang>(*facts.gangs[GangOf("a")]);
   told->status.conditions.push_back({"Degraded", api::ConditionStatus::kTrue, "X", "", 0, 0});
   Apply(GangRead{told}, facts);
-  EXPECT_TRUE(facts.snapshot_is_current) << "a condition holds no host";
+  EXPECT_TRUE(facts.snapshot_is_current()) << "a condition holds no host";
   auto free = std::make_shared<api::Gang>(*told);
   free->status.assignments.clear();
   Apply(GangRead{free}, facts);
-  EXPECT_FALSE(facts.snapshot_is_current);
+  EXPECT_FALSE(facts.snapshot_is_current());
+}
+
+TEST_F(PlanningSnapshotTest, ThePlaceOfOneGangMakesNoSnapshotCurrentThatLacksWhatAnotherLost) {
+  AddJob("a", 1);
+  AddJob("b", 1);
+  PassFacts facts = Facts();
+  facts.gangs[GangOf("a")] = WithHosts(facts.gangs[GangOf("a")], {"s0h0"});
+  TakeSnapshot(facts);
+  Apply(GangDeleted{GangOf("a")}, facts);
+  const GangPtr placed = WithHosts(facts.gangs[GangOf("b")], {"s0h1"});
+  Apply(GangRead{placed}, facts);
+  const fabric::HostId host = facts.snapshot->places->FindHost("s0h1");
+  Apply(extender::Placed{IdOfJob(*facts.snapshot, GangOf("b")), {host}}, facts);
+  EXPECT_FALSE(facts.snapshot_is_current());
+  TakeSnapshot(facts);
+  EXPECT_TRUE(facts.snapshot_is_current());
+}
+
+TEST_F(PlanningSnapshotTest, ADecisionThatWasDeletedStopsNoGang) {
+  AddJob("low", 6);
+  AddJob("high", 2);
+  PassFacts facts = Facts();
+  facts.gangs[GangOf("low")] =
+      WithHosts(facts.gangs[GangOf("low")], {"s0h0", "s0h1", "s0h2", "s1h0", "s1h1", "s1h2"});
+  auto winner = std::make_shared<api::Gang>(*facts.gangs[GangOf("high")]);
+  winner->status.preemption.emplace();
+  winner->status.preemption->victims.push_back(
+      {"team", GangOf("low").name, facts.gangs[GangOf("low")]->metadata.uid});
+  Apply(GangRead{winner}, facts);
+  ASSERT_TRUE(facts.IsStopping(GangOf("low")));
+  Apply(GangDeleted{GangOf("high")}, facts);
+  EXPECT_FALSE(facts.IsStopping(GangOf("low")));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "pkg/extender/gather/owner_state.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/placement/partial_planner.h"
+#include "pkg/plan/host_holders.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
@@ -113,6 +115,22 @@ Decision ReportNoRoom(const PassFacts& facts, plan::JobId id, const std::string&
   SetCondition(status, *gang, api::kResizedCondition, false, "NoRoom", text, facts.now.wall_ms);
   return {{CommitGangStatus{job.job.key, gang, std::move(status)},
            Event{gang->owner, gang->metadata.namespace_name, true, "NotResized", text}}};
+}
+
+// It has as many workers as its owner wants, and its condition says that it waits for more.
+bool WaitedForRoom(const api::Gang& gang) {
+  const api::Condition* resized =
+      api::FindCondition(gang.status.conditions, api::kResizedCondition);
+  return resized != nullptr && resized->status == api::ConditionStatus::kFalse &&
+         gang.placed_workers() == gang.job.workers;
+}
+
+Decision EndWaitForRoom(const PassFacts& facts, plan::JobId id) {
+  const GangPtr gang = facts.GangOf(id);
+  api::GangStatus status = gang->status;
+  SetCondition(status, *gang, api::kResizedCondition, true, "NotNeeded",
+               "the owner wants the workers that have hosts", facts.now.wall_ms);
+  return {{CommitGangStatus{KeyOf(gang->metadata), gang, std::move(status)}}};
 }
 
 }  // namespace
@@ -245,8 +263,13 @@ std::vector<Work> ResizeStep::MovePromises(const PassFacts& facts) const {
   std::vector<Work> works;
   for (const plan::JobId id : facts.snapshot->job_ids()) {
     const plan::JobState& job = facts.Job(id);
-    if (job.resize == nullptr || !job.assignment) continue;
+    if (!job.assignment) continue;
     const NamespacedName& key = job.job.key;
+    if (job.resize == nullptr) {
+      if (WaitedForRoom(*facts.GangOf(id)))
+        works.push_back({key, [id](const PassFacts& now) { return EndWaitForRoom(now, id); }});
+      continue;
+    }
     const GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || facts.IsStopping(key) || facts.IsLeftAlone(key)) continue;
     // First they move, but for ranks that are gone with the former size.
@@ -275,15 +298,19 @@ Decision ResizeStep::Grow(const PassFacts& facts, plan::JobId id) const {
                (!member.pod->selected_host().empty() || member.pod->gated_by_others());
       });
   if (gathered.whole != job.resize->job.workers || others) return {};
-  plan::Snapshot grown = *facts.snapshot;
-  plan::JobState& larger = grown.jobs[id.index()];
-  larger = Resized(job);
-  const placement::GangPlan plan = placement::GrowGang(
-      grown.cluster, {&larger.job, larger.groups.get(), larger.eligible.get(), id.value}, before,
-      options_, [&](const std::vector<fabric::HostId>& hosts) {
-        return plan::VerifyPlacement(grown, id, hosts, /*may_use_backup=*/false);
+  const plan::JobState larger = Resized(job);
+  std::optional<plan::Snapshot> grown;  // a copy of everything, where there is a place to look at
+  placement::GangPlan plan = placement::GrowGang(
+      facts.snapshot->cluster, plan::RequestOf(larger, id), before, options_,
+      [&](const std::vector<fabric::HostId>& hosts) {
+        if (!grown) {
+          grown = *facts.snapshot;
+          grown->jobs[id.index()] = larger;
+        }
+        return plan::VerifyPlacement(*grown, id, hosts, /*may_use_backup=*/false);
       });
   if (plan.outcome != placement::Outcome::kPlaced) {
+    plan::NameHolders(*facts.snapshot, plan::HoldingJobs(*facts.snapshot), plan);
     return ReportNoRoom(facts, id, placement::Sentence(plan));
   }
   return {{CommitPlan{job.job.key, id, plan, /*may_use_backup=*/false, /*resized=*/true},
