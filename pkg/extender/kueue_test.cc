@@ -20,8 +20,13 @@ class KueueTest : public KindsTest {
     node["metadata"]["labels"][api::kSegmentLabel] = StrCat("k", segment);
     client_.Seed(kube::Nodes(), node);
   }
+  // Nor has a Node a taint, which Kueue would take for the failure of a host that it chose.
   void ExpectNothingIsPinned() {
     for (const json& pod : client_.All(kube::Pods())) EXPECT_EQ(PinnedTo(pod), "");
+    for (const kube::Call& call : client_.calls()) {
+      const bool taints = call.verb == kube::Verb::kPatch && call.target.resource == kube::Nodes();
+      EXPECT_FALSE(taints) << call.target.name << ": " << call.body;
+    }
   }
 };
 

@@ -22,6 +22,9 @@
 
 namespace yardmaster::extender {
 
+// Of the condition Planned of a gang whose hosts another controller chose.
+inline constexpr char kObservedReason[] = "Observed";
+
 // Host of every rank. Errors: FailedPrecondition naming the first pod that does not agree, and how.
 absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& gang, int workers);
 

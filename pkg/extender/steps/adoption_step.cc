@@ -8,6 +8,8 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/planning_snapshot.h"
+#include "pkg/extender/gather/owner_state.h"
+#include "pkg/extender/ledger/gang_notices.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/placement/gang_planner.h"
 
@@ -29,6 +31,12 @@ std::string HostHeldBesides(const PassFacts& facts, const NamespacedName& key,
     if (std::find(hosts.begin(), hosts.end(), hold.host) != hosts.end()) return hold.host;
   }
   return "";
+}
+
+// The garbage collector takes the Gang with the owner, and may take it before the pods.
+bool OwnerIsGone(const api::Gang& gang, const EffectOutcome& read) {
+  if (!read.done()) return absl::IsNotFound(read.status);
+  return OwnerStateOf(gang, read.object).phase == OwnerPhase::kGone;
 }
 
 }  // namespace
@@ -58,7 +66,7 @@ std::vector<Work> AdoptionStep::Plan(const PassFacts& facts) {
 Decision AdoptionStep::AdoptRunning(const PassFacts& facts, const NamespacedName& key) {
   const GangPtr gang = facts.gangs.at(key);
   const auto hosts = HostsOfRunningPods(*facts.GatheredOf(key), gang->job.workers);
-  if (hosts.ok()) return Consider(key, *hosts, Source::kRunningPods);
+  if (hosts.ok()) return Consider(facts, key, *hosts, Source::kRunningPods);
   if (gang->status.plan_generation > 0) return {};  // see stale_release_step.h
   return {{ReportProblem{
       StrCat("Gang ", key.text(), ": pods of it run although it has no plan, ",
@@ -74,23 +82,29 @@ Decision AdoptionStep::Observe(const PassFacts& facts, const NamespacedName& key
   if (before.empty() && !IsComplete(gathered, gang.job.workers)) return {};
   const auto hosts = HostsChosenByOthers(gathered, gang.job.workers, before, nodes);
   if (!hosts || *hosts == before) return {};
-  return Consider(key, *hosts, Source::kOtherController);
+  return Consider(facts, key, *hosts, Source::kOtherController);
 }
 
-Decision AdoptionStep::Consider(const NamespacedName& key, std::vector<std::string> hosts,
-                                Source source) {
+Decision AdoptionStep::Consider(const PassFacts& facts, const NamespacedName& key,
+                                std::vector<std::string> hosts, Source source) {
+  const GangPtr gang = facts.gangs.at(key);
   Decision turn{{AwaitTurn{key, Question::kAdoption}}};
-  turn.then = [this, key, hosts = std::move(hosts), source](const PassFacts& facts,
-                                                            const EffectOutcomes& outcomes) {
+  const auto resource = ResourceOfOwner(gang->owner);
+  if (source == Source::kRunningPods && resource) {
+    turn.effects.push_back(ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}});
+  }
+  turn.then = [this, key, gang, hosts = std::move(hosts), source](const PassFacts& now,
+                                                                  const EffectOutcomes& outcomes) {
+    if (outcomes.size() > 1 && OwnerIsGone(*gang, outcomes.back())) return Decision{};
     Decision decision;
-    if (AllDone(outcomes)) {
-      auto adopted = Adopt(facts, key, hosts, source);
+    if (outcomes.front().done()) {
+      auto adopted = Adopt(now, key, hosts, source);
       std::string problem = adopted.ok() ? "" : MessageOf(adopted.status());
       const bool is_news = std::exchange(problems_[key], problem) != problem;
       if (adopted.ok()) {
         decision = *std::move(adopted);
       } else if (is_news) {
-        decision = ReportRefused(facts, key, problem, source);
+        decision = ReportRefused(now, key, problem, source);
       }
     }
     const std::string& problem = problems_[key];
@@ -104,12 +118,11 @@ Decision AdoptionStep::ReportRefused(const PassFacts& facts, const NamespacedNam
                                      const std::string& why, Source source) {
   const GangPtr gang = facts.gangs.at(key);
   const char* reason = source == Source::kRunningPods ? "NotAdopted" : "HostsRefused";
-  Event event{gang->owner, key.namespace_name, true, reason, why};
-  Decision decision{{event}};
-  // Also where people look first: at a pod that stays pending. One stands for all.
-  const api::ObjectMeta& pod = facts.GatheredOf(key)->members.front().pod->metadata;
-  event.regarding = {"v1", "Pod", pod.name, pod.uid, false};
-  decision.effects.push_back(std::move(event));
+  Decision decision;
+  for (Event& one :
+       OnOwnerAndPod({gang->owner, key.namespace_name, true, reason, why}, facts.GatheredOf(key))) {
+    decision.effects.push_back(std::move(one));
+  }
   if (gang->status.committed()) return decision;
   api::GangStatus status = gang->status;
   status.observed_generation = gang->metadata.generation;
@@ -176,7 +189,7 @@ absl::StatusOr<Decision> AdoptionStep::Adopt(const PassFacts& facts, const Names
   const std::string text =
       ours ? "the Gang was missing; its plan was rebuilt from its running pods"
            : "another controller chose the hosts: nodeSelector kubernetes.io/hostname of its pods";
-  const char* reason = ours ? "Adopted" : "Observed";
+  const char* reason = ours ? "Adopted" : kObservedReason;
   SetCondition(status, *gang, api::kPlannedCondition, true, reason, text, facts.now.wall_ms);
   return Decision{{CommitGangStatus{key, gang, std::move(status)}, Increment{&PassReport::adopted},
                    Event{gang->owner, key.namespace_name, ours, reason, text}}};

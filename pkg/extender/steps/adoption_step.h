@@ -1,9 +1,10 @@
 // The step of a pass that takes over plans that exist already (adoption.h has the conditions):
-// those of gangs whose Gang object was deleted under their running pods, and those that another
-// controller made (Kueue's topology assignment). A gang with a pod that names its host is never
-// planned here: it is observed, for priorities and paths, and follows when a new pod names another
-// host. A plan that cannot be taken over is tried again ever less often (owner_query_limiter.h),
-// and its job is told why: by an event, and, where the gang has no place, by its condition Planned.
+// those of gangs whose Gang object was deleted under their running pods while their owner is there,
+// and those that another controller made (Kueue's topology assignment). A gang with a pod that
+// names its host is never planned here: it is observed, for priorities and paths, and follows when
+// a new pod names another host. A plan that cannot be taken over is tried again ever less often
+// (owner_query_limiter.h), and its job is told why: by an event, and, where the gang has no place,
+// by its condition Planned.
 //
 // Thread safety: one thread.
 #pragma once
@@ -31,8 +32,9 @@ class AdoptionStep {
 
   Decision AdoptRunning(const PassFacts& facts, const NamespacedName& key);
   Decision Observe(const PassFacts& facts, const NamespacedName& key, const HostnameIndex& nodes);
-  // Adopts the plan if it is the gang's turn.
-  Decision Consider(const NamespacedName& key, std::vector<std::string> hosts, Source source);
+  // Adopts the plan if it is the gang's turn; that of running pods only while their owner is there.
+  Decision Consider(const PassFacts& facts, const NamespacedName& key,
+                    std::vector<std::string> hosts, Source source);
   // The decision, or why the plan cannot be taken over.
   absl::StatusOr<Decision> Adopt(const PassFacts& facts, const NamespacedName& key,
                                  const std::vector<std::string>& hosts, Source source);

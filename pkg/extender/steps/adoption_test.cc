@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -135,6 +135,62 @@ TEST_F(AdoptionTest, APassLooksAtAFewOfManyPlans) {
     known = now;
   }
   EXPECT_EQ(known, 40u) << "each had its turn";
+}
+
+// The garbage collector takes Gang and pods of a deleted owner in any order.
+class AdoptionOfJobsTest : public BatchJobFixture {
+ protected:
+  // A Job whose Gang is gone while its pods run.
+  void RunAndLoseTheGang() {
+    AddBatchJob("a", 2);
+    process_.Pass();
+    RunReleasedPods();
+    process_.Pass();
+    ASSERT_EQ(HostsOf("job-a").size(), 2u);
+    ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "job-a", ""}, {}).ok());
+  }
+  void ExpectNothingIsSaid() {
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(process_.Pass().adopted, 0);
+      clock_.Advance(11'000);
+    }
+    EXPECT_EQ(CountNotices("Adopted") + CountNotices("NotAdopted"), 0);
+  }
+
+  Process process_{*this, true};
+};
+
+TEST_F(AdoptionOfJobsTest, PodsThatOutliveTheirJobForAMomentAreNotAdopted) {
+  RunAndLoseTheGang();
+  ASSERT_TRUE(client_.Delete({BatchJobs(), "team", "a", ""}, {}).ok());
+  ExpectNothingIsSaid();
+}
+
+TEST_F(AdoptionOfJobsTest, NorThoseOfAJobThatIsBeingDeleted) {
+  RunAndLoseTheGang();
+  ChangeJob("a", [](json& job) {
+    job["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    job["metadata"]["finalizers"] = {"foregroundDeletion"};
+  });
+  ExpectNothingIsSaid();
+}
+
+TEST_F(AdoptionOfJobsTest, NorThoseOfAJobThatWasMadeAgain) {
+  RunAndLoseTheGang();
+  ChangeJob("a", [](json& job) { job["metadata"]["uid"] = "another"; });
+  ExpectNothingIsSaid();
+}
+
+TEST_F(AdoptionOfJobsTest, PodsWhoseJobIsThereAreAdopted) {
+  RunAndLoseTheGang();
+  EXPECT_EQ(process_.Pass().adopted, 1);
+  EXPECT_EQ(CountNotices("Adopted"), 1);
+}
+
+TEST_F(AdoptionOfJobsTest, AlsoWhileTheJobCannotBeRead) {
+  RunAndLoseTheGang();
+  client_.FailNext(kube::Verb::kGet, "jobs", absl::PermissionDeniedError("no right"), 10);
+  EXPECT_EQ(process_.Pass().adopted, 1);
 }
 
 // Hosts that pods name by nodeSelector are taken as they are, but not from gangs that no snapshot

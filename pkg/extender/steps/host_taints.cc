@@ -84,7 +84,7 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
 }  // namespace
 
 HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snapshot, bool wanted,
-                                                      const std::vector<char>* open,
+                                                      const TaintNeeds* needs,
                                                       const Gangs& unread) {
   const std::vector<placement::HostState>& hosts = snapshot.cluster.hosts;
   DesiredTaints out{
@@ -116,11 +116,12 @@ HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snap
   }
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     DesiredTaint& desired = out.of_host[h];
-    desired.backup = hosts[h].backup;
+    const TaintNeed need = needs == nullptr ? TaintNeed::kBoth : (*needs)[h];
+    desired.backup = hosts[h].backup && need != TaintNeed::kNone;
     // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or
     // has no place at present, may have them again.
     const bool all = promised[h] != 0 && promised[h] >= hosts[h].gpus;
-    if (!all || (open != nullptr && (*open)[h] == 0)) desired.holder = kNoHolder;
+    if (!all || need != TaintNeed::kBoth) desired.holder = kNoHolder;
   }
   return out;
 }
@@ -186,10 +187,10 @@ bool HostTaints::CompareChanged(const DesiredTaints& before,
 }
 
 TaintChanges HostTaints::Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
-                                 bool wanted, const std::vector<char>* open, const Gangs& unread) {
+                                 bool wanted, const TaintNeeds* needs, const Gangs& unread) {
   TaintChanges out;
   const DesiredTaints before =
-      std::exchange(desired_, DesiredTaintsOf(snapshot, wanted, open, unread));
+      std::exchange(desired_, DesiredTaintsOf(snapshot, wanted, needs, unread));
   // Whatever throws: the next call compares all.
   const bool was_right = std::exchange(all_right_, false);
   if (!was_right || !CompareChanged(before, cluster.nodes, out)) CompareAll(cluster.nodes, out);

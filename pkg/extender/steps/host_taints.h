@@ -11,9 +11,11 @@
 // promise. The effect is NoSchedule, so nothing that runs is ever evicted; released pods tolerate
 // both (pin_patch.h).
 //
-// `open` says on which hosts a promise needs its taint: those with a rank whose pod is not bound.
-// Where every rank is bound kube-scheduler itself sees that the GPUs are taken, and the taint may
-// go.
+// A TaintNeed says of each host which of them it needs. Where every rank is bound kube-scheduler
+// itself sees that the GPUs are taken, and the taint of the promise may go. A host whose rank
+// another controller placed there has none: that controller may take a taint of the Node for its
+// failure and stop the job, as Kueue's topology-aware scheduling does; there filter alone keeps the
+// promise.
 //
 // Level triggered: what is wrong on a Node is mended by one patch that tests the Node's resource
 // version, one that conflicts by the next pass. Taints of others are never touched. Once every Node
@@ -32,6 +34,13 @@
 
 namespace yardmaster::extender {
 
+enum class TaintNeed : char {
+  kBoth,    // of a promise, and of a backup host
+  kBackup,  // only the latter
+  kNone,
+};
+using TaintNeeds = std::vector<TaintNeed>;  // by HostId
+
 struct TaintChange {
   std::string node;
   nlohmann::json patch;  // RFC 6902
@@ -45,12 +54,10 @@ struct TaintChanges {
 class HostTaints {
  public:
   using Gangs = std::vector<std::shared_ptr<const api::Gang>>;
-  // With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs
-  // its taint. `unread`: gangs that the snapshot lacks and whose hosts are treated as promised in
-  // full.
+  // With `wanted` false every one of our taints goes. `needs`: null: every host needs both.
+  // `unread`: gangs that the snapshot lacks and whose hosts are treated as promised in full.
   TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
-                       bool wanted, const std::vector<char>* open = nullptr,
-                       const Gangs& unread = {});
+                       bool wanted, const TaintNeeds* needs = nullptr, const Gangs& unread = {});
 
  private:
   // What a host's taints should be.
@@ -69,7 +76,7 @@ class HostTaints {
   static constexpr int kSeveral = -2;
 
   static DesiredTaints DesiredTaintsOf(const plan::Snapshot& snapshot, bool wanted,
-                                       const std::vector<char>* open, const Gangs& unread);
+                                       const TaintNeeds* needs, const Gangs& unread);
   void CompareAll(const state::ObjectTable<api::Node>& nodes, TaintChanges& out);
   bool CompareChanged(const DesiredTaints& before, const state::ObjectTable<api::Node>& nodes,
                       TaintChanges& out);

@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/extender/webhook/decisions.h"
 #include "pkg/state/testing/cluster_history.h"
 
 namespace yardmaster::extender {
@@ -170,6 +171,69 @@ TEST_F(HostTaintsTest, AFollowerTaintsNothing) {
   EXPECT_EQ(Promised(), before);
 }
 
+// Hosts that another controller chose, which may take a taint for a failure of the Node.
+class ObservedHostTaintsTest : public HostTaintsTest {
+ protected:
+  void AddJobOn(const std::string& job, const std::string& host, int gpus = 8) {
+    AddJob(job, 1, "{}",
+           {{"gpusPerWorker", gpus}, {"parallelism", {{"tensor", gpus}, {"data", 1}}}});
+    json pod = *client_.Find(kube::Pods(), "team", job + "-0");
+    pod["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", host}};
+    pod["spec"]["containers"][0]["resources"]["limits"][api::kGpuResource] = StrCat(gpus);
+    client_.Seed(kube::Pods(), pod);
+  }
+  NodeVerdict VerdictOnOthers(const std::string& host) {
+    return CheckNode(*view_, {std::nullopt, -1, 8}, host);
+  }
+  const std::string host_ = NodeName(1, 0);
+};
+
+TEST_F(ObservedHostTaintsTest, HaveNoTaintFromTheFirstPassUntilTheGangIsGone) {
+  for (const std::int64_t after_ms : {0, 30'000}) {
+    planner_options_.taints.unbound_after_ms = after_ms;
+    AddJobOn("a", host_);
+    Process process(*this, true);
+    for (int i = 0; i < 3; ++i) {
+      process.Pass();
+      ASSERT_EQ(Slots("a")[0]["host"], host_);
+      EXPECT_TRUE(TaintsOf(host_).empty());
+      EXPECT_EQ(VerdictOnOthers(host_), NodeVerdict::kNoGpusLeft) << "filter keeps the promise";
+      clock_.Advance(20'000);
+    }
+    DeletePod("a-0");
+    process.Pass();
+    ASSERT_TRUE(Placed("a")) << "its pod may be made again";
+    EXPECT_TRUE(TaintsOf(host_).empty());
+    ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
+    ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "trainingjob-a", ""}, {}).ok());
+  }
+}
+
+TEST_F(ObservedHostTaintsTest, OfWhichAGangOfOursHasTheRestHaveNone) {
+  AddJobOn("a", host_, 4);
+  Process process(*this, true);
+  process.Pass();
+  const json half = {{"gpusPerWorker", 4}, {"parallelism", {{"tensor", 4}, {"data", 1}}}};
+  AddJob("b", 1, "{}", half);
+  process.Pass();
+  ASSERT_EQ(Slots("b")[0]["host"], host_) << "the tightest place";
+  EXPECT_TRUE(TaintsOf(host_).empty());
+  AddJob("c", 1);
+  process.Pass();
+  EXPECT_EQ(Promised().size(), 1u) << "hosts of our own choice have theirs";
+}
+
+TEST_F(ObservedHostTaintsTest, HaveNoneWhileTheGangIsInQuarantine) {
+  AddJobOn("a", host_);
+  Process process(*this, true);
+  process.Pass();
+  json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-a");
+  gang["status"]["reasons"] = "x";
+  client_.Seed(kube::Gangs(), gang);
+  ASSERT_EQ(process.Pass().isolated, 1);
+  EXPECT_TRUE(TaintsOf(host_).empty());
+}
+
 // Pure cases: what is shared, and what is taken back.
 plan::JobState JobOn(const std::string& name, int gpus, std::vector<fabric::HostId> hosts) {
   plan::JobState state;
@@ -267,6 +331,18 @@ TEST_F(PureTaintsTest, BackupHostsThatThePolicyChoseAreTaintedAndMarkedOnesAreNo
   EXPECT_EQ(changes[1].patch[2]["path"], "/spec/taints/0");
 }
 
+TEST_F(PureTaintsTest, AHostHasTheTaintsThatItNeeds) {
+  snapshot_.jobs = {JobOn("a", 8, {fabric::HostId(0), fabric::HostId(1), fabric::HostId(2)})};
+  for (placement::HostState& host : snapshot_.cluster.hosts) host.backup = true;
+  const TaintNeeds needs = {TaintNeed::kBoth, TaintNeed::kBackup, TaintNeed::kNone};
+  const TaintChanges found = HostTaints().Changes(snapshot_, cluster_, true, &needs);
+  ASSERT_EQ(found.changes.size(), 2u);
+  EXPECT_EQ(found.promised, 1);
+  EXPECT_EQ(found.changes[0].patch.size(), 3u) << "both";
+  ASSERT_EQ(found.changes[1].node, "h1");
+  EXPECT_EQ(found.changes[1].patch[1]["value"][0]["key"], api::kBackupKey);
+}
+
 TEST_F(PureTaintsTest, TheValueIsALabelValueWhateverTheNames) {
   const std::string name = std::string(61, 'n') + "-" + std::string(180, 'x');
   snapshot_.jobs = {JobOn(name.substr(0, 57) + "-" + name, 8, {fabric::HostId(0)})};
@@ -300,8 +376,10 @@ TEST(HostTaintsHistoryTest, AfterAnyHistoryTheChangesAreThoseOfAComparisonOfAllN
       for (unsigned i = history.Below(step == 0 ? 60 : 3); i > 0; --i) history.Step();
       const bool wanted = history.Below(20) != 0;
       const plan::Snapshot snapshot = builder.Build(history.cluster());
-      const TaintChanges found = kept.Changes(snapshot, history.cluster(), wanted);
-      const TaintChanges all = HostTaints().Changes(snapshot, history.cluster(), wanted);
+      TaintNeeds needs(snapshot.cluster.hosts.size(), TaintNeed::kBoth);
+      if (!needs.empty() && history.Below(4) == 0) needs[step % needs.size()] = TaintNeed::kNone;
+      const TaintChanges found = kept.Changes(snapshot, history.cluster(), wanted, &needs);
+      const TaintChanges all = HostTaints().Changes(snapshot, history.cluster(), wanted, &needs);
       ASSERT_EQ(found.promised, all.promised);
       ASSERT_EQ(found.changes.size(), all.changes.size());
       for (std::size_t c = 0; c < all.changes.size(); ++c) {

@@ -4,17 +4,44 @@
 #include <utility>
 
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/extender/steps/adoption.h"
 
 namespace yardmaster::extender {
 
 namespace {
+
 constexpr std::size_t kChangesPerPass = 200;
+
+// Another controller chose its hosts. It chooses those of all pods or of none.
+bool IsObserved(const GatheredGang* gathered, const api::GangStatus& status) {
+  if (gathered != nullptr && !gathered->members.empty()) {
+    return !gathered->members.front().pod->selected_host().empty();
+  }
+  const api::Condition* planned = api::FindCondition(status.conditions, api::kPlannedCondition);
+  return planned != nullptr && planned->reason == kObservedReason;
+}
+
 }  // namespace
 
-std::vector<char> TaintStep::OpenHosts(const PassFacts& facts, const HostTaints::Gangs& unread,
-                                       std::vector<Effect>& effects) const {
+TaintNeeds TaintStep::NeedsOf(const PassFacts& facts, const HostTaints::Gangs& unread,
+                              std::vector<Effect>& effects) const {
+  const bool waits = options_.unbound_after_ms > 0;
+  TaintNeeds needs(facts.snapshot->cluster.hosts.size(),
+                   waits ? TaintNeed::kBackup : TaintNeed::kBoth);
+  if (waits) AddOpenHosts(facts, unread, effects, needs);
+  for (const auto& [key, gang] : facts.gangs) {
+    if (!HoldsHosts(gang->status) || !IsObserved(facts.GatheredOf(key), gang->status)) continue;
+    for (const api::AssignmentEntry& slot : gang->status.assignments) {
+      const fabric::HostId host = facts.snapshot->places->FindHost(slot.host);
+      if (host.valid()) needs[host.index()] = TaintNeed::kNone;
+    }
+  }
+  return needs;
+}
+
+void TaintStep::AddOpenHosts(const PassFacts& facts, const HostTaints::Gangs& unread,
+                             std::vector<Effect>& effects, TaintNeeds& needs) const {
   const plan::Snapshot& snapshot = *facts.snapshot;
-  std::vector<char> open(snapshot.cluster.hosts.size(), 0);
   for (const plan::JobId id : snapshot.job_ids()) {
     const plan::JobState& job = snapshot.jobs[id.index()];
     if (!job.assignment) continue;
@@ -34,23 +61,22 @@ std::vector<char> TaintStep::OpenHosts(const PassFacts& facts, const HostTaints:
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (!hosts[rank].valid() || bound[rank] != 0) continue;
       waits = true;
-      if (due_ms <= snapshot.now_ms) open[hosts[rank].index()] = 1;
+      if (due_ms <= snapshot.now_ms) needs[hosts[rank].index()] = TaintNeed::kBoth;
     }
     if (waits && due_ms > snapshot.now_ms) effects.push_back(WakeIn{due_ms - snapshot.now_ms});
   }
   for (const auto& gang : unread) {
     for (const api::AssignmentEntry& slot : gang->status.assignments) {
       const fabric::HostId host = snapshot.places->FindHost(slot.host);
-      if (host.valid()) open[host.index()] = 1;
+      if (host.valid()) needs[host.index()] = TaintNeed::kBoth;
     }
   }
-  return open;
 }
 
 Decision TaintStep::Decide(const PassFacts& facts) {
   Decision decision;
   decision.threads = std::max<std::size_t>(1, options_.threads);
-  decision.refusals =
+  decision.max_failures =
       static_cast<int>(kChangesPerPass);  // a Node that is refused says nothing of others
   HostTaints::Gangs unread;
   for (const auto& [key, reason] : facts.isolated) {
@@ -59,10 +85,9 @@ Decision TaintStep::Decide(const PassFacts& facts) {
       unread.push_back(gang->second);
     }
   }
-  std::vector<char> open;
-  if (options_.unbound_after_ms > 0) open = OpenHosts(facts, unread, decision.effects);
-  TaintChanges taints = taints_.Changes(*facts.snapshot, facts.cluster, options_.enabled,
-                                        options_.unbound_after_ms > 0 ? &open : nullptr, unread);
+  const TaintNeeds needs = NeedsOf(facts, unread, decision.effects);
+  TaintChanges taints =
+      taints_.Changes(*facts.snapshot, facts.cluster, options_.enabled, &needs, unread);
   decision.effects.push_back(Increment{&PassReport::tainted_hosts, taints.promised});
   if (taints.changes.size() > kChangesPerPass) {
     taints.changes.resize(kChangesPerPass);

@@ -27,9 +27,11 @@ class TaintStep {
   Decision Decide(const PassFacts& facts);
 
  private:
-  // By HostId: whether a promise there needs its taint now.
-  std::vector<char> OpenHosts(const PassFacts& facts, const HostTaints::Gangs& unread,
-                              std::vector<Effect>& effects) const;
+  TaintNeeds NeedsOf(const PassFacts& facts, const HostTaints::Gangs& unread,
+                     std::vector<Effect>& effects) const;
+  // Hosts with a rank whose pod is not bound in time need the taint of the promise.
+  void AddOpenHosts(const PassFacts& facts, const HostTaints::Gangs& unread,
+                    std::vector<Effect>& effects, TaintNeeds& needs) const;
 
   const Options options_;
   HostTaints taints_;
