@@ -48,7 +48,8 @@ PodTemplate PodTemplate::Read(FieldReader& object, std::string_view key) {
   if (const auto queue = pod.labels.find(kQueueLabel); queue != pod.labels.end()) {
     out.queue_ = CutAtCharacter(queue->second, kMaxLabelBytes);
   }
-  out.admitted_by_queue_ = pod.labels.count(kAdmittedPodSetLabel) != 0;
+  out.admitted_by_queue_ = pod.labels.count(kAdmittedPodSetLabel) != 0 ||
+                           pod.annotations.count(kWorkloadAnnotation) != 0;
   const auto claims = pod.spec.find("resourceClaims");
   out.has_claims_ = claims != pod.spec.end() && !claims->second.empty();
   std::string text = EncodePodManifest(pod).dump(-1, ' ', false, json::error_handler_t::replace);

@@ -18,10 +18,11 @@ namespace yardmaster::api {
 
 struct PodManifest;
 
-// Labels of Kueue: the queue that is to admit an object, and the pod set of an admitted job that
-// its pods are of.
+// Label of Kueue: the queue that is to admit an object.
 inline constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
+// What Kueue puts into the pod templates of a job that it admits: a label and an annotation.
 inline constexpr char kAdmittedPodSetLabel[] = "kueue.x-k8s.io/podset";
+inline constexpr char kWorkloadAnnotation[] = "kueue.x-k8s.io/workload";
 
 class PodTemplate {
  public:

@@ -5,7 +5,7 @@
 #include "pkg/app/leadership.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/api_error.h"
+#include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/jobs/stall_reason.h"
 
 namespace yardmaster::app {
@@ -18,8 +18,8 @@ JobLoop::JobLoop(const state::ClusterCache& cache, const Clock& clock, metrics::
       refusals_(clock),
       loop_("jobs", registry, log) {}
 
-void JobLoop::RoomMayHaveCome(const std::string& namespace_name) {
-  for (const std::string& key : refusals_.TakeNext(namespace_name)) queue_.Add(key);
+void JobLoop::RoomMayHaveCome(const std::string& namespace_name, const std::string& freed_by) {
+  for (const std::string& key : refusals_.TakeNext(namespace_name, freed_by)) queue_.Add(key);
 }
 
 // The job's condition says what refuses its pods.
@@ -46,8 +46,12 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
                 return absl::OkStatus();
               }));
   const auto job = cache_.FindJob(key);
-  const std::int64_t generation = job == nullptr ? 0 : job->metadata.generation;
-  const std::int64_t refused_wait_ms = refusals_.WaitMs(key, generation);
+  op::JobInLine in_line{key};
+  if (job != nullptr) {
+    in_line = {key, job->metadata.generation, job->job.priority, job->metadata.created_ms,
+               job->members()};
+  }
+  const std::int64_t refused_wait_ms = refusals_.WaitMs(in_line, turn == op::JobTurn::kBackground);
   std::size_t pods_left = 0;
   const absl::Status made = Contain([&]() -> absl::Status {
     YM_ASSIGN_OR_RETURN(const op::TurnResult done,
@@ -56,8 +60,8 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
     if (done.look_again_ms) result.Again(*done.look_again_ms);
     return absl::OkStatus();
   });
-  if (kube::IsDenied(made) && SaysRefused(key)) {
-    result.Again(refusals_.Refused(key, generation));
+  if (op::IsRefusal(made) && SaysRefused(key)) {
+    result.Again(refusals_.Refused(in_line));
   } else if (!made.ok()) {
     result.Fail(key, made);
   } else if (pods_left > 0 && refused_wait_ms > 0) {
@@ -65,7 +69,7 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
   } else if (pods_left > 0) {
     queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
   } else if (refusals_.Forget(key)) {
-    RoomMayHaveCome(key.substr(0, key.find('/')));
+    RoomMayHaveCome(key.substr(0, key.find('/')), "");
   }
   return result;
 }

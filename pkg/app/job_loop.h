@@ -6,6 +6,7 @@
 //   its pods were refused   as op::RefusalPacer says; its turns make no pods meanwhile
 //   the turn failed         after 50 ms, which doubles with each failure up to 30 s
 //
+// In a namespace where some job was refused, new jobs take turns with it in the same way.
 // What a job's turn throws is a failure of that job: it is counted, logged, an event of the job,
 // and the other jobs go on. While this process does not lead, jobs wait.
 //
@@ -49,8 +50,9 @@ class JobLoop {
 
   // The job ("namespace/name") may have something to do.
   void Add(const std::string& key) { queue_.Add(key); }
-  // Pods of the namespace have ended: there may be room for jobs that were refused.
-  void RoomMayHaveCome(const std::string& namespace_name);
+  // Pods of the namespace have ended: there may be room for jobs that were refused. `freed_by`: the
+  // key of the job that they are of; empty: of none.
+  void RoomMayHaveCome(const std::string& namespace_name, const std::string& freed_by);
   // Takes turns until ShutDown.
   void Run();
   void ShutDown() { queue_.ShutDown(); }

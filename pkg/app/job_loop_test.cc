@@ -148,11 +148,39 @@ TEST_F(JobLoopTest, JobsThatWereRefusedAreTriedWhenAnotherIsLetThroughAndWhenPod
   outcomes_["team/a"] = [] { return op::TurnResult(); };
   RunOnce("team/a");
   EXPECT_EQ(loop_.Depth(), 2u) << "b and c";
-  loop_.RoomMayHaveCome("other");
+  loop_.RoomMayHaveCome("other", "");
   EXPECT_EQ(loop_.Depth(), 2u);
   clock_.Advance(100);
-  loop_.RoomMayHaveCome("team");
+  loop_.RoomMayHaveCome("team", "team/b");
+  EXPECT_EQ(loop_.Depth(), 2u) << "what a refused job takes back";
+  loop_.RoomMayHaveCome("team", "team/gone");
   EXPECT_EQ(loop_.Depth(), 4u) << "d and e";
+}
+
+TEST_F(JobLoopTest, OfJobsThatWereRefusedTogetherTheFirstTriesAloneWhenBothAreDue) {
+  for (const char* key : {"team/a", "team/b"}) {
+    Put("team", std::string(key).substr(5), true);
+    outcomes_[key] = [] { return absl::PermissionDeniedError("exceeded quota"); };
+    RunOnce(key);
+  }
+  clock_.Advance(1'500);
+  const auto makes_some = [] { return op::TurnResult{std::nullopt, 8}; };
+  outcomes_["team/a"] = outcomes_["team/b"] = makes_some;
+  EXPECT_GT(RunOnce("team/b").again_ms.value_or(0), 0);
+  EXPECT_EQ(turns_["team/b"].back(), JobTurn::kLook) << "a is before it";
+  RunOnce("team/a");
+  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kBackground);
+  RunOnce("team/b");
+  EXPECT_EQ(turns_["team/b"].back(), JobTurn::kLook) << "a has begun";
+  Put("team", "new", false);
+  RunOnce("team/new");
+  EXPECT_EQ(turns_["team/new"].back(), JobTurn::kLook) << "it was not refused, and takes turns";
+  RunOnce("team/new", JobTurn::kPrompt);
+  EXPECT_EQ(turns_["team/new"].back(), JobTurn::kPrompt) << "which makes no pods of a new job";
+  outcomes_["team/a"] = [] { return op::TurnResult(); };
+  RunOnce("team/a");
+  RunOnce("team/b");
+  EXPECT_EQ(turns_["team/b"].back(), JobTurn::kBackground);
 }
 
 TEST_F(JobLoopTest, JobsWaitWhileThisProcessDoesNotLead) {

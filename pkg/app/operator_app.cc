@@ -154,12 +154,13 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
   switch (kind) {
     case state::Kind::kTrainingJob:
       return job_loop_.Add(kube::MakeKey(ns, metadata.name));
-    case state::Kind::kPod:
-      if (!NotePod(kube::MakeKey(ns, metadata.name))) job_loop_.RoomMayHaveCome(ns);
-      if (const auto job = api::Find(metadata.labels, api::kJobLabel)) {
-        job_loop_.Add(kube::MakeKey(ns, *job));
-      }
+    case state::Kind::kPod: {
+      const auto label = api::Find(metadata.labels, api::kJobLabel);
+      const std::string job = label ? kube::MakeKey(ns, *label) : std::string();
+      if (!NotePod(kube::MakeKey(ns, metadata.name))) job_loop_.RoomMayHaveCome(ns, job);
+      if (label) job_loop_.Add(job);
       return;
+    }
     case state::Kind::kGang:
       NoteGang(kube::MakeKey(ns, metadata.name));
       for (const api::OwnerReference& owner : metadata.owners) {

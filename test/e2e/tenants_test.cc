@@ -37,6 +37,82 @@ class TenantsTest : public StoryTest {
   }
 };
 
+// Two jobs in a namespace whose quota holds one of them.
+class QuotaTest : public StoryTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(cluster_->plane()
+                    .Apply(R"({"apiVersion": "v1", "kind": "ResourceQuota",
+                               "metadata": {"name": "gpus", "namespace": "team"},
+                               "spec": {"hard": {"requests.nvidia.com/gpu": "32"}}})")
+                    .ok());
+    // Nothing is admitted before the quota has been counted.
+    ASSERT_TRUE(WaitFor(kPatience, [] {
+      const json quota = cluster_->Get({"resourcequota", "-n", "team", "gpus"});
+      return quota.is_object() && quota.contains("/status/used"_json_pointer);
+    }));
+  }
+  void TearDown() override {
+    EXPECT_TRUE(cluster_->plane().Kubectl({"delete", "resourcequota", "-n", "team", "gpus"}).ok());
+    StoryTest::TearDown();
+  }
+  static int PodsOf(const std::string& job) {
+    int count = 0;
+    for (const json& pod : Pods()) count += IsOf(pod, job) ? 1 : 0;
+    return count;
+  }
+  static bool IsOf(const json& pod, const std::string& job) {
+    return pod["metadata"]["labels"].value(api::kJobLabel, "") == job;
+  }
+  static void EndPodsOf(const std::string& job) {
+    for (const json& pod : Pods()) {
+      if (!IsOf(pod, job)) continue;
+      ASSERT_TRUE(cluster_->plane()
+                      .Kubectl({"patch", "pod", pod["metadata"]["name"], "-n", "team",
+                                "--subresource=status", "--type=merge", "-p",
+                                R"({"status": {"phase": "Succeeded"}})"})
+                      .ok());
+    }
+  }
+};
+
+TEST_F(QuotaTest, OfTwoJobsThatItHoldsOneByOneBothFinishAndNeitherHoldsAPart) {
+  json both = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", json::array()}};
+  for (const char* name : {"a1", "a2"}) {
+    both["items"].push_back(json::parse(TrainingJob(name, 4, R"("priority": 0)")));
+  }
+  ASSERT_TRUE(cluster_->plane().Apply(both.dump()).ok());
+  const auto runs = [](const char* name) { return ConditionOf(Job(name), "Running") == "True"; };
+  ASSERT_TRUE(WaitFor(kPatience, [&] { return runs("a1") || runs("a2"); }))
+      << Job("a1").dump(1) << Job("a2").dump(1);
+  const std::string first = runs("a1") ? "a1" : "a2";
+  const std::string second = first == "a1" ? "a2" : "a1";
+  EXPECT_TRUE(Has(second, "Stalled"));
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return PodsOf(second) == 0; }));
+  const json waits = Job(second);
+  const std::string status = waits["status"].dump();
+  EXPECT_NE(status.find("ResourceQuota gpus: requests.nvidia.com/gpu is short of 32"),
+            std::string::npos)
+      << status;
+  EXPECT_EQ(PodsOf(first), 4);
+  EndPodsOf(first);
+  EXPECT_TRUE(Has(first, "Succeeded"));
+  EXPECT_TRUE(Has(second, "Running")) << Job(second).dump(1);
+  EndPodsOf(second);
+  EXPECT_TRUE(Has(second, "Succeeded"));
+}
+
+TEST_F(QuotaTest, AJobThatIsLargerThanTheQuotaHoldsNothingAndLetsASmallerOneRun) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("large", 5, R"("priority": 0)")).ok());
+  ASSERT_TRUE(Has("large", "Stalled"));
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("small", 4, R"("priority": 0)")).ok());
+  EXPECT_TRUE(Has("small", "Running")) << Job("small").dump(1);
+  EXPECT_TRUE(WaitFor(kPatience, [] { return PodsOf("large") == 0; }));
+  EXPECT_NE(Job("large")["status"].dump().find("5 pods need 40, and the quota is 32 in all"),
+            std::string::npos)
+      << Job("large").dump(1);
+}
+
 struct Typo {
   const char* name;
   const char* spec;   // of the pod

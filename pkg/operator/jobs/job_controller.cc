@@ -13,6 +13,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/operator/job_status_patch.h"
 #include "pkg/operator/jobs/job_end.h"
+#include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/jobs/work_loss.h"
 #include "pkg/operator/pods/pod_builder.h"
 #include "pkg/operator/write_target.h"
@@ -141,6 +142,11 @@ int JobController::ChoosePort(const api::TrainingJob& job) {
   return ports_[job.metadata.uid] = ChooseHostPort(job.metadata.uid, taken);
 }
 
+std::shared_ptr<const api::Gang> JobController::GangOf(const api::TrainingJob& job) const {
+  return cache_.FindGang(StrCat(job.metadata.namespace_name, "/",
+                                api::GangName(api::kTrainingJobKind, job.metadata.name)));
+}
+
 absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::TrainingJob& job) {
   StallReason ignored;
   api::CheckpointMark checkpoint;
@@ -162,20 +168,31 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::Tr
   return std::optional<std::int64_t>();
 }
 
-absl::Status JobController::SetStalled(api::TrainingJob& job, const StallReason& stall) {
+absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& step,
+                                       const StallReason& stall) {
   const bool stalled = stall.exists();
-  if (!stalled && !api::IsTrue(job.status.conditions, kStalled)) return absl::OkStatus();
-  api::TrainingJobStatus status = job.status;
+  const api::Condition* before = api::FindCondition(job.status.conditions, kStalled);
+  const bool was_stalled = before != nullptr && before->status == api::ConditionStatus::kTrue;
+  if (!stalled && !was_stalled) return absl::OkStatus();
+  // The numbers of a quota change with every try.
+  const bool fresh = stalled && !(was_stalled && before->reason == stall.reason);
+  api::TrainingJob next = job;
   api::SetCondition(
-      status.conditions,
+      next.status.conditions,
       {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-       stalled ? stall.reason : "PodsCreated", stalled ? stall.message : "every worker has its pod",
+       stalled ? stall.reason : "PodsCreated", stalled ? stall.message : "no pod of the job is refused",
        job.metadata.generation, 0},
       clock_.WallMs());
-  const bool fresh = status != job.status;
-  YM_RETURN_IF_ERROR(WriteStatus(job, status));
-  if (stalled && fresh) EmitEvent(job, true, kStalled, stall.message);
+  // Why it has no place follows from it.
+  YM_RETURN_IF_ERROR(WriteStatus(job, StatusOf(next, GangOf(job).get(), step, clock_.WallMs())));
+  if (fresh) EmitEvent(job, true, kStalled, stall.message);
   return absl::OkStatus();
+}
+
+absl::Status JobController::TakeBack(const api::TrainingJob& job) {
+  StallReason ignored;
+  api::CheckpointMark checkpoint;
+  return writes_.Remove(job, NextStep(observer_.Observe(job, ignored, checkpoint)).give_back);
 }
 
 absl::Status JobController::Refuse(const api::TrainingJob& job, const std::string& problem) {
@@ -238,7 +255,11 @@ absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobS
     done = left.status();
   }
   const bool all_made = done.ok() && *left == 0;
-  if (all_made || stall.exists()) YM_RETURN_IF_ERROR(SetStalled(job, stall));
+  const absl::Status said =
+      all_made || stall.exists() ? SetStalled(job, step, stall) : absl::OkStatus();
+  // What cannot be removed now is after the next refusal.
+  if (IsRefusal(done) && !step.create.empty()) (void)TakeBack(job);
+  YM_RETURN_IF_ERROR(said);
   YM_RETURN_IF_ERROR(done);
   // What is in the way is looked at again in its own time.
   return stall.exists() ? 0 : *left;
@@ -314,8 +335,7 @@ absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, Jo
     YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
     if (!confirmed) return TurnResult{kUnconfirmedAgainMs, 0};
   }
-  const auto gang = cache_.FindGang(StrCat(
-      job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  const auto gang = GangOf(job);
   api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
   status.rendezvous_port = ChoosePort(job);
   SetSize(job, gang.get(), step, resize, clock_.WallMs(), status);
@@ -347,6 +367,8 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }
+  // It waits for its next try, and others may have what it has.
+  if (turn == JobTurn::kLook) YM_RETURN_IF_ERROR(writes_.Remove(job, step.give_back));
   const CreateLimit limit = LimitOf(turn, job);
   if (!step.create.empty() && limit.pods > 0 &&
       job.checkpoint.request == api::CheckpointRequest::kAnnotation) {

@@ -5,7 +5,9 @@
 //
 // The reason why a job cannot run is a condition with the field and the fix: Planned False
 // (Invalid) for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded,
-// PodsRefused, NameTaken) for pods that cannot be made.
+// PodsRefused, NameTaken, QueueNotSupported, ClaimsNotSupported) for pods that cannot be made.
+// Where some pods of a job without a place are refused, the others are taken back, and all are
+// tried again together (refusal_pacer.h).
 //
 // A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is
 // made: when it is deleted it is stopped as for a suspension, and goes when no pod runs any more.
@@ -29,6 +31,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,7 +60,7 @@ enum class JobTurn {
   kWhole,       // all
   kPrompt,      // of a job that has run in full before, up to the limit of a turn; else none
   kBackground,  // up to the limit of a turn
-  kLook         // none: they were refused a short time ago (refusal_pacer.h)
+  kLook  // none, and a part that was made is taken back: it waits for its try (refusal_pacer.h)
 };
 struct TurnResult {
   // Look again after this time although nothing has changed.
@@ -101,6 +104,8 @@ class JobController {
                                       const JobStep& step, JobTurn turn, StallReason& stall);
   // What follows for the size of an elastic job; nothing changes while it goes to a size already.
   SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
+  // As the watch has it; null: none.
+  std::shared_ptr<const api::Gang> GangOf(const api::TrainingJob& job) const;
   // Reads the Gang from the API server, because the watch of Gangs may be behind.
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
   int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, Fit fit);
@@ -116,7 +121,9 @@ class JobController {
   // Aborted when the job is newer than `job`.
   absl::Status SetFinalizer(api::TrainingJob& job, bool wanted);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
-  absl::Status SetStalled(api::TrainingJob& job, const StallReason& stall);
+  absl::Status SetStalled(api::TrainingJob& job, const JobStep& step, const StallReason& stall);
+  // After a refusal: removes the pods of a job without a place, those that were just made, too.
+  absl::Status TakeBack(const api::TrainingJob& job);
   // A job that contradicts itself gets no pods; its condition Planned and one event say why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);

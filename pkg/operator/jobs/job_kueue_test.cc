@@ -78,6 +78,52 @@ TEST_F(JobKueueTest, AQueuedJobHasNoPodsAndSaysSo) {
   EXPECT_EQ(Condition("Suspended"), "True");
 }
 
+TEST_F(JobKueueTest, AJobWithAQueueThatNothingAdmitsGetsNoPodsAndSaysWhy) {
+  SeedJob(3, 3);
+  json job = Job();
+  job["metadata"]["labels"][api::kQueueLabel] = "research";
+  client_.Seed(kube::TrainingJobs(), job);
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 0) << "it would run past the quota of its queue";
+  EXPECT_EQ(Reason("Stalled"), "QueueNotSupported");
+  EXPECT_NE(Message("Stalled").find("Kueue's queue research"), std::string::npos);
+  EXPECT_EQ(Message("Planned"), Message("Stalled"));
+  EXPECT_EQ(Message("Queued"), Message("Stalled"));
+  EXPECT_EQ(CountNotices("Stalled"), 1);
+  job = Job();
+  job["metadata"]["labels"].erase(api::kQueueLabel);
+  client_.Seed(kube::TrainingJobs(), job);
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 3);
+  EXPECT_EQ(Condition("Stalled"), "False");
+  EXPECT_EQ(Reason("Planned"), "Waiting");
+}
+
+TEST_F(JobKueueTest, ALabelThatIsAddedToAJobWithPodsChangesNothing) {
+  SeedJob(2, 3);
+  RunAll();
+  json job = Job();
+  job["metadata"]["labels"][api::kQueueLabel] = "research";
+  client_.Seed(kube::TrainingJobs(), job);
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 2);
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Condition("Stalled"), "(none)");
+}
+
+TEST_F(JobKueueTest, AGateOfOthersIsNamedWhileItsPodsWaitBehindIt) {
+  SeedJob(2, 2,
+          {{"template",
+            {{"spec", {{"schedulingGates", json::array({{{"name", "quota.example/held"}}})}}}}}});
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 2);
+  EXPECT_EQ(Reason("Planned"), "HeldByOthers");
+  EXPECT_NE(Message("Planned").find(
+                "2 pods wait behind the scheduling gate quota.example/held, which is not"),
+            std::string::npos)
+      << Message("Planned");
+}
+
 TEST_F(JobKueueTest, PodsOfAnAdmittedJobHaveAllThatWasPutIntoItsTemplate) {
   SeedSuspended();
   RunUntilStable();

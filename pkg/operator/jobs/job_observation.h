@@ -34,6 +34,7 @@ struct Worker {
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
   std::string checkpoint_request = {};  // its annotation, unchanged
+  std::string other_gate = {};  // the first gate of others that it waits behind; empty: none
   // Of a rank without a pod: the host that its Gang keeps for it, where the pod ran; empty: none.
   std::string slot_host = {};
 };
@@ -65,6 +66,7 @@ struct JobObservation {
   std::int64_t checkpoint_ms = 0;  // the last checkpoint that the job has reported; 0: none
   api::RecoveryState recovery;
   std::int64_t start_ms = 0;  // wall time at which all workers ran first; 0: not yet
+  bool placed = false;        // its Gang has hosts for ranks
   bool ended = false;         // an earlier look found that it succeeded or failed
   // How long all workers have been running since the last incident; 0: they are not.
   std::int64_t running_ms = 0;

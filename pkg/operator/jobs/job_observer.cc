@@ -7,6 +7,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/operator/capacity/capacity_observer.h"
 #include "pkg/operator/jobs/job_end.h"
+#include "pkg/operator/jobs/job_hold.h"
 #include "pkg/operator/pods/pod_builder.h"
 
 namespace yardmaster::op {
@@ -86,6 +87,10 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallRe
   ReadAttempt(*pod, worker);
   worker.exits = pod->exits;
   worker.final_conditions = pod->final_conditions;
+  const auto other_gate =
+      std::find_if(pod->scheduling_gates.begin(), pod->scheduling_gates.end(),
+                   [](const std::string& gate) { return gate != api::kPlacementGate; });
+  if (other_gate != pod->scheduling_gates.end()) worker.other_gate = *other_gate;
   worker.checkpoint_request =
       api::Find(pod->metadata.annotations, api::kCheckpointRequestAnnotation).value_or("");
   const auto annotation = api::Find(pod->metadata.annotations, api::kCheckpointAnnotation);
@@ -126,17 +131,12 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallRe
   return worker;
 }
 
-// A pod that went while no process looked does not say any more where it ran.
+// A pod that went while no process looked does not say any more where it ran; its Gang does.
 void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const {
-  const auto first = observed.workers.begin();
-  const auto last = first + observed.ranks();
-  if (std::none_of(first, last,
-                   [](const Worker& worker) { return worker.phase == WorkerPhase::kMissing; })) {
-    return;
-  }
   const auto gang = cache_.FindGang(StrCat(
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
   if (gang == nullptr) return;
+  observed.placed = !gang->status.assignments.empty();
   for (const api::AssignmentEntry& slot : gang->status.assignments) {
     if (slot.rank < 0 || slot.rank >= observed.ranks()) continue;
     Worker& worker = observed.workers[static_cast<std::size_t>(slot.rank)];
@@ -184,6 +184,10 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, StallReason& st
     observed.workers.push_back(ObserveWorker(job, rank, stall, checkpoint));
   }
   ObserveSlots(job, observed);
+  const bool has_pods =
+      std::any_of(observed.workers.begin(), observed.workers.end(),
+                  [](const Worker& worker) { return worker.phase != WorkerPhase::kMissing; });
+  if (!stall.exists() && !has_pods && !job.run.suspended) stall = HoldReason(job);
   observed.checkpoint_ms = checkpoint.time_ms;
   if (job.elastic.enabled) ObserveResize(job, observed);
   // Nothing of ours makes such a pod; it would take part in the job's Service.

@@ -24,12 +24,12 @@ class JobObserver {
 
   // `checkpoint` becomes the last one that the job has reported. `stall` is set when a pod of
   // another owner, other than an earlier job of this name, has the name of a member, or a pod has a
-  // rank that the job no longer has.
+  // rank that the job no longer has, or the job is held before its first pod (job_hold.h).
   JobObservation Observe(const api::TrainingJob& job, StallReason& stall,
                          api::CheckpointMark& checkpoint) const;
 
  private:
-  // Where ranks without a pod ran.
+  // Whether the job has a place, and where ranks without a pod ran.
   void ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const;
   // Ranks that join, and ranks that are removed again.
   void ObserveResize(const api::TrainingJob& job, JobObservation& observed) const;

@@ -27,16 +27,33 @@ class Conditions {
   std::int64_t now_ms_;
 };
 
-void FromGang(const api::Gang* gang, api::TrainingJobStatus& status, Conditions& conditions) {
+// Of a job that has no Gang yet.
+void SetGathering(const JobStep& step, const api::TrainingJobStatus& status,
+                  Conditions& conditions) {
+  const api::Condition* stalled = api::FindCondition(status.conditions, "Stalled");
+  if (stalled != nullptr && stalled->status == ConditionStatus::kTrue) {
+    return conditions.Set("Planned", false, stalled->reason, stalled->message);
+  }
+  if (step.gated_by_others > 0) {
+    return conditions.Set(
+        "Planned", false, "HeldByOthers",
+        StrCat(Count(step.gated_by_others, "pod"), step.gated_by_others == 1 ? " waits" : " wait",
+               " behind the scheduling gate ", step.other_gate,
+               ", which is not Yardmaster's; the job is placed when the controller of that gate "
+               "has opened it; leave the gate out of spec.template where nothing opens it"));
+  }
+  conditions.Set("Planned", false, "Waiting", "the job's pods are being gathered");
+}
+
+void FromGang(const api::Gang* gang, const JobStep& step, api::TrainingJobStatus& status,
+              Conditions& conditions) {
   status.segments.clear();
   status.intensity.reset();
   status.level.reset();
   const api::Condition* planned =
       gang == nullptr ? nullptr
                       : api::FindCondition(gang->status.conditions, api::kPlannedCondition);
-  if (planned == nullptr) {
-    return conditions.Set("Planned", false, "Waiting", "the job's pods are being gathered");
-  }
+  if (planned == nullptr) return SetGathering(step, status, conditions);
   conditions.Set("Planned", planned->status == ConditionStatus::kTrue, planned->reason,
                  planned->message);
   // As the ledger has them, under the same names.
@@ -174,7 +191,7 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   const bool began = step.recovery.attempt != job.status.recovery.attempt &&
                      !step.recovery.suspended && !step.recovery.incidents.empty();
   if (began && step.recovery.incidents.back().counted) ++status.restarts;
-  FromGang(gang, status, conditions);
+  FromGang(gang, step, status, conditions);
   const bool ended = step.outcome != JobOutcome::kRunning;
   SetPlace(job, step, ended, status, conditions);
 

@@ -141,6 +141,9 @@ class JobStepper {
         if (role == nullptr && !job_.Joins(rank)) ++earlier_succeeded_;
       }
       if (worker.phase != WorkerPhase::kMissing) ++step_.pods;
+      if (!worker.other_gate.empty() && step_.gated_by_others++ == 0) {
+        step_.other_gate = worker.other_gate;
+      }
       const HostVerdict& verdict = worker.host_verdict;
       if (counts && worker.phase == WorkerPhase::kRunning &&
           verdict.state == HostHealthState::kHealthy) {
@@ -321,6 +324,18 @@ class JobStepper {
     return true;
   }
 
+  void GiveBackIfRefused() {
+    if (job_.placed) return;
+    std::vector<Removal> all;
+    for (int rank = 0; rank < Workers(); ++rank) {
+      const Worker& worker = At(rank);
+      if (worker.phase == WorkerPhase::kMissing) continue;
+      if (worker.phase != WorkerPhase::kGated) return;
+      if (!worker.deleting) all.push_back({rank, worker.uid});
+    }
+    step_.give_back = std::move(all);
+  }
+
   void Repair() {
     const bool has_hosts = job_.roles.empty() || HasHosts();
     const Incident* active = step_.recovery.active();
@@ -353,6 +368,7 @@ class JobStepper {
       }
     }
     for (int rank = 0; rank < Workers(); ++rank) AcknowledgeContainerExit(rank);
+    if (!step_.create.empty()) GiveBackIfRefused();
     if (!all_run) return;
     step_.recovery.running_attempt = step_.recovery.attempt;
     CloseIncident();

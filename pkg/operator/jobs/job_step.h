@@ -24,6 +24,9 @@
 //      the policy. A pod that is being deleted or was disrupted has not succeeded, with any exit
 //      code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
+//   8. Where a pod is refused before the job has a place, every pod that it has is given back:
+//   those of a part hold a quota that another job could use in full. Nothing of a job that has a
+//   place is.
 // Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of
 // them runs, the job is assessed by the others: a joining rank without a pod is not an incident,
 // and none waits for it. Pods of roles (api/job_role.h) belong to attempts and incidents as workers
@@ -68,10 +71,13 @@ struct InPlace {
 enum class JobOutcome { kRunning, kSucceeded, kFailed };
 
 struct JobStep {
-  api::RecoveryState recovery;    // to be written before anything is done
-  bool decided = false;           // an incident has begun or has grown
-  std::vector<int> create;        // ranks, ascending
-  std::vector<Removal> remove;    // surplus pods, then members by rank
+  api::RecoveryState recovery;  // to be written before anything is done
+  bool decided = false;         // an incident has begun or has grown
+  std::vector<int> create;      // ranks, ascending
+  std::vector<Removal> remove;  // surplus pods, then members by rank
+  // What is removed if a pod of `create` is refused: every pod, of a job without a place; else
+  // none.
+  std::vector<Removal> give_back;
   std::vector<InPlace> in_place;  // stale pods by rank, then others by rank
   // Lost hosts to fence before their pods are removed by force, by name.
   std::vector<std::string> fence;
@@ -85,6 +91,9 @@ struct JobStep {
   bool all_ranks_run = false;          // those that join, too
   // Running workers are asked for a checkpoint, with this time; 0: they are not.
   std::int64_t request_checkpoint_ms = 0;
+  // Pods behind a gate of others, and the first one's gate.
+  int gated_by_others = 0;
+  std::string other_gate;
   std::string degraded;  // a fault of a host that is only shown; empty: none
   std::string held;      // why lost hosts are not acted on; empty: none is held
   std::optional<std::int64_t> look_again_ms;

@@ -1,13 +1,24 @@
-// When to try again the jobs whose pods a quota or an admission policy refuses.
+// When jobs make pods in a namespace where a quota or an admission policy has refused pods of some
+// job.
 //
 // A job is tried a second after its first refusal, and after each further one in twice that time,
-// up to a minute. All refused jobs of a namespace together are tried twice a second, so that
-// thousands of them cost the API server and other namespaces no more than a few. Room that comes is
-// used at once: whenever pods of the namespace are made or end, the two jobs that were refused
-// longest ago are due. An edited job is tried at once.
+// up to a minute, and never before kPodMs for each of its pods are over, which bounds the cost of
+// jobs that are made in part and taken back. An edited job is tried at once. All refused jobs of a
+// namespace together, but for the first in order, are tried twice a second, so that thousands of
+// them cost the API server and other namespaces no more than a few.
 //
-// Complexity: O(log jobs) a call. Thread safety: all methods from any thread. Lifetimes: the clock
-// outlives it.
+// One job tries at a time, so that no two take a quota apart that holds one of them. Of those that
+// are due it is the first in order: by priority, then the older one, then by name. A job that was
+// never refused is in the same order. One that begins and is neither refused nor done within kTryMs
+// of its last turn lets others try.
+//
+// Room that comes is used at once: when pods of the namespace end, or a refused job has been made,
+// the first in order and the job that was refused longest ago are due, and their delays begin anew.
+// Pods that a refused job takes back are no room: others would be refused for its next try, in turn
+// and without end.
+//
+// Complexity: O(refused jobs of the namespace) a call. Thread safety: all methods from any thread.
+// Lifetimes: the clock outlives it.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +26,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,37 +35,57 @@
 
 namespace yardmaster::op {
 
-// Keys are "namespace/name".
+struct JobInLine {
+  std::string key;  // "namespace/name"
+  std::int64_t generation = 0;
+  std::int64_t priority = 0;
+  std::int64_t created_ms = 0;
+  std::int64_t pods = 1;  // of the job: what a try may make and take back
+};
+
 class RefusalPacer {
  public:
+  static constexpr std::int64_t kTryMs = 10'000;
+  static constexpr std::int64_t kPodMs = 10;
+
   explicit RefusalPacer(const Clock& clock) : clock_(clock) {}
 
-  // The job of that generation was refused. The value: when to try it again.
-  std::int64_t Refused(const std::string& key, std::int64_t generation);
-  // How long the job has to wait; 0: it may be tried.
-  std::int64_t WaitMs(const std::string& key, std::int64_t generation) const;
+  // The job's pods were refused. The value: when to try it again.
+  std::int64_t Refused(const JobInLine& job);
+  // How long the job has to wait before it makes pods. 0: it may now, and where others were refused
+  // it is the one that tries. `begins`: this is a turn in which it makes pods even if it was never
+  // refused.
+  std::int64_t WaitMs(const JobInLine& job, bool begins);
   // Its pods were made, or it is gone. Whether it had been refused.
   bool Forget(const std::string& key);
-  // Room may have come in the namespace: the jobs to try now.
-  std::vector<std::string> TakeNext(std::string_view namespace_name);
+  // Room may have come in the namespace: the jobs to try now. `freed_by`: the job whose pods ended;
+  // empty: another owner's.
+  std::vector<std::string> TakeNext(std::string_view namespace_name, const std::string& freed_by);
 
  private:
+  using Order = std::tuple<std::int64_t, std::int64_t, std::string>;
   struct Job {
+    Order order;
     std::int64_t generation = 0;
     std::int64_t delay_ms = 0;    // the last one, of its own
     std::int64_t refused_ms = 0;  // steady, as all times here
+    std::int64_t not_before_ms = 0;
     std::int64_t due_ms = 0;
   };
   struct Namespace {
     std::int64_t next_try_ms = 0;
     std::int64_t woken_ms = -1;  // when TakeNext has returned something
+    std::string trying;          // the job that tries; empty: none
+    std::int64_t trying_until_ms = 0;
     std::map<std::string, Job> jobs;
     std::set<std::pair<std::int64_t, std::string>>
-        waiting;  // refused_ms and key; not those that are due
+        waiting;  // refused_ms and key; not those that TakeNext returned
   };
 
+  static Order OrderOf(const JobInLine& job) { return {-job.priority, job.created_ms, job.key}; }
+
   const Clock& clock_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   std::map<std::string, Namespace, std::less<>> namespaces_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -7,52 +7,132 @@
 namespace yardmaster::op {
 namespace {
 
+using Keys = std::vector<std::string>;
+
 class RefusalPacerTest : public ::testing::Test {
  protected:
+  static JobInLine Job(const std::string& key, std::int64_t created_ms = 0, int priority = 0) {
+    return {key, 1, priority, created_ms};
+  }
+  std::int64_t Refused(const std::string& key) { return pacer_.Refused(Job(key)); }
+  // Of a turn in which it would make pods.
+  std::int64_t WaitMs(const JobInLine& job) { return pacer_.WaitMs(job, true); }
+
   FakeClock clock_;
   RefusalPacer pacer_{clock_};
 };
 
 TEST_F(RefusalPacerTest, AJobWaitsTwiceAsLongAfterEachRefusalUpToAMinute) {
   for (const std::int64_t wait_ms : {1'000, 2'000, 4'000, 8'000, 16'000, 32'000, 60'000, 60'000}) {
-    EXPECT_EQ(pacer_.Refused("team/a", 1), wait_ms);
-    EXPECT_EQ(pacer_.WaitMs("team/a", 1), wait_ms);
+    EXPECT_EQ(Refused("team/a"), wait_ms);
+    EXPECT_EQ(WaitMs(Job("team/a")), wait_ms);
     clock_.Advance(wait_ms);
-    EXPECT_EQ(pacer_.WaitMs("team/a", 1), 0);
+    EXPECT_EQ(WaitMs(Job("team/a")), 0);
   }
   EXPECT_TRUE(pacer_.Forget("team/a"));
   EXPECT_FALSE(pacer_.Forget("team/a"));
-  EXPECT_EQ(pacer_.Refused("team/a", 1), 1'000) << "its pods were made meanwhile";
+  EXPECT_EQ(Refused("team/a"), 1'000) << "its pods were made meanwhile";
 }
 
 TEST_F(RefusalPacerTest, AnEditedJobIsTriedAtOnce) {
-  for (int i = 0; i < 5; ++i) pacer_.Refused("team/a", 1);
-  EXPECT_EQ(pacer_.WaitMs("team/a", 2), 0);
-  EXPECT_LE(pacer_.Refused("team/a", 2), 3'000) << "and waits from the beginning";
+  for (int i = 0; i < 5; ++i) Refused("team/a");
+  JobInLine edited = Job("team/a");
+  edited.generation = 2;
+  EXPECT_EQ(WaitMs(edited), 0);
+  EXPECT_LE(pacer_.Refused(edited), 3'000) << "and waits from the beginning";
 }
 
 TEST_F(RefusalPacerTest, AllJobsOfANamespaceAreTriedTwiceASecond) {
   std::int64_t last_ms = 0;
-  for (int i = 0; i < 2'000; ++i) last_ms = pacer_.Refused(StrCat("flood/j", i), 1);
+  for (int i = 0; i < 2'000; ++i) last_ms = Refused(StrCat("flood/j", i));
   EXPECT_EQ(last_ms, 1'000'000);
-  EXPECT_EQ(pacer_.Refused("team/a", 1), 1'000) << "another namespace";
-  EXPECT_EQ(pacer_.WaitMs("team/b", 1), 0);
+  EXPECT_EQ(Refused("team/a"), 1'000) << "another namespace";
+  EXPECT_EQ(WaitMs(Job("other/b")), 0);
+  EXPECT_EQ(Refused("flood/j0"), 2'000) << "the first in order is not one of many";
 }
 
-TEST_F(RefusalPacerTest, RoomThatComesIsTriedByThoseThatWereRefusedLongestAgo) {
-  EXPECT_TRUE(pacer_.TakeNext("team").empty());
-  for (const char* key : {"team/z", "team/y", "team/x"}) {
-    pacer_.Refused(key, 1);
+TEST_F(RefusalPacerTest, RoomThatComesIsTriedByTheFirstInOrderAndByWhatWasRefusedLongestAgo) {
+  EXPECT_TRUE(pacer_.TakeNext("team", "").empty());
+  for (const char* key : {"team/z", "team/y", "team/x", "team/w"}) {
+    Refused(key);
     clock_.Advance(10);
   }
-  EXPECT_EQ(pacer_.TakeNext("team"), (std::vector<std::string>{"team/z", "team/y"}));
-  EXPECT_EQ(pacer_.WaitMs("team/z", 1), 0);
-  EXPECT_GT(pacer_.WaitMs("team/x", 1), 0);
-  EXPECT_TRUE(pacer_.TakeNext("team").empty()) << "a pod that ends at the same time wakes no more";
+  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/w", "team/z"}));
+  EXPECT_EQ(WaitMs(Job("team/w")), 0);
+  EXPECT_GT(WaitMs(Job("team/x")), 0);
+  EXPECT_TRUE(pacer_.TakeNext("team", "").empty()) << "a pod that ends just then wakes no more";
   clock_.Advance(100);
-  pacer_.Forget("team/z");
-  EXPECT_GT(pacer_.Refused("team/y", 1), 0);
-  EXPECT_EQ(pacer_.TakeNext("team"), (std::vector<std::string>{"team/x", "team/y"}));
+  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/x", "team/y"}));
+}
+
+TEST_F(RefusalPacerTest, RoomThatComesEndsALongWaitAndTheNextOneIsShort) {
+  for (int i = 0; i < 8; ++i) {
+    clock_.Advance(Refused("team/a"));
+  }
+  Refused("team/a");
+  clock_.Advance(1'000);
+  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/a"}));
+  EXPECT_EQ(WaitMs(Job("team/a")), 0);
+  EXPECT_EQ(Refused("team/a"), 1'000) << "the quota has not counted yet what ended";
+}
+
+TEST_F(RefusalPacerTest, ALargeJobIsTriedLessOftenBecauseATryMayMakeAndTakeBackAllOfIt) {
+  JobInLine large = Job("team/a");
+  large.pods = 16'000;
+  EXPECT_EQ(pacer_.Refused(large), 160'000);
+  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/a"}));
+  EXPECT_EQ(WaitMs(large), 160'000) << "when other pods end, too";
+}
+
+TEST_F(RefusalPacerTest, PodsThatARefusedJobTakesBackAreNoRoom) {
+  Refused("team/a");
+  Refused("team/b");
+  EXPECT_TRUE(pacer_.TakeNext("team", "team/a").empty());
+  EXPECT_EQ(pacer_.TakeNext("team", "team/c"), (Keys{"team/a", "team/b"}));
+}
+
+TEST_F(RefusalPacerTest, OneJobTriesAtATimeAndAmongThoseThatAreDueTheFirstInOrder) {
+  const JobInLine older = Job("team/b", 1), newer = Job("team/a", 2);
+  const JobInLine urgent = Job("team/c", 3, 10);
+  pacer_.Refused(newer);
+  pacer_.Refused(older);
+  pacer_.Refused(urgent);
+  clock_.Advance(1'500);
+  EXPECT_GT(WaitMs(newer), 0);
+  EXPECT_GT(WaitMs(older), 0);
+  EXPECT_EQ(WaitMs(urgent), 0);
+  EXPECT_GT(WaitMs(older), 0) << "the other one tries";
+  EXPECT_EQ(WaitMs(urgent), 0) << "in its second turn";
+  pacer_.Refused(urgent);
+  EXPECT_GT(WaitMs(newer), 0);
+  EXPECT_EQ(WaitMs(older), 0);
+  pacer_.Forget(older.key);
+  EXPECT_EQ(WaitMs(newer), 0);
+}
+
+TEST_F(RefusalPacerTest, AJobThatWasNeverRefusedWaitsForTheOneThatTriesAndForThoseBeforeIt) {
+  const JobInLine fresh = Job("team/fresh", 5);
+  EXPECT_EQ(WaitMs(fresh), 0);
+  pacer_.Refused(Job("team/a", 1));
+  EXPECT_EQ(WaitMs(fresh), 0) << "the refused one is not due yet";
+  pacer_.Forget(fresh.key);
+  clock_.Advance(1'000);
+  EXPECT_GT(WaitMs(fresh), 0);
+  EXPECT_EQ(WaitMs(Job("team/urgent", 9, 1)), 0);
+  EXPECT_GT(WaitMs(Job("team/a", 1)), 0);
+  EXPECT_EQ(pacer_.WaitMs(Job("team/running", 0), /*begins=*/false), 0) << "it makes none";
+}
+
+TEST_F(RefusalPacerTest, OneThatIsDueAndDoesNotComeKeepsOthersWaitingForTwoSecondsAtMost) {
+  pacer_.Refused(Job("team/gone", 1));
+  pacer_.Refused(Job("team/a", 2));
+  clock_.Advance(1'000);
+  EXPECT_GT(WaitMs(Job("team/a", 2)), 0);
+  clock_.Advance(2'000);
+  EXPECT_EQ(WaitMs(Job("team/a", 2)), 0);
+  EXPECT_GT(WaitMs(Job("team/gone", 1)), 0) << "now the other one tries";
+  clock_.Advance(RefusalPacer::kTryMs);
+  EXPECT_EQ(WaitMs(Job("team/gone", 1)), 0) << "which ended without a word";
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ inline constexpr char kNameTaken[] = "NameTaken";
 // A quota, or the API server or a policy, refuses the pods.
 inline constexpr char kQuotaExceeded[] = "QuotaExceeded";
 inline constexpr char kPodsRefused[] = "PodsRefused";
+// The job is held before its first pod (job_hold.h).
+inline constexpr char kQueueNotSupported[] = "QueueNotSupported";
+inline constexpr char kClaimsNotSupported[] = "ClaimsNotSupported";
 
 // The job's condition Stalled says that its pods were refused at the last try.
 inline bool WasRefused(const api::TrainingJob& job) {

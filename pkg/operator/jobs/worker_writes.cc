@@ -1,6 +1,7 @@
 #include "pkg/operator/jobs/worker_writes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -11,6 +12,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
+#include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/pods/pod_builder.h"
 #include "pkg/operator/write_target.h"
 
@@ -26,6 +28,17 @@ std::size_t NextBatch(std::size_t batch, std::int64_t took_ms, std::int64_t limi
   if (batch < kWriteThreads) return 2 * batch;
   if (took_ms > limit_ms) return std::max(kWriteThreads, batch / 2);
   return took_ms > limit_ms / 2 ? batch : std::min(2 * batch, kLargestBatch);
+}
+
+// Of the pods of `ranks` the first `from` and `made` more were created, then one was refused.
+PodsOfTry TryOf(const api::TrainingJob& job, const std::vector<int>& ranks, std::size_t from,
+                int made) {
+  const auto workers = static_cast<std::size_t>(job.job.workers);
+  // Pods of roles differ from each other.
+  if (ranks[from] >= job.job.workers) return {};
+  const auto to_make = static_cast<std::size_t>(std::count_if(
+      ranks.begin(), ranks.end(), [&](int member) { return member < job.job.workers; }));
+  return {job.job.workers, static_cast<std::int64_t>(workers - to_make + from) + made};
 }
 
 }  // namespace
@@ -50,7 +63,12 @@ absl::Status WorkerWrites::WriteEach(std::size_t count,
 absl::Status WorkerWrites::EnsureService(const api::TrainingJob& job, Creation& creation,
                                          StallReason& stall) {
   if (creation.has_service) return absl::OkStatus();
-  YM_RETURN_IF_ERROR(CreateService(job, stall));
+  const absl::Status created = CreateService(job, stall);
+  if (IsRefusal(created)) {
+    stall = {kPodsRefused, StrCat("metadata.name: the Service of the job is refused: ",
+                                  MessageOf(created), "; change what the message names")};
+  }
+  YM_RETURN_IF_ERROR(created);
   creation.has_service = !stall.exists();
   return absl::OkStatus();
 }
@@ -115,6 +133,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
   while (from < end && clock_.SteadyMs() - begin_ms < limit.duration_ms) {
     const std::int64_t batch_ms = clock_.SteadyMs();
     const std::size_t batch = std::min(creation.batch, end - from);
+    std::atomic<int> made = 0;
     const absl::Status status = WriteEach(batch, [&](std::size_t i) {
       const int member = ranks[from + i];
       const auto pod = client_.Create(TargetOf(kube::Pods(), job),
@@ -123,6 +142,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                       {kFieldManager});
       // The next look at the job may come before the watch has reported it.
       if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
+      made += pod.ok() ? 1 : 0;
       // The cache may be behind: a pod that is there already is what we want.
       return absl::IsAlreadyExists(pod.status()) ? absl::OkStatus() : pod.status();
     });
@@ -131,13 +151,8 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
       creation.batch = NextBatch(creation.batch, clock_.SteadyMs() - batch_ms, limit.duration_ms);
       continue;
     }
-    if (kube::IsDenied(status)) {
-      const std::string text = MessageOf(status);
-      const bool quota = text.find("exceeded quota") != std::string::npos;
-      stall = {quota ? kQuotaExceeded : kPodsRefused,
-               StrCat("spec.template: ", text, "; ",
-                      quota ? "raise the quota or make the job smaller"
-                            : "change what the message names")};
+    if (IsRefusal(status)) {
+      stall = RefusalReason(status, TryOf(job, ranks, from, made));
     }
     return status;
   }

@@ -1,0 +1,71 @@
+#include "pkg/operator/jobs/job_hold.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "pkg/api/pod_manifest.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+struct NamedQueue {
+  std::string field;  // empty: none
+  std::string name;
+  bool of_pods = false;
+};
+
+NamedQueue QueueOf(const api::TrainingJob& job) {
+  const std::string label = StrCat("labels[\"", api::kQueueLabel, "\"]");
+  if (const auto queue = api::Find(job.metadata.labels, api::kQueueLabel)) {
+    if (!job.pod_template.admitted_by_queue()) {
+      return {StrCat("metadata.", label), std::string(*queue)};
+    }
+  }
+  if (!job.pod_template.queue().empty()) {
+    return {StrCat("spec.template.metadata.", label), job.pod_template.queue(), true};
+  }
+  for (std::size_t i = 0; i < job.roles.size(); ++i) {
+    const std::string& queue = job.roles[i].pod_template.queue();
+    if (queue.empty()) continue;
+    return {StrCat("spec.roles[", i, "].template.metadata.", label), queue, true};
+  }
+  return {};
+}
+
+bool HasGpusByClaims(const api::TrainingJob& job) {
+  if (!job.pod_template.has_claims()) return false;
+  const api::PodManifest pod = job.pod_template.Manifest();
+  return std::none_of(pod.containers.begin(), pod.containers.end(),
+                      [&](const api::ContainerManifest& container) {
+                        return container.AsksFor(job.job.gpu_resource);
+                      });
+}
+
+}  // namespace
+
+StallReason HoldReason(const api::TrainingJob& job) {
+  if (const NamedQueue queue = QueueOf(job); !queue.field.empty()) {
+    return {kQueueNotSupported,
+            StrCat(queue.field, ": names Kueue's queue ", queue.name,
+                   queue.of_pods
+                       ? ", which would admit each pod by itself, and not the job"
+                       : ", and Kueue has not admitted the job: no controller here makes it admit "
+                         "TrainingJobs",
+                   "; the job gets no pods; remove the label and bound the namespace by a "
+                   "ResourceQuota, or train in a Job or JobSet, which Kueue admits by itself")};
+  }
+  if (HasGpusByClaims(job)) {
+    return {kClaimsNotSupported,
+            StrCat("spec.template.spec.resourceClaims: GPUs that come by resource claims are not "
+                   "placed yet, and no container asks for ",
+                   job.job.gpu_resource,
+                   "; the job gets no pods; let its containers ask for the GPUs in "
+                   "resources.limits, and claim other devices only")};
+  }
+  return {};
+}
+
+}  // namespace yardmaster::op
