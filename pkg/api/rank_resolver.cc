@@ -259,11 +259,12 @@ bool WantsGang(const Pod& pod) {
   const bool asks = pod.gated() || Find(meta.annotations, kParallelismAnnotation).has_value() ||
                     (Find(meta.labels, kJobLabel) && !Find(meta.labels, kRoleLabel));
   if (!asks || Find(meta.annotations, kReleasedAnnotation)) return false;
-  return pod.gpus() != 0 || IsNumberedWithWorkers(pod);
+  return pod.gpus() != 0 || pod.claims_gpus() || IsNumberedWithWorkers(pod);
 }
 
 bool SameMembershipInputs(const Pod& a, const Pod& b) {
   return a.gated() == b.gated() && (a.gpus() == 0) == (b.gpus() == 0) &&
+         a.has_claims == b.has_claims &&
          a.metadata.labels == b.metadata.labels &&
          a.metadata.annotations == b.metadata.annotations && a.metadata.owners == b.metadata.owners;
 }

@@ -51,11 +51,11 @@ struct Membership {
   OwnerReference root = {};
 };
 
-// Whether a pod is ours to gather: it asks for GPUs, was not released without a place,
-// and stands behind our gate, says its parallelism, or was made by our operator. Others are
-// ordinary pods, regardless of their owner. A pod without GPUs is gathered if it says its
-// parallelism and its kind numbers it with the workers: a pod of a LeaderWorkerSet, the launcher of
-// an MPIJob with runLauncherAsWorker.
+// Whether a pod is ours to gather: it asks for GPUs, or for devices by resource claims, was not
+// released without a place, and stands behind our gate, says its parallelism, or was made by our
+// operator. Others are ordinary pods, regardless of their owner. A pod without GPUs is gathered if
+// it says its parallelism and its kind numbers it with the workers: a pod of a LeaderWorkerSet, the
+// launcher of an MPIJob with runLauncherAsWorker.
 bool WantsGang(const Pod& pod);
 // True: WantsGang and ResolveMembership answer the same for both states of a pod, and their labels,
 // annotations and owners are equal. False: the answers may be equal all the same.

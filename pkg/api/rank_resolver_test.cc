@@ -246,6 +246,10 @@ TEST(RankResolverTest, OnlyPodsThatAskForItAreGathered) {
   EXPECT_TRUE(WantsGang(gated));
   gated.requests.clear();
   EXPECT_FALSE(WantsGang(gated)) << "a launcher that only starts the others";
+  gated.has_claims = true;
+  EXPECT_TRUE(WantsGang(gated)) << "its GPUs may come by claims";
+  gated.scheduling_gates.clear();
+  EXPECT_FALSE(WantsGang(gated)) << "an ordinary pod with claims";
 }
 
 TEST(RankResolverTest, StatesOfAPodSayTheSameGangUntilSomethingChangesThatTheAnswerIsMadeOf) {

@@ -55,6 +55,7 @@ TEST(GateAdmissionTest, APodThatAsksForAGangGetsTheGateAfterThoseItHas) {
   pod["spec"]["schedulingGates"] = Gates({"other/gate"});
   EXPECT_EQ(Admitted(pod)["spec"]["schedulingGates"],
             Gates({"other/gate", "yardmaster.dev/placement"}));
+  pod["spec"]["resourceClaims"] = json::array({{{"name", "g"}}});
   pod["spec"]["nodeName"] = "";
   EXPECT_EQ(Admitted(pod)["spec"]["schedulingGates"].size(), 2u);
 }
