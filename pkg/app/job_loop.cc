@@ -1,5 +1,6 @@
 #include "pkg/app/job_loop.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pkg/app/leadership.h"
@@ -48,8 +49,13 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
   const auto job = cache_.FindJob(key);
   op::JobInLine in_line{key};
   if (job != nullptr) {
-    in_line = {key, job->metadata.generation, job->job.priority, job->metadata.created_ms,
-               job->members()};
+    const int running = job->status.ready_workers;
+    in_line = {key,
+               job->metadata.generation,
+               job->job.priority,
+               job->metadata.created_ms,
+               std::max(1, job->members() - running),
+               running > 0};
   }
   const std::int64_t refused_wait_ms = refusals_.WaitMs(in_line, turn == op::JobTurn::kBackground);
   std::size_t pods_left = 0;

@@ -32,11 +32,15 @@ std::int64_t RefusalPacer::Refused(const JobInLine& refused) {
   job.refused_ms = now_ms;
   job.not_before_ms = now_ms + refused.pods * kPodMs;
   job.due_ms = std::max(now_ms + job.delay_ms, job.not_before_ms);
-  ns.next_try_ms = std::max(ns.next_try_ms, now_ms) + kApartMs;
   const bool is_first = std::none_of(ns.jobs.begin(), ns.jobs.end(), [&](const auto& other) {
     return other.second.order < job.order;
   });
-  if (!is_first) job.due_ms = std::max(job.due_ms, ns.next_try_ms);
+  if (!refused.runs) {
+    // One that is tried again gives up the turn that it had: each job has one ahead at most.
+    const auto last_ms = now_ms + kApartMs * static_cast<std::int64_t>(ns.jobs.size());
+    ns.next_try_ms = std::min(std::max(ns.next_try_ms, now_ms) + kApartMs, last_ms);
+    if (!is_first) job.due_ms = std::max(job.due_ms, ns.next_try_ms);
+  }
   ns.waiting.emplace(now_ms, refused.key);
   return job.due_ms - now_ms;
 }

@@ -4,8 +4,8 @@
 // A job is tried a second after its first refusal, and after each further one in twice that time,
 // up to a minute, and never before kPodMs for each of its pods are over, which bounds the cost of
 // jobs that are made in part and taken back. An edited job is tried at once. All refused jobs of a
-// namespace together, but for the first in order, are tried twice a second, so that thousands of
-// them cost the API server and other namespaces no more than a few.
+// namespace together, but for the first in order and those that run, are tried twice a second, so
+// that thousands of them cost the API server and other namespaces no more than a few.
 //
 // One job tries at a time, so that no two take a quota apart that holds one of them. Of those that
 // are due it is the first in order: by priority, then the older one, then by name. A job that was
@@ -40,7 +40,8 @@ struct JobInLine {
   std::int64_t generation = 0;
   std::int64_t priority = 0;
   std::int64_t created_ms = 0;
-  std::int64_t pods = 1;  // of the job: what a try may make and take back
+  std::int64_t pods = 1;  // that it has not: what a try may make and take back
+  bool runs = false;      // some of its pods do
 };
 
 class RefusalPacer {

@@ -51,6 +51,24 @@ TEST_F(RefusalPacerTest, AllJobsOfANamespaceAreTriedTwiceASecond) {
   EXPECT_EQ(Refused("flood/j0"), 2'000) << "the first in order is not one of many";
 }
 
+TEST_F(RefusalPacerTest, TwoJobsThatAreTriedAgainAndAgainWaitAMinuteAtMost) {
+  for (int i = 0; i < 1'000; ++i) {
+    Refused("team/a");
+    ASSERT_LE(Refused("team/b"), 60'000) << i;
+    clock_.Advance(100);
+    pacer_.TakeNext("team", "");
+  }
+  EXPECT_LE(WaitMs(Job("team/b")), 60'000);
+}
+
+TEST_F(RefusalPacerTest, AJobThatRunsWaitsForItsOwnDelayAndForNoFlood) {
+  for (int i = 0; i < 2'000; ++i) Refused(StrCat("team/flood-", i));
+  JobInLine running = Job("team/running", 1);
+  running.runs = true;
+  EXPECT_EQ(pacer_.Refused(running), 1'000);
+  EXPECT_EQ(pacer_.Refused(running), 2'000);
+}
+
 TEST_F(RefusalPacerTest, RoomThatComesIsTriedByTheFirstInOrderAndByWhatWasRefusedLongestAgo) {
   EXPECT_TRUE(pacer_.TakeNext("team", "").empty());
   for (const char* key : {"team/z", "team/y", "team/x", "team/w"}) {
