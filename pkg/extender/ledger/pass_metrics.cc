@@ -71,7 +71,9 @@ void ReportPass(const PassReport& report, double seconds, metrics::Registry& reg
       .Set(report.isolated);
   registry.GetGauge("yardmaster_extender_degraded_gangs", "placed gangs with lost hosts")
       .Set(report.degraded);
-  registry.GetGauge("yardmaster_extender_tainted_hosts", "hosts with all GPUs promised to gangs")
+  registry
+      .GetGauge("yardmaster_extender_tainted_hosts",
+                "hosts that should carry the taint of promised ones")
       .Set(report.tainted_hosts);
   registry.GetGauge("yardmaster_extender_input_problems", "objects that cannot be used")
       .Set(static_cast<double>(report.problems.size()));
