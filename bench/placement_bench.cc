@@ -161,7 +161,7 @@ void PlanAmongContention(benchmark::State& state) {
   }
   SetTraffic(plan::AddJob(snapshot, "gang", Shape(8, 240, 1), 8).job, 20);
   plan::PlanOptions options;
-  options.contention = state.range(0) != 0;
+  if (state.range(0) != 0) options.policies = {plan::AvoidContention()};
   bool noted = false;
   for (auto _ : state) {
     const plan::Plan plan = plan::MakePlan(snapshot, options);

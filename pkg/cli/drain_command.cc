@@ -185,7 +185,7 @@ std::vector<Move> MovesOf(state::ClusterState cluster, const std::vector<std::st
   }
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   plan::PlanOptions options;
-  options.replace_lost = true;
+  options.policies = {plan::ReplaceLostRanks()};
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   const std::set<std::string> leaving(hosts.begin(), hosts.end());
   std::vector<Move> moves;

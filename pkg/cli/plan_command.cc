@@ -76,9 +76,8 @@ struct BothPlans {
 BothPlans PlanOf(const PlanFlags& flags, const PlanInput& input) {
   plan::PlanOptions options;
   options.placement.max_steps = flags.max_steps;
-  options.preemptions = kMaxPreemptions;
-  options.contention = flags.avoid_contention;
-  options.replace_lost = true;
+  options.policies = {plan::ReplaceLostRanks(), plan::StopOthers(kMaxPreemptions)};
+  if (flags.avoid_contention) options.policies.push_back(plan::AvoidContention());
   BothPlans plans;
   plans.placement = plan::MakePlan(input.snapshot, options);
   netplan::NetworkInput network;

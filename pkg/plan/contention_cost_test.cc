@@ -50,7 +50,7 @@ JobState& AddTalker(Snapshot& snapshot, const std::string& name, int hosts, doub
 
 PlanOptions Contention(bool on) {
   PlanOptions options;
-  options.contention = on;
+  if (on) options.policies = {AvoidContention()};
   return options;
 }
 

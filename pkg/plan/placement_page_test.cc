@@ -18,8 +18,7 @@ using placement::Unavailability;
 
 PlanOptions Options(int preemptions = 0) {
   PlanOptions options;
-  options.replace_lost = true;
-  options.preemptions = preemptions;
+  options.policies = {ReplaceLostRanks(), StopOthers(preemptions)};
   return options;
 }
 

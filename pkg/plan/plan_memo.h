@@ -12,9 +12,9 @@ namespace yardmaster::plan {
 class PlanMemo {
  public:
   // The kept plan if MakePlan would make it of `snapshot`, too; else null. Valid until the next
-  // Store. REQUIRES: all plans are made with the same options, and with PlanOptions::preemptions 0:
-  // what only preemption reads (budgets, grace periods) is not compared, nor what only texts name
-  // (ordinary pods, whether a placed job runs).
+  // Store. REQUIRES: all plans are made with the same options, and without StopOthers: what only
+  // preemption reads (budgets, grace periods) is not compared, nor what only texts name (ordinary
+  // pods, whether a placed job runs).
   const Plan* Find(const Snapshot& snapshot) const;
   void Store(const Snapshot& snapshot, Plan plan);
   // REQUIRES: Store was called.

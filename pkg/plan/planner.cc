@@ -4,10 +4,8 @@
 #include <set>
 
 #include "pkg/base/strings.h"
-#include "pkg/placement/replacement.h"
-#include "pkg/placement/worker_need.h"
-#include "pkg/plan/contention_cost.h"
 #include "pkg/plan/host_holders.h"
+#include "pkg/plan/plan_draft.h"
 
 namespace yardmaster::plan {
 
@@ -20,17 +18,16 @@ using placement::Outcome;
 class Planner {
  public:
   Planner(const Snapshot& snapshot, const PlanOptions& options)
-      : snapshot_(snapshot), options_(options), cluster_(snapshot.cluster) {}
+      : snapshot_(snapshot), options_(options), draft_(snapshot, options.placement) {}
 
   Plan Run() {
     for (const JobId job : snapshot_.job_ids()) {
       if (!state(job).assignment) continue;
-      plan_.jobs.push_back(Present(job));
-      if (state(job).leaving) stopped_.push_back(job);
+      draft_.plan.jobs.push_back(Present(job));
+      if (state(job).leaving) draft_.stopped.push_back(job);
     }
-    if (options_.contention && snapshot_.network) cost_.emplace(snapshot_);
-    for (const JobId job : QueueOrder(snapshot_)) plan_.jobs.push_back(PlaceOne(job));
-    return std::move(plan_);
+    for (const JobId job : QueueOrder(snapshot_)) draft_.plan.jobs.push_back(PlaceOne(job));
+    return std::move(draft_.plan);
   }
 
  private:
@@ -38,15 +35,16 @@ class Planner {
 
   // Whether a policy of the step did something for the job.
   bool Ask(PlanStep step, JobPlan& job) {
-    return std::any_of(
-        options_.policies.begin(), options_.policies.end(),
-        [&](const auto& policy) { return policy->step() == step && policy->Apply(draft_, job); });
+    return std::any_of(options_.policies.begin(), options_.policies.end(), [&](const auto& policy) {
+      return policy->step() == step && policy->Apply(draft_, job);
+    });
   }
 
-  // A job that is placed already, with new hosts for lost ranks if asked for.
+  // A job that is placed already.
   JobPlan Present(JobId job) {
     JobPlan out;
     out.job = job;
+    if (Ask(PlanStep::kPlaced, out)) return out;
     const std::vector<HostId>& hosts = state(job).assignment->host_of_rank;
     out.gang.outcome = Outcome::kPlaced;
     out.gang.host_of_rank = hosts;
@@ -69,18 +67,17 @@ class Planner {
       }
       return out;
     }
-    out.gang = Try(job);
-    if (cost_ && out.gang.outcome == Outcome::kPlaced) AvoidContention(job, out);
+    out.gang = draft_.Search(job);
+    if (out.gang.outcome == Outcome::kPlaced) Ask(PlanStep::kFound, out);
     if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
     if (!out.gang.occupied.empty()) NameHolders(snapshot_, Holding(), out.gang);
     if (out.gang.outcome == Outcome::kPlaced) {
       out.is_new = true;
       out.warnings = Warnings(job, out.gang.host_of_rank);
-      Occupy(job, out.gang.host_of_rank);
-      if (cost_) cost_->Add(job, out.gang.host_of_rank);
+      draft_.Occupy(job, out.gang.host_of_rank);
     } else if (out.gang.outcome == Outcome::kNotNow) {
       ReportReservedHosts(job, out.gang);
-      if (!StopOthersFor(job, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
+      if (!Ask(PlanStep::kWaits, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
     }
     return out;
   }
@@ -89,7 +86,7 @@ class Planner {
     const int tensor = state(job).job.parallelism.tensor;
     int gpus = 0;
     for (const HostId host : host_of_rank) {
-      gpus = std::max<int>(gpus, cluster_.hosts[host.index()].gpus);
+      gpus = std::max<int>(gpus, draft_.cluster.hosts[host.index()].gpus);
     }
     if (tensor <= gpus) return {};
     return {StrCat("tensor groups of ", tensor, " GPUs do not fit a host of ", gpus,
@@ -97,37 +94,14 @@ class Planner {
                    " or less keeps it inside hosts")};
   }
 
-  // Another place that is equal in the objective, where more gets done. Candidates are what the
-  // gang planner takes when it prefers segments whose uplinks are less busy, or have less at stake.
-  void AvoidContention(JobId job, JobPlan& out) {
-    if (out.gang.objective.segments < 2 || !out.gang.optimal) return;
-    std::vector<GangPlan> gangs = {out.gang};
-    std::vector<std::vector<HostId>> places = {out.gang.host_of_rank};
-    for (std::vector<double> load : {cost_->BusyUplinks(), cost_->FlopAtStake()}) {
-      cluster_.uplink_load = std::move(load);
-      GangPlan other = Try(job, /*explain=*/false);
-      cluster_.uplink_load = snapshot_.cluster.uplink_load;
-      const bool equal = other.outcome == Outcome::kPlaced && other.objective == out.gang.objective;
-      if (!equal || std::find(places.begin(), places.end(), other.host_of_rank) != places.end()) {
-        continue;
-      }
-      places.push_back(other.host_of_rank);
-      gangs.push_back(std::move(other));
-    }
-    if (gangs.size() == 1) return;
-    PlaceChoice choice = ChoosePlace(snapshot_, *cost_, job, places);
-    out.gang = std::move(gangs[choice.chosen]);
-    out.contention_note = std::move(choice.note);
-  }
-
   // Where only what is kept for others is in the way, says so first.
   void ReportReservedHosts(JobId job, GangPlan& gang) const {
-    const bool any = std::any_of(cluster_.hosts.begin(), cluster_.hosts.end(),
+    const bool any = std::any_of(draft_.cluster.hosts.begin(), draft_.cluster.hosts.end(),
                                  [&](const placement::HostState& host) {
                                    return host.reserved_for >= 0 && host.reserved_for != job.value;
                                  });
     if (!any) return;
-    placement::Cluster open = cluster_;
+    placement::Cluster open = draft_.cluster;
     for (placement::HostState& host : open.hosts) host.reserved_for = -1;
     placement::PlannerOptions quick = options_.placement;
     quick.explain = false;
@@ -141,7 +115,7 @@ class Planner {
   // The jobs that are placed so far, by this plan, too.
   std::vector<HoldingJob> Holding() const {
     std::vector<HoldingJob> jobs;
-    for (const JobPlan& placed : plan_.jobs) {
+    for (const JobPlan& placed : draft_.plan.jobs) {
       const JobState& holder = state(placed.job);
       if (placed.gang.outcome == Outcome::kPlaced) {
         jobs.push_back({placed.job, &placed.gang.host_of_rank});
@@ -160,7 +134,7 @@ class Planner {
     std::set<fabric::FabricPodId> pods;
     std::set<int> owners;
     for (HostId host : host_of_rank) {
-      const int owner = cluster_.hosts[host.index()].reserved_for;
+      const int owner = draft_.cluster.hosts[host.index()].reserved_for;
       if (owner < 0 || owner == job.value) continue;
       hosts.insert(host);
       segments.insert(snapshot_.places->segment_of(host));
@@ -185,11 +159,11 @@ class Planner {
   }
 
   bool MayBorrowSpares(JobId job) const {
-    return state(job).job.preemptible && Policy().lend_to_preemptible;
+    return state(job).job.preemptible && draft_.backup_policy().lend_to_preemptible;
   }
 
   void TrySpares(JobId job, JobPlan& out) {
-    placement::Cluster lent = cluster_;
+    placement::Cluster lent = draft_.cluster;
     for (placement::HostState& host : lent.hosts) host.backup = false;
     placement::PlannerOptions quick = options_.placement;
     quick.explain = false;
@@ -200,27 +174,15 @@ class Planner {
   }
 
   void KeepPlaceFor(JobId job) {
-    auto reservation = Reserve(snapshot_, cluster_, job, options_.placement);
+    auto reservation = Reserve(snapshot_, draft_.cluster, job, options_.placement);
     if (!reservation) return;
-    for (HostId host : reservation->hosts) cluster_.hosts[host.index()].reserved_for = job.value;
-    plan_.reservations.push_back(*std::move(reservation));
-  }
-
-  void Occupy(JobId job, const std::vector<HostId>& hosts) {
-    static const std::vector<HostId> kNone;
-    placement::MoveOccupation(cluster_, state(job).job,
-                              state(job).assignment ? state(job).assignment->host_of_rank : kNone,
-                              hosts);
+    draft_.KeepFor(job, reservation->hosts);
+    draft_.plan.reservations.push_back(*std::move(reservation));
   }
 
   const Snapshot& snapshot_;
   const PlanOptions& options_;
-  placement::Cluster cluster_;
-  Plan plan_;
-  int preemptions_tried_ = 0;
-  std::vector<JobId> stopped_;     // jobs being stopped, already or by this plan
-  std::optional<Snapshot> after_;  // see Afterwards
-  std::optional<ContentionCost> cost_;
+  PlanDraft draft_;
 };
 
 }  // namespace

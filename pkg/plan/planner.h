@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pkg/placement/gang_planner.h"
+#include "pkg/plan/place_policy.h"
 #include "pkg/plan/preemption.h"
 #include "pkg/plan/queue.h"
 #include "pkg/plan/snapshot.h"
@@ -19,13 +20,7 @@ namespace yardmaster::plan {
 
 struct PlanOptions {
   placement::PlannerOptions placement;
-  bool replace_lost = false;  // also find new hosts for the lost ranks of placed jobs
-  // Take, among places that are equal in the objective, the one at which the new job and those it
-  // shares uplinks with are predicted to get most done (contention_cost.h).
-  bool contention = false;
-  // Also choose victims for waiting jobs, for at most this many of the first jobs of the queue that
-  // may stop others; what they would get is kept from the jobs behind them. 0: for no job.
-  int preemptions = 0;
+  Policies policies;  // what is done besides the search for free places
 };
 
 struct JobPlan {

@@ -110,7 +110,7 @@ TEST(PlannerTest, LostRanksGetBackupHosts) {
   s.jobs[0].lost_ranks = {0};
   s.cluster.hosts[0].unavailable = placement::Unavailability::kNotReady;
   PlanOptions options;
-  options.replace_lost = true;
+  options.policies = {ReplaceLostRanks()};
   const Plan plan = MakePlan(s, options);
   ASSERT_TRUE(plan.jobs[0].is_new);
   EXPECT_EQ(plan.jobs[0].gang.host_of_rank[0], HostId(4));

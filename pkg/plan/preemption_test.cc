@@ -267,7 +267,7 @@ TEST(PreemptionTest, APlanKeepsWhatAPreemptorGetsFromLaterJobs) {
   AddJob(s, "small", 1);
   PlanOptions options;
   EXPECT_TRUE(MakePlan(s, options).jobs[2].is_new);  // takes the host that urgent needs
-  options.preemptions = 8;
+  options.policies = {StopOthers(8)};
   const Plan plan = MakePlan(s, options);
   ASSERT_TRUE(plan.jobs[1].preemption);
   EXPECT_EQ(plan.jobs[1].preemption->victims, std::vector<JobId>{JobId(0)});

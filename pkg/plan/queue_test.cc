@@ -22,7 +22,7 @@ using workload::TopologyLevel;
 PlanOptions Quick(int preemptions) {
   PlanOptions options;
   options.placement.explain = false;
-  options.preemptions = preemptions;
+  options.policies = {StopOthers(preemptions)};
   return options;
 }
 

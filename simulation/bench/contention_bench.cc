@@ -1,12 +1,12 @@
 // What it gains to look at the predicted load of uplinks among placements that are otherwise equal
-// (PlanOptions::contention), against packing alone: docs/evaluation/placement.md has the figures.
+// (plan::AvoidContention), against packing alone: docs/evaluation/placement.md has the figures.
 //
 //   contention_bench [JOBS] [SEEDS] [FIRST_SEED] [GAP_SECONDS] [LARGE_SHARE] [LOAD] [WAYS] [DRAWS]
 //                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6, 1,
 //                                          contention, 8
 // LOAD multiplies the bytes of every job. WAYS, joined by commas, are compared with packing, each
 // with the same jobs; with others than `contention` on the fabric with scarce uplinks only:
-//   contention    PlanOptions::contention
+//   contention    plan::AvoidContention
 //   drawn         each job takes, of the equal places that DRAWS random preferences among segments
 //                 lead to, the one that the planner's prediction prefers
 //   oracle        of these the one at which the jobs that run get most done (FLOP/s) by the

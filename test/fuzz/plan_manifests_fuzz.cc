@@ -40,7 +40,7 @@ void Verify(const plan::Snapshot& snapshot, plan::JobId job, const placement::Ga
 void CheckPlan(plan::Snapshot snapshot) {
   plan::PlanOptions options;
   options.placement.max_steps = 2000;
-  options.preemptions = 4;
+  options.policies = {plan::StopOthers(4)};
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   plan::Snapshot after = snapshot;  // the stopped ones have left
   const auto spec = [&](plan::JobId job) -> const workload::Job& {

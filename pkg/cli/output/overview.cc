@@ -184,8 +184,7 @@ void ExplainConditions(const std::vector<api::Condition>& conditions,
 void ExplainWaiting(const state::ClusterState& cluster, const NamespacedName& key,
                     std::string& out) {
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
-  plan::PlanOptions options;
-  const plan::Plan plan = plan::MakePlan(snapshot, options);
+  const plan::Plan plan = plan::MakePlan(snapshot);
   for (const plan::JobPlan& job : plan.jobs) {
     const plan::JobState& state = snapshot.jobs[job.job.index()];
     if (state.job.key != key) continue;
