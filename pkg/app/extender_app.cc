@@ -18,7 +18,6 @@
 #include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/cluster_planner.h"
 #include "pkg/extender/ledger/pass_metrics.h"
 #include "pkg/extender/webhook/binder.h"
 #include "pkg/extender/webhook/webhook.h"
@@ -30,24 +29,10 @@ namespace yardmaster::app {
 
 namespace {
 
-extender::ClusterPlanner::Options PlannerOptions(const ExtenderOptions& options,
-                                                 kube::Client& fence_client) {
-  extender::ClusterPlanner::Options planner;
-  planner.ledger.fence_client = &fence_client;
-  planner.preemption.enabled = options.preemption;
-  planner.taints.enabled = options.taint_promised_hosts;
-  planner.taints.unbound_after_ms = options.taint_after_seconds * 1000;
-  planner.plan.contention = options.avoid_contention;
-  planner.gates.gate_timeout_ms = options.gate_timeout_seconds * 1000;
-  planner.gates.gate_action = options.gate_timeout_action == "Fail"
-                                  ? extender::GateTimeoutAction::kFail
-                                  : extender::GateTimeoutAction::kRelease;
-  planner.network_wait_ms = options.network_plan_wait_seconds * 1000;
-  planner.gates.ready_timeout_ms = options.ready_timeout_seconds * 1000;
-  planner.gates.max_grace_ms = options.max_eviction_grace_seconds * 1000;
-  planner.preemption.max_grace_ms = options.max_eviction_grace_seconds * 1000;
-  planner.gates.unbound_timeout_ms = options.unbound_timeout_seconds * 1000;
-  return planner;
+extender::ClusterPlanner::Options WithFenceClient(extender::ClusterPlanner::Options options,
+                                                  kube::Client& client) {
+  options.ledger.fence_client = &client;
+  return options;
 }
 
 // Declared in the order in which things depend on each other, so that destruction is right.
@@ -73,7 +58,7 @@ class Extender {
               webhook_.Publish(std::move(view));
             },
             [this](const extender::ObjectNotice& notice) { RecordEvent(notice); },
-            PlannerOptions(options, *fence_client_)) {}
+            WithFenceClient(options.planner, *fence_client_)) {}
 
   absl::Status Start(KubeAccess& access);
   void Stop();

@@ -11,12 +11,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 
 #include "pkg/app/runtime.h"
 #include "pkg/app/webhook_server.h"
+#include "pkg/extender/cluster_planner.h"
 
 namespace yardmaster::app {
 
@@ -24,19 +24,10 @@ struct ExtenderOptions {
   CommonOptions common;
   LeaderOptions leader;
   WebhookServerOptions webhook;
-  std::int64_t min_pass_ms = 20;                // changes that come together are planned together
-  std::int64_t max_pass_ms = 5'000;             // a pass is made at least so often
-  bool preemption = true;                       // stop gangs of lower priority for those that wait
-  bool taint_promised_hosts = true;             // and hosts that the policy chose as backup
-  std::int64_t taint_after_seconds = 0;         // 0: from the commit on, until the gang is gone
-  bool avoid_contention = false;                // among places that are equal otherwise
-  std::int64_t gate_timeout_seconds = 0;        // 0: no limit of a gang's wait behind the gate
-  std::string gate_timeout_action = "Release";  // or "Fail"
-  std::int64_t ready_timeout_seconds = 0;       // 0: no limit of a placed gang's start
-  std::int64_t max_eviction_grace_seconds = 600;
-  std::int64_t unbound_timeout_seconds = 600;  // 0: no limit for a gang of which no pod is bound
-  std::int64_t network_plan_wait_seconds = 0;  // 0: placed gangs do not wait for their network plan
-  std::int64_t drain_ms = 8'000;               // for requests in flight at SIGTERM
+  extender::ClusterPlanner::Options planner;  // what a pass does; without the ledger's fence client
+  std::int64_t min_pass_ms = 20;              // changes that come together are planned together
+  std::int64_t max_pass_ms = 5'000;           // a pass is made at least so often
+  std::int64_t drain_ms = 8'000;              // for requests in flight at SIGTERM
 };
 
 // Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.

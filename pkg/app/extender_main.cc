@@ -28,41 +28,42 @@ void AddWebhookFlags(CLI::App& app, WebhookServerOptions& options) {
                  "none, the API server does it by a policy");
 }
 
-void AddTimeLimitFlags(CLI::App& app, ExtenderOptions& options) {
-  app.add_option("--gate-timeout", options.gate_timeout_seconds,
-                 "seconds that a gang may wait for a place; 0: for ever")
-      ->check(CLI::Range(0, 31'536'000))
-      ->capture_default_str();
-  app.add_option("--gate-timeout-action", options.gate_timeout_action,
-                 "what becomes of its pods then: Release to the scheduler, or Fail")
+// A flag in seconds whose limit the step that keeps it has in milliseconds.
+void AddSeconds(CLI::App& app, const std::string& name, std::int64_t& limit_ms, int min, int max,
+                const std::string& help) {
+  app.add_option_function<std::int64_t>(
+         name, [&limit_ms](std::int64_t seconds) { limit_ms = seconds * 1000; }, help)
+      ->check(CLI::Range(min, max))
+      ->default_str(StrCat(limit_ms / 1000));
+}
+
+void AddTimeLimitFlags(CLI::App& app, extender::ClusterPlanner::Options& options) {
+  constexpr int kYear = 31'536'000;
+  AddSeconds(app, "--gate-timeout", options.gates.gate_timeout_ms, 0, kYear,
+             "seconds that a gang may wait for a place; 0: for ever");
+  app.add_option_function<std::string>(
+         "--gate-timeout-action",
+         [&options](const std::string& action) {
+           options.gates.gate_action = action == "Fail" ? extender::GateTimeoutAction::kFail
+                                                        : extender::GateTimeoutAction::kRelease;
+         },
+         "what becomes of its pods then: Release to the scheduler, or Fail")
       ->check(CLI::IsMember({"Release", "Fail"}))
-      ->capture_default_str();
-  app.add_option("--network-plan-wait", options.network_plan_wait_seconds,
-                 "seconds that the pods of a placed gang wait behind the gate for their network "
-                 "plan at most; 0: they do not wait")
-      ->check(CLI::Range(0, 3'600))
-      ->capture_default_str();
-  app.add_option("--ready-timeout", options.ready_timeout_seconds,
-                 "seconds in which a placed gang has to run in full; 0: for ever")
-      ->check(CLI::Range(0, 31'536'000))
-      ->capture_default_str();
-  app.add_option(
-         "--max-eviction-grace", options.max_eviction_grace_seconds,
-         "seconds that a pod has to end after its gang is stopped, at most, whatever its own "
-         "grace period is")
-      ->check(CLI::Range(1, 31'536'000))
-      ->capture_default_str();
-  app.add_option("--unbound-timeout", options.unbound_timeout_seconds,
-                 "seconds after which a placed gang of which no pod could be bound gives its hosts "
-                 "back; 0: it keeps them for ever")
-      ->check(CLI::Range(0, 31'536'000))
-      ->capture_default_str();
-  app.add_option(
-         "--taint-after", options.taint_after_seconds,
-         "seconds after which a promised host is tainted while its pods are not bound; 0: at "
-         "once, until the gang is gone")
-      ->check(CLI::Range(0, 86'400))
-      ->capture_default_str();
+      ->default_str("Release");
+  AddSeconds(app, "--network-plan-wait", options.release.network_wait_ms, 0, 3'600,
+             "seconds that the pods of a placed gang wait behind the gate for their network plan "
+             "at most; 0: they do not wait");
+  AddSeconds(app, "--ready-timeout", options.gates.ready_timeout_ms, 0, kYear,
+             "seconds in which a placed gang has to run in full; 0: for ever");
+  AddSeconds(app, "--max-eviction-grace", options.gates.max_grace_ms, 1, kYear,
+             "seconds that a pod has to end after its gang is stopped, at most, whatever its own "
+             "grace period is");
+  AddSeconds(app, "--unbound-timeout", options.gates.unbound_timeout_ms, 0, kYear,
+             "seconds after which a placed gang of which no pod could be bound gives its hosts "
+             "back; 0: it keeps them for ever");
+  AddSeconds(app, "--taint-after", options.taints.unbound_after_ms, 0, 86'400,
+             "seconds after which a promised host is tainted while its pods are not bound; 0: at "
+             "once, until the gang is gone");
 }
 
 }  // namespace
@@ -75,19 +76,23 @@ int ExtenderMain(int argc, char** argv) {
   AddLeaderFlags(app, options.leader);
   app.set_version_flag("--version", YARDMASTER_VERSION);
   AddWebhookFlags(app, options.webhook);
-  app.add_flag("--preemption,!--no-preemption", options.preemption,
+  extender::ClusterPlanner::Options& planner = options.planner;
+  app.add_flag("--preemption,!--no-preemption", planner.preemption.enabled,
                "stop gangs of lower priority for those that wait")
       ->capture_default_str();
-  app.add_flag("--taint-promised-hosts,!--no-taint-promised-hosts", options.taint_promised_hosts,
+  app.add_flag("--taint-promised-hosts,!--no-taint-promised-hosts", planner.taints.enabled,
                "keep the taint yardmaster.dev/promised on hosts promised to gangs")
       ->capture_default_str();
-  app.add_flag("--avoid-contention,!--no-avoid-contention", options.avoid_contention,
+  bool avoid_contention = false;
+  app.add_flag("--avoid-contention,!--no-avoid-contention", avoid_contention,
                "among places that are equal otherwise, take the one at which jobs are predicted to "
                "wait least for each other's traffic")
       ->capture_default_str();
-  AddTimeLimitFlags(app, options);
+  AddTimeLimitFlags(app, planner);
   FinishFlags(app);
   CLI11_PARSE(app, argc, argv);
+  planner.preemption.max_grace_ms = planner.gates.max_grace_ms;
+  if (avoid_contention) planner.plan.policies = {plan::AvoidContention()};
   return ExitCodeOf("yardmaster-extender", RunExtender(options));
 }
 

@@ -68,7 +68,6 @@ namespace yardmaster::extender {
 class ClusterPlanner {
  public:
   struct Options {
-    std::size_t release_threads = 8;
     std::size_t eviction_threads = 8;
     // Of one pass: releasing pods; each part of gate_step.h; making Gangs, and placing them.
     std::int64_t release_slice_ms = 250;
@@ -80,7 +79,7 @@ class ClusterPlanner {
     Ledger::Options ledger = {};
     StaleReleaseStep::Options stale_releases = {};
     GateStep::Options gates = {};
-    std::int64_t network_wait_ms = 0;  // network_wait.h
+    PodRelease::Options release = {};
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
 

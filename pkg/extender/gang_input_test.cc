@@ -186,7 +186,7 @@ TEST_F(GangInputTest, AGangWhoseCommitThrowsIsQuarantinedAndTheRestGoesOn) {
 }
 
 TEST_F(GangInputTest, APodWhoseReleaseThrowsStopsNeitherTheProcessNorOtherReleases) {
-  planner_options_.release_threads = 8;
+  planner_options_.release.threads = 8;
   AddBatchJob("bad", 3);
   AddBatchJob("good", 2);
   client_.SetHook([](const kube::Call& call) {

@@ -26,7 +26,7 @@ kube::LeaseOptions LeaseOf(const std::string& name, int life) {
 // One thread everywhere, so that the order of calls is a function of the seed.
 extender::ClusterPlanner::Options PlannerOptions() {
   extender::ClusterPlanner::Options options;
-  options.release_threads = 1;
+  options.release.threads = 1;
   options.eviction_threads = 1;
   options.taints.threads = 1;
   options.ledger.fence_threads = 1;

@@ -306,7 +306,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   state::ClusterCache cache;
   Feed feed(client, cache);
   extender::ClusterPlanner::Options options;
-  options.release_threads = options.eviction_threads = options.taints.threads = 1;
+  options.release.threads = options.eviction_threads = options.taints.threads = 1;
   options.gates.gate_timeout_ms = in.OneIn(4) ? 60'000 : 0;
   options.gates.ready_timeout_ms = in.OneIn(4) ? 60'000 : 0;
   extender::ClusterPlanner planner(

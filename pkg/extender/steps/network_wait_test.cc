@@ -17,7 +17,7 @@ class NetworkWaitTest : public BatchJobFixture {
  protected:
   NetworkWaitTest() {
     AddFabric();
-    planner_options_.network_wait_ms = 10'000;
+    planner_options_.release.network_wait_ms = 10'000;
   }
 
   // As the operator does, on the pods of a job from the `first` on.
@@ -170,14 +170,14 @@ TEST_F(NetworkWaitTest, AGangOnOneHostDoesNotWait) {
 using NetworkWaitWithoutFabricTest = BatchJobFixture;
 
 TEST_F(NetworkWaitWithoutFabricTest, NoGangWaits) {
-  planner_options_.network_wait_ms = 10'000;
+  planner_options_.release.network_wait_ms = 10'000;
   AddBatchJob("a", 2);
   Process process(*this, true);
   EXPECT_EQ(process.Pass().released_pods, 2);
 }
 
 TEST_F(NetworkWaitTest, WithoutALimitNoGangWaits) {
-  planner_options_.network_wait_ms = 0;
+  planner_options_.release.network_wait_ms = 0;
   AddBatchJob("a", 2);
   Process process(*this, true);
   EXPECT_EQ(process.Pass().released_pods, 2);

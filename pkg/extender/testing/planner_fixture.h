@@ -22,7 +22,7 @@ class PlannerFixture : public ClusterFixture {
   // Writes in one order, so that "the n-th write" means something.
   static ClusterPlanner::Options OneThread() {
     ClusterPlanner::Options options;
-    options.release_threads = 1;
+    options.release.threads = 1;
     options.eviction_threads = 1;
     options.taints.threads = 1;
     return options;
