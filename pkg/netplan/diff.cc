@@ -37,7 +37,7 @@ Named NamesOf(const Planned& planned) {
   for (const PathAssignment& path : planned.network.paths) {
     if (path.source_port == 0) continue;  // no port is planned
     const NamespacedName& key = snapshot.jobs[path.job.index()].job.key;
-    named.ports[{key, NameOf(*snapshot.places, path.from), NameOf(*snapshot.places, path.to)}] =
+    named.ports[{key, NameOf(*snapshot.places, path.src), NameOf(*snapshot.places, path.dst)}] =
         path.source_port;
   }
   return named;

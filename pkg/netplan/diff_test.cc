@@ -36,8 +36,8 @@ TEST(DiffTest, AFlowWithoutAPortChangesOnlyWhenItGetsOrLosesOne) {
   NetworkPlan without;
   PathAssignment& path = without.paths.emplace_back();
   path.job = plan::JobId(0);
-  path.from = {fabric::HostId(0), 0, 0};
-  path.to = {fabric::HostId(1), 0, 0};
+  path.src = {fabric::HostId(0), 0, 0};
+  path.dst = {fabric::HostId(1), 0, 0};
   NetworkPlan with = without;
   with.paths[0].source_port = 50'000;
   const NetworkPlan none;

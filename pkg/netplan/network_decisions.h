@@ -41,19 +41,16 @@ struct NetworkInput {
   crux::Options policy;
 };
 
-// A flow between two workers and the path that its source port takes; without links where that
-// cannot be predicted.
-struct PathAssignment : repac::FlowPath {
+// A flow between two workers, with the path that its source port takes; without links where that
+// cannot be predicted. `bytes` are what it sends in one iteration, not scaled; 0 for an
+// acknowledgement path. Where no port is planned, `src` and `dst` are the NIC ports it asked for.
+struct PathAssignment : repac::PlannedFlow {
   plan::JobId job;
   int from_rank = 0;  // workers
   int to_rank = 0;
-  fabric::NicPort from;
-  fabric::NicPort to;
-  double bytes = 0;  // sent over it in one iteration, not scaled; 0 for an acknowledgement path
   FlowKey key;
   // Where no port is planned: the path Crux chose; for acknowledgements only the two NICs' links.
   fabric::LinkPath wanted_links;
-  std::string reason;  // why no port is planned
 };
 
 // How the planning went.

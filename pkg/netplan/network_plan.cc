@@ -73,7 +73,9 @@ class NetworkPlanner {
     }
     Record(*solution);
     if (input_.predict_shares) PredictShares(*solution);
-    if (input_.ports && ports_.status().ok()) ports_.Run(flows_.jobs(), kept_, *solution, plan_);
+    if (input_.ports && ports_.status().ok()) {
+      ports_.Run(flows_.jobs(), previous_, *solution, plan_);
+    }
     return std::move(plan_);
   }
 
@@ -91,24 +93,24 @@ class NetworkPlanner {
     return bytes;
   }
 
-  // Fills kept_, and what Crux starts from.
+  // Fills what Crux starts from.
   void KeepWhatHolds() {
     bool any = false;
     for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
       const JobFlows& job = flows_.jobs()[j];
       const PreviousJob* previous = ports_.status().ok() ? PreviousOf(job) : nullptr;
-      kept_.emplace_back(job.flows.size());
+      std::vector<std::int32_t> kept;
+      if (ports_.status().ok()) kept = ports_.Add(job, previous);
       crux::JobDecision decision;
       decision.level = -1;
+      bool changed = true;
       if (previous != nullptr) {
         any = true;
         decision.level = previous->level;
         decision.correction = previous->correction;
-      }
-      bool changed = previous == nullptr || HasOtherTraffic(*previous, flows_.problem().jobs[j]);
-      if (previous != nullptr) {
-        decision.paths = KeepPaths(job, *previous);
-        changed |=
+        decision.paths = std::move(kept);
+        changed =
+            HasOtherTraffic(*previous, flows_.problem().jobs[j]) ||
             std::find(decision.paths.begin(), decision.paths.end(), -1) != decision.paths.end();
       }
       if (changed) changed_.emplace_back(static_cast<std::int32_t>(j));
@@ -117,24 +119,6 @@ class NetworkPlanner {
     has_previous_ = any;
     departures_ = HasDepartures();
     plan_.report.changed_jobs = static_cast<int>(changed_.size());
-  }
-
-  // Fills kept_.back(). The candidates kept, -1 where a flow keeps none.
-  std::vector<std::int32_t> KeepPaths(const JobFlows& job, const PreviousJob& previous) {
-    std::vector<std::int32_t> candidates;
-    candidates.reserve(job.flows.size());
-    FlowFinder before(previous.flows);
-    for (std::size_t f = 0; f < job.flows.size(); ++f) {
-      KeptPath& kept = kept_.back()[f];
-      if (const repac::FlowPath* flow = before.Find(job.flows[f].key())) {
-        kept = ports_.ReusablePath(job.flows[f], *flow);
-        kept.previous = flow;
-      } else if (job.flows[f].candidates == 1) {
-        kept.candidate = 0;
-      }
-      candidates.push_back(kept.candidate);
-    }
-    return candidates;
   }
 
   // Whether a job that had network decisions is not planned any more.
@@ -211,7 +195,6 @@ class NetworkPlanner {
   const std::vector<std::uint8_t> unusable_;  // by cable
   FlowProblem flows_;
   PortPlan ports_;
-  std::vector<std::vector<KeptPath>> kept_;  // by job and flow
   crux::Solution previous_;
   std::vector<crux::ContendingJobId> changed_;
   bool has_previous_ = false;
@@ -237,6 +220,14 @@ std::vector<PlacedJob> PlacedJobs(const plan::Plan& plan) {
     placed.push_back({job.job, job.gang.host_of_rank});
   }
   return placed;
+}
+
+std::vector<fabric::CableId> DownCables(const plan::Snapshot& snapshot) {
+  std::vector<fabric::CableId> down;
+  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
+    if (snapshot.cable_down[c] != 0) down.emplace_back(static_cast<std::int32_t>(c));
+  }
+  return down;
 }
 
 NetworkPlan PlanNetwork(const plan::Snapshot& snapshot, const std::vector<PlacedJob>& placed,

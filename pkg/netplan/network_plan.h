@@ -25,6 +25,9 @@ struct PlacedJob {
 std::vector<PlacedJob> PlacedJobs(const plan::Snapshot& snapshot);
 std::vector<PlacedJob> PlacedJobs(const plan::Plan& plan);
 
+// The cables that routing has left (Snapshot::cable_down), by id.
+std::vector<fabric::CableId> DownCables(const plan::Snapshot& snapshot);
+
 // A snapshot without a network gives no numbers and no paths. If the Fabric's hashes cannot be
 // compiled, jobs get numbers but no paths, NetworkInput::previous is not used, and
 // NetworkReport::hashes_problem says why. NetworkReport::problem says why no job got numbers.

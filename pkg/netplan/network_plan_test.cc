@@ -192,7 +192,7 @@ TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
   }
   int one_way = 0;
   for (const PathAssignment& path : plan.paths) {
-    const FlowKey back{path.to.host, path.to.rail, path.to.port, path.from.host, path.from.rail};
+    const FlowKey back{path.dst.host, path.dst.rail, path.dst.port, path.src.host, path.src.rail};
     EXPECT_EQ(planned.count({path.job, back}), 1u);
     ++one_way;
   }
@@ -281,7 +281,7 @@ TEST_F(NetworkPlanTest, ALostNicPortTakesItsPlaneAwayAndTheFlowsComeBackAsTheyWe
   SetDown(snapshot_.network->host_cable(port), true);
   const NetworkPlan without = Next();
   for (const PathAssignment& path : without.paths) {
-    EXPECT_FALSE(path.from == port || path.to == port);
+    EXPECT_FALSE(path.src == port || path.dst == port);
   }
   ExpectIn(PortsOf(without), PortsOf(before));
   SetDown(snapshot_.network->host_cable(port), false);

@@ -54,9 +54,9 @@ TEST(PlacedJobsTest, ConnectionsGetSourcePortsOnBothPlanes) {
   for (const PathAssignment& path : plan.paths) {
     EXPECT_NE(path.source_port, 0);
     ASSERT_FALSE(path.links.empty());
-    EXPECT_EQ(path.links[0], fabric::Network::up(s.network->host_cable(path.from)));
-    EXPECT_EQ(path.links.back(), fabric::Network::down(s.network->host_cable(path.to)));
-    ++ports[path.from.port];
+    EXPECT_EQ(path.links[0], fabric::Network::up(s.network->host_cable(path.src)));
+    EXPECT_EQ(path.links.back(), fabric::Network::down(s.network->host_cable(path.dst)));
+    ++ports[path.src.port];
   }
   EXPECT_EQ(ports[0], ports[1]);
 }

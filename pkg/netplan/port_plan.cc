@@ -3,46 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "pkg/netplan/network_plan.h"
 #include "pkg/repac/path.h"
 
 namespace yardmaster::netplan {
 
 namespace {
 
-using fabric::CableId;
 using fabric::LinkId;
 using fabric::Network;
 
 // Of a flow's bytes: an acknowledgement of some 70 bytes for every packet of 4 KiB.
 constexpr double kAckShare = 1.0 / 64;
 
-// A flow as a connection of its own that must leave its ToR by the uplink that Crux chose.
-repac::NicConnection Wish(const Network& network, const FlowSource& source, double bytes,
-                          const Route* route) {
-  repac::NicConnection wish;
-  wish.from = {source.from.host, source.from.rail};
-  wish.to = {source.to.host, source.to.rail};
-  wish.both_directions = false;
-  wish.bytes = bytes;
-  wish.plane = network.plane_of(source.from);
-  if (route != nullptr && !route->empty()) wish.via = {route->front()};
-  return wish;
-}
-
-// What Replan starts from: the flow on what it keeps, or nothing.
-repac::PlannedFlow Start(const FlowSource& source, const repac::NicConnection& wish, int connection,
-                         const KeptPath* kept) {
-  repac::PlannedFlow flow;
-  flow.connection = connection;
-  flow.src = source.from;
-  flow.dst = source.to;
-  flow.bytes = wish.bytes;
-  if (kept == nullptr || !kept->planned()) return flow;
-  static_cast<repac::FlowPath&>(flow) = *kept;
-  flow.home_port = kept->port_at_home();
-  flow.home_links = kept->links_at_home();
-  flow.home_src = source.from;
-  return flow;
+// Of a flow that keeps nothing.
+void Clear(repac::FlowPath& path) {
+  static const repac::FlowPath kNone;
+  path = kNone;
 }
 
 void Count(const PathAssignment& path, const repac::FlowPath* previous, NetworkReport& report) {
@@ -56,19 +33,26 @@ void Count(const PathAssignment& path, const repac::FlowPath* previous, NetworkR
 
 }  // namespace
 
+// A flow that is to get a port.
+struct PortPlan::Want {
+  PathAssignment path;
+  const FlowSource* source = nullptr;
+  const repac::FlowPath* previous = nullptr;
+  const Route* route = nullptr;  // that Crux chose; null for an answer
+  double bytes = 0;              // that PathAssignment::bytes is to be
+  bool answer = false;
+};
+
+PortPlan::~PortPlan() = default;
+
 PortPlan::PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
                    const std::vector<std::uint8_t>& unusable)
-    : snapshot_(snapshot), input_(input), network_(*snapshot.network), unusable_(unusable) {
+    : input_(input), network_(*snapshot.network), unusable_(unusable) {
   const auto hashes = repac::SwitchHashes::Compile(network_, input.mistrusted);
   status_ = hashes.status();
   if (!hashes.ok()) return;
-  std::vector<CableId> down;
-  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
-    if (snapshot.cable_down[c] != 0) down.push_back(CableId(static_cast<std::int32_t>(c)));
-  }
-  forwarding_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, down);
+  forwarding_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, DownCables(snapshot));
   options_.avoid = input.avoid;
-  options_.account = false;
   options_.exclude = input.exclude;
   std::sort(options_.exclude.begin(), options_.exclude.end());
 }
@@ -86,28 +70,25 @@ fabric::LinkPath PortPlan::Predict(const FlowSource& flow, std::uint16_t port) c
   return std::move(path->links);
 }
 
-KeptPath PortPlan::ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const {
-  KeptPath kept;
-  const auto fits = [&](std::uint16_t port, std::uint16_t alternate, fabric::LinkPath links) {
-    if (!Whole(links)) return false;
-    const int candidate = flow.CandidateOf(links);
+std::int32_t PortPlan::Keep(const FlowSource& flow, const repac::FlowPath& previous,
+                            repac::FlowPath& path) const {
+  std::int32_t candidate = -1;
+  const auto fits = [&](std::uint16_t port, std::uint16_t alternate,
+                        const fabric::LinkPath& links) {
+    candidate = Whole(links) ? flow.CandidateOf(links) : -1;
     if (candidate < 0) return false;
-    kept.source_port = port;
-    kept.alternate_port = alternate;
-    kept.links = std::move(links);
-    kept.candidate = candidate;
+    if (port != 0) path = {port, alternate, links, port, links};
     return true;
   };
-  if (fits(previous.home_port, previous.alternate_port, previous.home_links)) return kept;
+  if (fits(previous.home_port, previous.alternate_port, previous.home_links)) return candidate;
   if (fits(previous.source_port, previous.alternate_port,
            previous.links.empty() ? Predict(flow, previous.source_port) : previous.links)) {
-    if (previous.home_links.empty()) kept.home_port = previous.home_port;
-    return kept;
+    if (path.planned() && previous.home_links.empty()) path.home_port = previous.port_at_home();
+    return candidate;
   }
-  if (fits(previous.alternate_port, 0, Predict(flow, previous.alternate_port))) return kept;
-  // The flow has one path, which stays with any port.
-  if (flow.candidates == 1) kept.candidate = 0;
-  return kept;
+  if (fits(previous.alternate_port, 0, Predict(flow, previous.alternate_port))) return candidate;
+  // A flow that has one path stays on it with any port.
+  return flow.candidates == 1 ? 0 : -1;
 }
 
 bool PortPlan::Excluded(const FlowSource& flow) const {
@@ -118,121 +99,126 @@ bool PortPlan::Excluded(const FlowSource& flow) const {
   return out(flow.from.host, flow.from.rail) || out(flow.to.host, flow.to.rail);
 }
 
-const PreviousJob* PortPlan::PreviousOf(const NamespacedName& job) const {
-  if (input_.previous == nullptr) return nullptr;
-  const auto at = input_.previous->find(job);
-  return at == input_.previous->end() ? nullptr : &at->second;
+std::int32_t PortPlan::AddFlow(const JobFlows& job, const FlowSource& source,
+                               const repac::FlowPath* previous, bool answer, int ports) {
+  const workload::TrafficDemand& connection =
+      job.connections[static_cast<std::size_t>(source.connection)];
+  Want& want = wants_.emplace_back();
+  want.source = &source;
+  want.previous = previous;
+  want.answer = answer;
+  want.bytes = answer ? 0 : connection.bytes / ports;
+  PathAssignment& path = want.path;
+  path.connection = static_cast<int>(wants_.size()) - 1;
+  path.src = path.home_src = source.from;
+  path.dst = source.to;
+  path.bytes = connection.bytes * (answer ? kAckShare : 1);
+  path.job = job.job;
+  path.from_rank = answer ? connection.to_rank : connection.from_rank;
+  path.to_rank = answer ? connection.from_rank : connection.to_rank;
+  path.key = source.key();
+  if (previous == nullptr) return source.candidates == 1 ? 0 : -1;
+  const std::int32_t candidate = Keep(source, *previous, path);
+  if (Excluded(source)) Clear(path);
+  return candidate;
 }
 
-// A flow that is to get a port, and its place in the result.
-struct PortPlan::Want {
-  plan::JobId job;
-  const FlowSource* source = nullptr;
-  const workload::TrafficDemand* connection = nullptr;
-  int ports = 1;                 // NIC ports that share the connection's bytes
-  const Route* route = nullptr;  // that Crux chose; null for an answer
-  const KeptPath* kept = nullptr;
-  const repac::FlowPath* previous = nullptr;
-  bool answer = false;
-};
+std::vector<std::int32_t> PortPlan::Add(const JobFlows& job, const PreviousJob* previous) {
+  static const FlowFinder::Flows kNone;
+  const FlowFinder::Flows& known = previous != nullptr ? previous->flows : kNone;
+  std::vector<int> ports_of(job.connections.size(), 0);
+  for (const FlowSource& flow : job.flows) ++ports_of[static_cast<std::size_t>(flow.connection)];
+  std::vector<std::int32_t> kept;
+  kept.reserve(job.flows.size());
+  FlowFinder flows(known);
+  for (const FlowSource& flow : job.flows) {
+    const int ports = ports_of[static_cast<std::size_t>(flow.connection)];
+    kept.push_back(AddFlow(job, flow, flows.Find(flow.key()), false, ports));
+  }
+  if (!input_.ports) {
+    wants_.clear();
+    return kept;
+  }
+  FlowFinder answers(known);
+  for (const FlowSource& answer : job.ack_paths) {
+    AddFlow(job, answer, answers.Find(answer.key()), true, 1);
+  }
+  return kept;
+}
 
-std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
-                                            const std::vector<std::vector<KeptPath>>& kept,
-                                            const crux::Solution& solution) const {
-  std::vector<Want> wants;
-  std::size_t count = 0;
-  for (const JobFlows& job : jobs) count += job.flows.size() + job.ack_paths.size();
-  wants.reserve(count);
+void PortPlan::Choose(const std::vector<JobFlows>& jobs, const crux::Solution& kept,
+                      const crux::Solution& chosen) {
+  auto want = wants_.begin();
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const JobFlows& job = jobs[j];
-    const auto connection_of = [&job](const FlowSource& source) {
-      return &job.connections[static_cast<std::size_t>(source.connection)];
-    };
-    std::vector<int> ports_of(job.connections.size(), 0);
-    for (const FlowSource& flow : job.flows) ++ports_of[static_cast<std::size_t>(flow.connection)];
-    for (std::size_t f = 0; f < job.flows.size(); ++f) {
-      const FlowSource& flow = job.flows[f];
-      const int path = solution.jobs[j].paths[f];
-      const bool keeps = kept[j][f].candidate == path;
-      wants.push_back({job.job, &flow, connection_of(flow),
-                       ports_of[static_cast<std::size_t>(flow.connection)], &flow.route(path),
-                       keeps ? &kept[j][f] : nullptr, kept[j][f].previous, false});
+    const std::vector<std::int32_t>& before = kept.jobs[j].paths;
+    for (std::size_t f = 0; f < jobs[j].flows.size(); ++f, ++want) {
+      const std::int32_t path = chosen.jobs[j].paths[f];
+      want->route = &jobs[j].flows[f].route(path);
+      if (before.empty() || before[f] != path) Clear(want->path);
     }
-    const PreviousJob* previous = PreviousOf(snapshot_.jobs[job.job.index()].job.key);
-    static const FlowFinder::Flows kNone;
-    FlowFinder before(previous != nullptr ? previous->flows : kNone);
-    for (const FlowSource& answer : job.ack_paths) {
-      wants.push_back({job.job, &answer, connection_of(answer), 1, nullptr, nullptr,
-                       before.Find(answer.key()), true});
-    }
+    want += static_cast<std::ptrdiff_t>(jobs[j].ack_paths.size());
   }
-  return wants;
 }
 
-void PortPlan::Run(const std::vector<JobFlows>& jobs,
-                   const std::vector<std::vector<KeptPath>>& kept, const crux::Solution& solution,
-                   NetworkPlan& plan) const {
-  const std::vector<Want> wants = Wants(jobs, kept, solution);
-  std::vector<repac::NicConnection> wanted;
-  wanted.reserve(wants.size());
-  repac::PathPlan ports;
-  ports.flows.reserve(wants.size());
-  for (const Want& want : wants) {
+// Each flow is a connection of its own that is to leave its ToR by the uplink that Crux chose.
+void PortPlan::FindPorts() {
+  std::vector<repac::NicConnection> wishes;
+  std::vector<repac::PlannedFlow*> flows;
+  wishes.reserve(wants_.size());
+  flows.reserve(wants_.size());
+  for (Want& want : wants_) {
     const FlowSource& source = *want.source;
-    const double bytes = want.connection->bytes * (want.answer ? kAckShare : 1);
-    wanted.push_back(Wish(network_, source, bytes, want.route));
-    KeptPath of_answer;
-    const KeptPath* has = want.kept;
-    if (want.answer && want.previous != nullptr) {
-      of_answer = ReusablePath(source, *want.previous);
-      has = &of_answer;
-    }
-    if (!options_.exclude.empty() && Excluded(source)) has = nullptr;
-    ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1, has));
+    repac::NicConnection& wish = wishes.emplace_back();
+    wish.from = {source.from.host, source.from.rail};
+    wish.to = {source.to.host, source.to.rail};
+    wish.both_directions = false;
+    wish.bytes = want.path.bytes;
+    wish.plane = network_.plane_of(source.from);
+    if (want.route != nullptr && !want.route->empty()) wish.via = {want.route->front()};
+    flows.push_back(&want.path);
   }
-  ports = repac::Replan(std::move(ports), wanted, *forwarding_, options_);
+  repac::Replan(flows, wishes, *forwarding_, options_);
   // Flows for which no port takes the uplink, or none is left, once more without that wish.
   bool again = false;
-  for (const repac::PlannedFlow& flow : ports.flows) {
-    repac::NicConnection& connection = wanted[static_cast<std::size_t>(flow.connection)];
-    if (flow.planned() || connection.via.empty()) continue;
-    connection.via.clear();
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    if (flows[i]->planned() || wishes[i].via.empty()) continue;
+    wishes[i].via.clear();
     again = true;
   }
-  if (again) ports = repac::Replan(std::move(ports), wanted, *forwarding_, options_);
+  if (again) repac::Replan(flows, wishes, *forwarding_, options_);
+}
+
+void PortPlan::Run(const std::vector<JobFlows>& jobs, const crux::Solution& kept,
+                   const crux::Solution& chosen, NetworkPlan& plan) {
+  Choose(jobs, kept, chosen);
+  FindPorts();
   const auto answers = static_cast<std::size_t>(
-      std::count_if(wants.begin(), wants.end(), [](const Want& want) { return want.answer; }));
-  plan.paths.reserve(wants.size() - answers);
+      std::count_if(wants_.begin(), wants_.end(), [](const Want& want) { return want.answer; }));
+  plan.paths.reserve(wants_.size() - answers);
   plan.ack_paths.reserve(answers);
-  for (std::size_t i = 0; i < wants.size(); ++i) {
-    const Want& want = wants[i];
-    PathAssignment& path = (want.answer ? plan.ack_paths : plan.paths).emplace_back();
-    Record(want, ports.flows[i], path);
-    if (!want.answer) Count(path, want.previous, plan.report);
+  for (Want& want : wants_) {
+    Finish(want, plan.report);
+    (want.answer ? plan.ack_paths : plan.paths).push_back(std::move(want.path));
   }
 }
 
-void PortPlan::Record(const Want& want, const repac::PlannedFlow& flow,
-                      PathAssignment& path) const {
+// Says of a flow whose port is final what is left to say.
+void PortPlan::Finish(Want& want, NetworkReport& report) const {
   const FlowSource& source = *want.source;
-  path.job = want.job;
-  path.from_rank = want.answer ? want.connection->to_rank : want.connection->from_rank;
-  path.to_rank = want.answer ? want.connection->from_rank : want.connection->to_rank;
-  if (!want.answer) path.bytes = want.connection->bytes / want.ports;
-  path.key = source.key();
-  path.from = flow.planned() ? flow.src : source.from;
-  path.to = flow.planned() ? flow.dst : source.to;
-  path.source_port = flow.source_port;
-  path.alternate_port = flow.alternate_port;
-  path.links = flow.links;  // its home is found below
-  path.reason = flow.reason;
-  if (!flow.planned()) {
+  PathAssignment& path = want.path;
+  path.bytes = want.bytes;
+  if (!want.answer) Count(path, want.previous, report);
+  if (!path.planned()) {
+    path.src = source.from;
+    path.dst = source.to;
     path.wanted_links = {Network::up(network_.host_cable(source.from))};
     if (want.route != nullptr) {
       path.wanted_links.insert(path.wanted_links.end(), want.route->begin(), want.route->end());
     }
     path.wanted_links.push_back(Network::down(network_.host_cable(source.to)));
   }
+  path.home_port = 0;
+  path.home_links.clear();
   if (want.previous == nullptr) return;
   const fabric::LinkPath& home = want.previous->links_at_home();
   const std::uint16_t port = want.previous->port_at_home();
@@ -240,7 +226,7 @@ void PortPlan::Record(const Want& want, const repac::PlannedFlow& flow,
   if (path.links == home) {
     // The group it hashes in has another size now; with the old size comes the old port.
     if (path.source_port != port) path.home_port = port;
-  } else if (!flow.planned() || !Whole(home)) {
+  } else if (!path.planned() || !Whole(home)) {
     // Forced move: keep the original home path.
     path.home_port = port;
     path.home_links = home;

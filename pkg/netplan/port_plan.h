@@ -21,47 +21,48 @@
 
 namespace yardmaster::netplan {
 
-// What a flow has now and can keep. `home_links` stays empty: the links kept are the home that
-// ports are planned for. `home_port` is the port that led over them before failures; 0:
-// source_port.
-struct KeptPath : repac::FlowPath {
-  int candidate = -1;                         // of the flow; -1: nothing to keep
-  const repac::FlowPath* previous = nullptr;  // the flow in NetworkInput::previous; null: it is new
-};
-
 class PortPlan {
  public:
   // `unusable` by cable: down, or to be avoided.
   PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
            const std::vector<std::uint8_t>& unusable);
+  ~PortPlan();
 
   // Errors: hashes that cannot be compiled. REQUIRES of all other calls: status().ok().
   absl::Status status() const { return status_; }
-  // The path of `previous` that the flow can keep; KeptPath::previous is left null.
-  KeptPath ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const;
-  // Fills plan.paths, plan.ack_paths and counts in plan.report. kept[job][flow] and solution are in
-  // the order of `jobs`.
-  void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
-           const crux::Solution& solution, NetworkPlan& plan) const;
+  // Sets `path` to what the flow can keep of `previous`, at home on the links kept, by the port
+  // that led over them before failures. The candidate that this is; -1: it keeps none.
+  std::int32_t Keep(const FlowSource& flow, const repac::FlowPath& previous,
+                    repac::FlowPath& path) const;
+  // Adds a job's flows, each on what it keeps of `previous`; null: the job has no previous paths.
+  // Returns what Keep does of each flow.
+  std::vector<std::int32_t> Add(const JobFlows& job, const PreviousJob* previous);
+  // Fills plan.paths, plan.ack_paths and counts in plan.report with the flows of all jobs added,
+  // which are `jobs`, in their order. A flow keeps its path where `chosen` is what it can keep:
+  // kept.jobs[j].paths is what Add returned, or empty where it was given no previous paths.
+  // REQUIRES: NetworkInput::ports.
+  void Run(const std::vector<JobFlows>& jobs, const crux::Solution& kept,
+           const crux::Solution& chosen, NetworkPlan& plan);
 
  private:
   struct Want;
-  std::vector<Want> Wants(const std::vector<JobFlows>& jobs,
-                          const std::vector<std::vector<KeptPath>>& kept,
-                          const crux::Solution& solution) const;
+  std::int32_t AddFlow(const JobFlows& job, const FlowSource& source,
+                       const repac::FlowPath* previous, bool answer, int ports);
+  void Choose(const std::vector<JobFlows>& jobs, const crux::Solution& kept,
+              const crux::Solution& chosen);
+  void FindPorts();
+  void Finish(Want& want, NetworkReport& report) const;
   bool Whole(std::span<const fabric::LinkId> links) const;
   fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;
-  void Record(const Want& want, const repac::PlannedFlow& flow, PathAssignment& path) const;
-  const PreviousJob* PreviousOf(const NamespacedName& job) const;
 
-  const plan::Snapshot& snapshot_;
   const NetworkInput& input_;
   const fabric::Network& network_;
   const std::vector<std::uint8_t>& unusable_;
   repac::PathOptions options_;
   absl::Status status_;
   std::unique_ptr<repac::ForwardingModel> forwarding_;
+  std::vector<Want> wants_;  // job by job: its flows, then its answers
 };
 
 }  // namespace yardmaster::netplan

@@ -57,9 +57,7 @@ class PortPlanTest : public ::testing::Test {
   void Choose(std::uint64_t seed) {
     Random random(seed);
     solution_.jobs.clear();
-    kept_.clear();
     for (const JobFlows& job : jobs()) {
-      kept_.emplace_back(job.flows.size());
       std::vector<std::int32_t>& paths = solution_.jobs.emplace_back().paths;
       for (const FlowSource& flow : job.flows) {
         const auto count = static_cast<std::uint64_t>(flow.candidates);
@@ -70,15 +68,30 @@ class PortPlanTest : public ::testing::Test {
 
   const Network& network() const { return *snapshot_.network; }
   const std::vector<JobFlows>& jobs() const { return flows_->jobs(); }
-  NetworkPlan Run() const {
-    const PortPlan ports(snapshot_, input_, unusable_);
+  // From what holds in `previous_network_`.
+  NetworkPlan Run() {
+    PortPlan ports(snapshot_, input_, unusable_);
     EXPECT_TRUE(ports.status().ok()) << ports.status();
+    kept_.jobs.clear();
+    for (const JobFlows& job : jobs()) {
+      const auto at = previous_network_.find(snapshot_.jobs[job.job.index()].job.key);
+      const PreviousJob* previous = at == previous_network_.end() ? nullptr : &at->second;
+      std::vector<std::int32_t> kept = ports.Add(job, previous);
+      std::vector<std::int32_t>& paths = kept_.jobs.emplace_back().paths;
+      if (previous != nullptr) paths = std::move(kept);
+    }
     NetworkPlan plan;
     ports.Run(jobs(), kept_, solution_, plan);
     return plan;
   }
-  KeptPath ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const {
-    return PortPlan(snapshot_, input_, unusable_).ReusablePath(flow, previous);
+  // What a flow keeps of a path.
+  struct Reusable : repac::FlowPath {
+    std::int32_t candidate = -1;
+  };
+  Reusable ReusablePath(const FlowSource& flow, const repac::FlowPath& previous) const {
+    Reusable kept;
+    kept.candidate = PortPlan(snapshot_, input_, unusable_).Keep(flow, previous, kept);
+    return kept;
   }
   // The flow of job a from host 0 to host 1, and one that crosses segments; rail 0, port 0.
   std::size_t IndexOf(int from, int to) const {
@@ -98,7 +111,8 @@ class PortPlanTest : public ::testing::Test {
   std::unique_ptr<FlowProblem> flows_;
   NetworkInput input_;
   crux::Solution solution_;
-  std::vector<std::vector<KeptPath>> kept_;
+  PreviousNetwork previous_network_;
+  crux::Solution kept_;  // as Run was given it
 };
 
 TEST_F(PortPlanTest, PortsTakeEveryFlowAlongTheUplinkChosen) {
@@ -131,7 +145,7 @@ TEST_F(PortPlanTest, NoPortIsUsedTwiceBetweenTwoNicsAnswersIncluded) {
   std::map<Nics, std::set<std::uint16_t>> used;
   for (const auto* paths : {&plan.paths, &plan.ack_paths}) {
     for (const PathAssignment& path : *paths) {
-      Nics nics = {{path.from.host, path.from.rail}, {path.to.host, path.to.rail}};
+      Nics nics = {{path.src.host, path.src.rail}, {path.dst.host, path.dst.rail}};
       if (nics.second < nics.first) std::swap(nics.first, nics.second);
       for (const std::uint16_t port : {path.source_port, path.alternate_port}) {
         if (port != 0) {
@@ -149,24 +163,23 @@ TEST_F(PortPlanTest, AnAnswerHasThePartOfTheBytesThatAcknowledgementsAre) {
     EXPECT_NE(answer.source_port, 0) << answer.reason;
     EXPECT_EQ(answer.bytes, 0) << "Crux counts no load for it";
     EXPECT_EQ(answer.links,
-              repac::Route(network(), answer.from, answer.to, answer.source_port, {}));
+              repac::Route(network(), answer.src, answer.dst, answer.source_port, {}));
   }
 }
 
 TEST_F(PortPlanTest, FlowsThatKeepTheirPathsKeepTheirPorts) {
   const NetworkPlan first = Run();
-  std::size_t at = 0;
-  for (std::size_t j = 0; j < jobs().size(); ++j) {
-    for (std::size_t f = 0; f < jobs()[j].flows.size(); ++f, ++at) {
-      kept_[j][f] = ReusablePath(jobs()[j].flows[f], first.paths[at]);
-      kept_[j][f].previous = &first.paths[at];
-      EXPECT_EQ(kept_[j][f].candidate, solution_.jobs[j].paths[f]);
-    }
+  for (const PathAssignment& path : first.paths) {
+    previous_network_[snapshot_.jobs[path.job.index()].job.key].flows[path.key] = path;
   }
   // One flow is to take another uplink.
   const std::size_t moved = IndexOf(1, 5);
+  const crux::Solution same = solution_;
   solution_.jobs[0].paths[moved] = (solution_.jobs[0].paths[moved] + 1) % 4;
   const NetworkPlan second = Run();
+  for (std::size_t j = 0; j < jobs().size(); ++j) {
+    EXPECT_EQ(kept_.jobs[j].paths, same.jobs[j].paths);
+  }
   ASSERT_EQ(second.paths.size(), first.paths.size());
   for (std::size_t p = 0; p < first.paths.size(); ++p) {
     if (p == moved) {
@@ -185,7 +198,7 @@ TEST_F(PortPlanTest, AnExcludedNicHasNoPortsAndTheReasonAndPathAreSaid) {
   input_.exclude = {{HostId(5), 0}};
   for (const PathAssignment& path : Run().paths) {
     const bool out =
-        path.from.rail == 0 && (path.from.host == HostId(5) || path.to.host == HostId(5));
+        path.src.rail == 0 && (path.src.host == HostId(5) || path.dst.host == HostId(5));
     EXPECT_EQ(path.source_port == 0, out);
     EXPECT_EQ(path.reason.empty(), !out);
     if (out) {
@@ -209,7 +222,7 @@ class KeepTest : public PortPlanTest {
     previous_ = plan_.paths[IndexOf(1, 5)];
     alternate_links_ = repac::Route(network(), flow_.from, flow_.to, previous_.alternate_port, {});
   }
-  KeptPath Kept() const { return ReusablePath(flow_, previous_); }
+  Reusable Kept() const { return ReusablePath(flow_, previous_); }
 
   const NetworkPlan plan_;
   const FlowSource flow_;
@@ -218,7 +231,7 @@ class KeepTest : public PortPlanTest {
 };
 
 TEST_F(KeepTest, APathWhoseLinksAreUpIsKept) {
-  const KeptPath kept = Kept();
+  const Reusable kept = Kept();
   EXPECT_EQ(kept.source_port, previous_.source_port);
   EXPECT_EQ(kept.alternate_port, previous_.alternate_port);
   EXPECT_EQ(kept.links, previous_.links);
@@ -234,7 +247,7 @@ TEST_F(KeepTest, APortOfUnknownLinksIsKeptOnThoseThatItLeadsOver) {
 TEST_F(KeepTest, WhereALinkIsLostTheAlternatePortTakesOver) {
   ASSERT_NE(previous_.alternate_port, 0);
   SetUnusable(previous_.links[1]);
-  const KeptPath kept = Kept();
+  const Reusable kept = Kept();
   EXPECT_EQ(kept.source_port, previous_.alternate_port);
   EXPECT_EQ(kept.alternate_port, 0);
   EXPECT_EQ(kept.links, alternate_links_);
@@ -263,7 +276,7 @@ TEST_F(KeepTest, AFlowGoesHomeOnceAllLinksOfItsHomeAreUp) {
 
 TEST_F(KeepTest, OfNothingNothingIsKeptUnlessThereIsOnePathOnly) {
   EXPECT_EQ(ReusablePath(flow_, {}).candidate, -1);
-  const KeptPath near = ReusablePath(jobs()[0].flows[IndexOf(0, 1)], {});
+  const Reusable near = ReusablePath(jobs()[0].flows[IndexOf(0, 1)], {});
   EXPECT_EQ(near.candidate, 0);
   EXPECT_FALSE(near.planned());
 }

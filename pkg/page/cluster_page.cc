@@ -252,9 +252,8 @@ void AddLines(const std::string& key, std::vector<std::string> lines, Blocks& ou
 std::vector<std::string> DownCables(const plan::Snapshot& snapshot) {
   std::vector<std::string> names;
   if (snapshot.network == nullptr) return names;
-  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
-    if (snapshot.cable_down[c] == 0) continue;
-    names.push_back(snapshot.network->name(fabric::CableId(static_cast<std::int32_t>(c))));
+  for (const fabric::CableId cable : netplan::DownCables(snapshot)) {
+    names.push_back(snapshot.network->name(cable));
   }
   return names;
 }

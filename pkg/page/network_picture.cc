@@ -61,7 +61,7 @@ class Painter {
     job.gbps += gbps;
     if (path.source_port == 0) ++job.unplanned;
     const fabric::Places& places = *snapshot_.places;
-    job.between[{places.segment_of(path.from.host).value, places.segment_of(path.to.host).value}] +=
+    job.between[{places.segment_of(path.src.host).value, places.segment_of(path.dst.host).value}] +=
         gbps;
     for (LinkId link : LinksOf(path)) {
       gbps_[link.index()] += gbps;
@@ -76,7 +76,7 @@ class Painter {
   void AddSample(const netplan::PathAssignment& path, JobPaths& job) const {
     if (static_cast<int>(job.sample.size()) >= kMaxSample) return;
     if (!job.sample.empty() && job.sample.back().from_rank == path.from_rank) return;
-    SamplePath sample{path.from_rank,   path.to_rank, path.from.rail,
+    SamplePath sample{path.from_rank,   path.to_rank, path.src.rail,
                       path.source_port, {},           path.reason};
     for (LinkId link : path.links) sample.links.push_back(network_.name(link));
     job.sample.push_back(std::move(sample));

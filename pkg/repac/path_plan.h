@@ -75,9 +75,6 @@ struct PathOptions {
   int candidates = 24;
   // Whether to look for alternate ports.
   bool alternates = true;
-  // Whether to account for the plan (Account); without it loads, balances and unplanned are left
-  // out.
-  bool account = true;
 };
 
 struct PathPlan {

@@ -1,7 +1,5 @@
 #include "pkg/repac/path_planner.h"
 
-#include <utility>
-
 #include "pkg/repac/plan_run.h"
 
 namespace yardmaster::repac {
@@ -15,7 +13,7 @@ std::vector<PlannedFlow> EmptyFlows(const std::vector<NicConnection>& connection
     const NicConnection& connection = connections[c];
     for (int back = 0; back < (connection.both_directions ? 2 : 1); ++back) {
       for (int path = 0; path < connection.paths; ++path) {
-        PlannedFlow flow;
+        PlannedFlow& flow = flows.emplace_back();
         flow.connection = static_cast<int>(c);
         flow.back = back == 1;
         flow.path = path;
@@ -24,7 +22,6 @@ std::vector<PlannedFlow> EmptyFlows(const std::vector<NicConnection>& connection
         flow.src = {from.host, from.rail, 0};
         flow.dst = {to.host, to.rail, 0};
         flow.bytes = connection.bytes / connection.paths;
-        flows.push_back(std::move(flow));
       }
     }
   }
@@ -36,17 +33,18 @@ std::vector<PlannedFlow> EmptyFlows(const std::vector<NicConnection>& connection
 PathPlan PlanPaths(const std::vector<NicConnection>& connections, const ForwardingModel& forwarding,
                    const PathOptions& options) {
   PlanRun run(connections, forwarding, options);
-  std::vector<PlannedFlow> flows = EmptyFlows(connections);
-  const std::vector<int> order = PlanningOrder(connections, flows);
-  for (int i : order) {
-    PlannedFlow& flow = flows[static_cast<std::size_t>(i)];
-    run.PlanOne(flow);
-    SetHome(flow);
-    run.ledger.Add(flow);
+  PathPlan plan;
+  plan.flows = EmptyFlows(connections);
+  const std::vector<PlannedFlow*> order = PlanningOrder(connections, PointersTo(plan.flows));
+  for (PlannedFlow* flow : order) {
+    run.PlanOne(*flow);
+    SetHome(*flow);
+    run.ledger.Add(*flow);
   }
   // After all main paths, so that alternates take what is left and not the other way round.
-  if (options.alternates) run.FillAlternates(order, flows);
-  return Finish(std::move(flows), forwarding, options);
+  if (options.alternates) run.FillAlternates(order);
+  Account(forwarding, plan);
+  return plan;
 }
 
 }  // namespace yardmaster::repac

@@ -16,6 +16,7 @@
 // by position.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "pkg/repac/forwarding_model.h"
@@ -35,5 +36,9 @@ PathPlan PlanPaths(const std::vector<NicConnection>& connections, const Forwardi
 // REQUIRES: `old` is a plan of `connections`.
 PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
                 const ForwardingModel& forwarding, const PathOptions& options);
+// The same in place, for flows that are kept elsewhere; it does not account for them (Account).
+// REQUIRES: `flows` is the order of a plan of `connections`.
+void Replan(std::span<PlannedFlow* const> flows, const std::vector<NicConnection>& connections,
+            const ForwardingModel& forwarding, const PathOptions& options);
 
 }  // namespace yardmaster::repac

@@ -1,7 +1,7 @@
 #include "pkg/repac/plan_run.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstddef>
 
 namespace yardmaster::repac {
 
@@ -51,39 +51,41 @@ void PlanRun::PlanOne(PlannedFlow& flow) {
   if (flow.reason.empty()) flow.reason = "the given path does not begin at the source's ToR";
 }
 
-void PlanRun::FillAlternates(const std::vector<int>& order, std::vector<PlannedFlow>& flows) {
-  for (int i : order) {
-    PlannedFlow& flow = flows[static_cast<std::size_t>(i)];
-    if (!flow.planned() || planner.AlternateWorks(flow)) continue;
-    planner.FindAlternate(flow);
-    ledger.Reserve(flow, flow.alternate_port);
+void PlanRun::FillAlternates(std::span<PlannedFlow* const> order) {
+  for (PlannedFlow* flow : order) {
+    if (!flow->planned() || planner.AlternateWorks(*flow)) continue;
+    planner.FindAlternate(*flow);
+    ledger.Reserve(*flow, flow->alternate_port);
   }
 }
 
-std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
-                               const std::vector<PlannedFlow>& flows) {
-  struct Entry {
-    double bytes = 0;
-    int position = 0;
-  };
-  std::vector<Entry> given;
-  std::vector<Entry> free;
-  given.reserve(flows.size());
-  free.reserve(flows.size());
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    const NicConnection& connection = connections[static_cast<std::size_t>(flows[i].connection)];
-    const bool has_path = !(flows[i].back ? connection.via_back : connection.via).empty();
-    (has_path ? given : free).push_back({flows[i].bytes, static_cast<int>(i)});
-  }
-  std::vector<int> order;
+std::vector<PlannedFlow*> PointersTo(std::vector<PlannedFlow>& flows) {
+  std::vector<PlannedFlow*> pointers;
+  pointers.reserve(flows.size());
+  for (PlannedFlow& flow : flows) pointers.push_back(&flow);
+  return pointers;
+}
+
+std::vector<PlannedFlow*> PlanningOrder(const std::vector<NicConnection>& connections,
+                                        std::span<PlannedFlow* const> flows) {
+  std::vector<PlannedFlow*> order;
   order.reserve(flows.size());
-  const auto larger = [](const Entry& a, const Entry& b) { return a.bytes > b.bytes; };
-  for (std::vector<Entry>* entries : {&given, &free}) {
-    // Mostly all flows have the same bytes.
-    if (!std::is_sorted(entries->begin(), entries->end(), larger)) {
-      std::stable_sort(entries->begin(), entries->end(), larger);
+  const auto has_path = [&connections](const PlannedFlow& flow) {
+    const NicConnection& connection = connections[static_cast<std::size_t>(flow.connection)];
+    return !(flow.back ? connection.via_back : connection.via).empty();
+  };
+  const auto larger = [](const PlannedFlow* a, const PlannedFlow* b) {
+    return a->bytes > b->bytes;
+  };
+  for (const bool given : {true, false}) {
+    const auto begin = static_cast<std::ptrdiff_t>(order.size());
+    for (PlannedFlow* flow : flows) {
+      if (has_path(*flow) == given) order.push_back(flow);
     }
-    for (const Entry& entry : *entries) order.push_back(entry.position);
+    // Mostly all flows have the same bytes.
+    if (!std::is_sorted(order.begin() + begin, order.end(), larger)) {
+      std::stable_sort(order.begin() + begin, order.end(), larger);
+    }
   }
   return order;
 }
@@ -92,14 +94,6 @@ void SetHome(PlannedFlow& flow) {
   flow.home_port = flow.source_port;
   flow.home_src = flow.src;
   flow.home_links = flow.links;
-}
-
-PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& forwarding,
-                const PathOptions& options) {
-  PathPlan plan;
-  plan.flows = std::move(flows);
-  if (options.account) Account(forwarding, plan);
-  return plan;
 }
 
 }  // namespace yardmaster::repac

@@ -32,7 +32,7 @@ struct PlanRun {
   // Gives the flow a new port, or the reason why there is none. Does not add it to the ledger.
   void PlanOne(PlannedFlow& flow);
   // Finds alternates for all planned flows whose own does not work, and reserves them.
-  void FillAlternates(const std::vector<int>& order, std::vector<PlannedFlow>& flows);
+  void FillAlternates(std::span<PlannedFlow* const> order);
 
   PlanLedger ledger;
   FlowPlanner planner;
@@ -44,14 +44,12 @@ struct PlanRun {
   std::vector<Nic> excluded_;  // sorted
 };
 
-// Positions of flows in the order of planning: flows with given paths first, then the larger first,
-// then by position.
-std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
-                               const std::vector<PlannedFlow>& flows);
+std::vector<PlannedFlow*> PointersTo(std::vector<PlannedFlow>& flows);
+// The flows in the order of planning: those with given paths first, then the larger first, then by
+// position.
+std::vector<PlannedFlow*> PlanningOrder(const std::vector<NicConnection>& connections,
+                                        std::span<PlannedFlow* const> flows);
 // Makes the flow's present port, NIC port and links its home.
 void SetHome(PlannedFlow& flow);
-// The plan of these flows.
-PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& forwarding,
-                const PathOptions& options);
 
 }  // namespace yardmaster::repac

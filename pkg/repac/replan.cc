@@ -71,27 +71,24 @@ bool TakeAlternate(PlanRun& run, PlannedFlow& flow) {
 
 }  // namespace
 
-PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
-                const ForwardingModel& forwarding, const PathOptions& options) {
+void Replan(std::span<PlannedFlow* const> flows, const std::vector<NicConnection>& connections,
+            const ForwardingModel& forwarding, const PathOptions& options) {
   PlanRun run(connections, forwarding, options);
-  std::vector<PlannedFlow> flows = std::move(old.flows);
-  std::vector<char> settled(flows.size());
-  const std::vector<int> order = PlanningOrder(connections, flows);
+  const std::vector<PlannedFlow*> order = PlanningOrder(connections, flows);
+  std::vector<char> settled(order.size());
   // First all that can keep their ports, then all that can keep their links, so that the others see
   // the true loads and take no port that is in use.
   for (bool by_port : {true, false}) {
-    for (int i : order) {
-      const auto at = static_cast<std::size_t>(i);
-      PlannedFlow& flow = flows[at];
-      if (settled[at] != 0 || run.Excluded(run.connection_of(flow))) continue;
-      settled[at] = by_port ? Keep(forwarding, run, flow) : Regain(run, flow);
-      if (settled[at] != 0) run.ledger.Add(flow);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      PlannedFlow& flow = *order[i];
+      if (settled[i] != 0 || run.Excluded(run.connection_of(flow))) continue;
+      settled[i] = by_port ? Keep(forwarding, run, flow) : Regain(run, flow);
+      if (settled[i] != 0) run.ledger.Add(flow);
     }
   }
-  for (int i : order) {
-    const auto at = static_cast<std::size_t>(i);
-    PlannedFlow& flow = flows[at];
-    if (settled[at] != 0) continue;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (settled[i] != 0) continue;
+    PlannedFlow& flow = *order[i];
     const bool never_planned = flow.home_port == 0;
     if (!flow.planned() || run.Excluded(run.connection_of(flow)) || !TakeAlternate(run, flow)) {
       flow.source_port = flow.alternate_port = 0;
@@ -101,8 +98,14 @@ PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
     if (never_planned) SetHome(flow);
     run.ledger.Add(flow);
   }
-  if (options.alternates) run.FillAlternates(order, flows);
-  return Finish(std::move(flows), forwarding, options);
+  if (options.alternates) run.FillAlternates(order);
+}
+
+PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
+                const ForwardingModel& forwarding, const PathOptions& options) {
+  Replan(PointersTo(old.flows), connections, forwarding, options);
+  Account(forwarding, old);
+  return old;
 }
 
 }  // namespace yardmaster::repac

@@ -16,19 +16,9 @@ json UplinksJson(const plan::Snapshot& snapshot, const netplan::NetworkPlan& pla
   const fabric::Network& network = *snapshot.network;
   const auto hashes = repac::SwitchHashes::Compile(network);
   if (!hashes.ok()) return out;
-  std::vector<fabric::CableId> down;
-  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
-    if (snapshot.cable_down[c] != 0) down.emplace_back(static_cast<std::int32_t>(c));
-  }
   repac::PathPlan counted;
-  for (const netplan::PathAssignment& path : plan.paths) {
-    repac::PlannedFlow flow;
-    flow.source_port = path.source_port;
-    flow.links = path.links;
-    flow.bytes = 1;
-    counted.flows.push_back(std::move(flow));
-  }
-  repac::Account(repac::ForwardingModel(network, *hashes, down), counted);
+  counted.flows.assign(plan.paths.begin(), plan.paths.end());
+  repac::Account(repac::ForwardingModel(network, *hashes, netplan::DownCables(snapshot)), counted);
   std::map<std::pair<fabric::SwitchId, bool>, json> loads;
   for (const repac::LinkLoad& load : counted.loads) {
     const fabric::SwitchId lower = network.switch_port_of(fabric::Network::cable_of(load.link)).id;

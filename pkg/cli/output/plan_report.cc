@@ -141,8 +141,8 @@ json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAs
     out.push_back({{"job", StrCat(key.namespace_name, "/", NameOf(key, names).name)},
                    {"fromRank", path.from_rank},
                    {"toRank", path.to_rank},
-                   {"from", PortJson(*snapshot.places, path.from)},
-                   {"to", PortJson(*snapshot.places, path.to)},
+                   {"from", PortJson(*snapshot.places, path.src)},
+                   {"to", PortJson(*snapshot.places, path.dst)},
                    {"sourcePort", path.source_port},
                    {"links", std::move(links)}});
   }

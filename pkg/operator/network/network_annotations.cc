@@ -25,14 +25,14 @@ T& FindOrAdd(std::vector<T>& list, T fresh, Same same) {
 void AddPath(const netplan::PathAssignment& path, const plan::Snapshot& snapshot,
              api::PodPathPlan& plan) {
   api::RailPaths& rail =
-      FindOrAdd(plan.rails, api::RailPaths{path.from.rail, {}},
-                [&](const api::RailPaths& r) { return r.rail == path.from.rail; });
-  rail.address = snapshot.network->nic_address(path.from.host, path.from.rail).ToString();
-  const int plane = snapshot.network->plane_of(path.from);
+      FindOrAdd(plan.rails, api::RailPaths{path.src.rail, {}},
+                [&](const api::RailPaths& r) { return r.rail == path.src.rail; });
+  rail.address = snapshot.network->nic_address(path.src.host, path.src.rail).ToString();
+  const int plane = snapshot.network->plane_of(path.src);
   api::PeerPaths fresh;
   fresh.rank = path.to_rank;
-  fresh.host = snapshot.places->name(path.to.host);
-  fresh.address = snapshot.network->nic_address(path.to.host, path.to.rail).ToString();
+  fresh.host = snapshot.places->name(path.dst.host);
+  fresh.address = snapshot.network->nic_address(path.dst.host, path.dst.rail).ToString();
   fresh.plane = plane;
   api::PeerPaths& peer = FindOrAdd(rail.peers, fresh, [&](const api::PeerPaths& p) {
     return p.rank == fresh.rank && p.plane == plane && p.address == fresh.address;

@@ -28,8 +28,8 @@ netplan::PathAssignment PathOf(int rail, int nic_port, std::uint16_t source_port
   netplan::PathAssignment path;
   path.job = plan::JobId(0);
   path.to_rank = 1;
-  path.from = {HostId(0), rail, nic_port};
-  path.to = {HostId(4), rail, nic_port};
+  path.src = {HostId(0), rail, nic_port};
+  path.dst = {HostId(4), rail, nic_port};
   path.source_port = source_port;
   return path;
 }
@@ -75,7 +75,7 @@ TEST(NetworkAnnotationsTest, TheReceiverOfOneWayTrafficGetsThePathOfItsAnswers) 
   const plan::Snapshot snapshot = MakeSnapshot();
   netplan::NetworkPlan plan = MakePlanOfTwo();
   netplan::PathAssignment answer = PathOf(2, 0, 50003);
-  std::swap(answer.from, answer.to);
+  std::swap(answer.src, answer.dst);
   std::swap(answer.from_rank, answer.to_rank);
   plan.ack_paths = {answer};
   const auto networks = NetworksOf(plan, snapshot, {7, 1'000'000, 10'000'000});

@@ -28,16 +28,16 @@ class PathsByPair {
   explicit PathsByPair(const netplan::NetworkPlan& plan) {
     for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.ack_paths}) {
       for (const PathAssignment& path : *paths) {
-        if (path.source_port != 0) Add(path, paths_[KeyOf(path.job, path.from, path.to)]);
+        if (path.source_port != 0) Add(path, paths_[KeyOf(path.job, path.src, path.dst)]);
       }
     }
   }
   const Paths& There(const PathAssignment& path) const {
-    return paths_.at(KeyOf(path.job, path.from, path.to));
+    return paths_.at(KeyOf(path.job, path.src, path.dst));
   }
   // Of the answers; empty: any suit.
   Paths Back(const PathAssignment& path) const {
-    const auto at = paths_.find(KeyOf(path.job, path.to, path.from));
+    const auto at = paths_.find(KeyOf(path.job, path.dst, path.src));
     return at == paths_.end() ? Paths() : at->second;
   }
 
@@ -48,7 +48,7 @@ class PathsByPair {
   }
   static void Add(const PathAssignment& path, Paths& paths) {
     for (const PathAssignment* other : paths) {
-      if (other->from.port == path.from.port) return;
+      if (other->src.port == path.src.port) return;
     }
     paths.push_back(&path);
   }
@@ -59,16 +59,16 @@ class PathsByPair {
 class PortFinder {
  public:
   PortFinder(const plan::Snapshot& snapshot, std::shared_ptr<const repac::SwitchHashes> hashes)
-      : forwarding_(*snapshot.network, std::move(hashes), DownCables(snapshot)) {}
+      : forwarding_(*snapshot.network, std::move(hashes), netplan::DownCables(snapshot)) {}
 
   // Ports that take a connection along `there` from whichever NIC port; first those whose answers
   // take `back`.
   Ports Find(const Paths& there, const Paths& back, int listen_port) const {
     std::vector<repac::HopTarget> targets;
     for (const PathAssignment* path : there) {
-      if (path->links.size() < 2 || forwarding_.WhyUnknown(path->from, path->to)) return {};
+      if (path->links.size() < 2 || forwarding_.WhyUnknown(path->src, path->dst)) return {};
       const std::span<const fabric::LinkId> links(path->links.begin() + 1, path->links.end());
-      auto hops = repac::TargetsOfPacket(forwarding_, path->from, path->to, links,
+      auto hops = repac::TargetsOfPacket(forwarding_, path->src, path->dst, links,
                                          PacketTo(*path, listen_port, 0));
       if (!hops.ok()) return {};
       std::move(hops->begin(), hops->end(), std::back_inserter(targets));
@@ -103,23 +103,15 @@ class PortFinder {
   // Ports that are looked at for one whose answers suit, too.
   static constexpr std::size_t kTries = 256;
 
-  static std::vector<fabric::CableId> DownCables(const plan::Snapshot& snapshot) {
-    std::vector<fabric::CableId> down;
-    for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
-      if (snapshot.cable_down[c] != 0) down.emplace_back(static_cast<std::int32_t>(c));
-    }
-    return down;
-  }
-
   repac::Packet PacketTo(const PathAssignment& path, int destination_port,
                          std::uint16_t source_port) const {
-    repac::Packet packet = forwarding_.PacketOf(path.from, path.to, source_port);
+    repac::Packet packet = forwarding_.PacketOf(path.src, path.dst, source_port);
     packet.protocol = repac::kProtocolTcp;
     packet.dport = static_cast<std::uint16_t>(destination_port);
     return packet;
   }
   bool Leads(const PathAssignment& path, const repac::Packet& packet) const {
-    const auto taken = repac::PredictPacket(forwarding_, path.from, path.to, packet);
+    const auto taken = repac::PredictPacket(forwarding_, path.src, path.dst, packet);
     return taken.ok() && taken->predictable && taken->links == path.links;
   }
 
@@ -163,8 +155,8 @@ class SocketPlanner {
   void Add(const PathAssignment& path, const SocketJob& job, GangNetwork& network) const {
     api::PodPathPlan& plan = network.paths_of_rank[static_cast<std::size_t>(path.from_rank)];
     const std::string address =
-        snapshot_.network->nic_address(path.to.host, path.to.rail).ToString();
-    api::PeerPaths* peer = PeerOf(plan, path.from.rail, path.to_rank, address);
+        snapshot_.network->nic_address(path.dst.host, path.dst.rail).ToString();
+    api::PeerPaths* peer = PeerOf(plan, path.src.rail, path.to_rank, address);
     if (peer == nullptr || !peer->tcp.empty()) return;
     for (int listen_port : job.listen_ports) {
       const Ports* standing = StandingPorts(path, job, address, listen_port);
@@ -180,7 +172,7 @@ class SocketPlanner {
                                     const std::string& address, int listen_port) {
     const auto plan = job.standing.find(path.from_rank);
     if (plan == job.standing.end()) return nullptr;
-    const auto* peer = PeerOf(plan->second, path.from.rail, path.to_rank, address);
+    const auto* peer = PeerOf(plan->second, path.src.rail, path.to_rank, address);
     if (peer == nullptr) return nullptr;
     for (const api::TcpPaths& tcp : peer->tcp) {
       if (tcp.listen_port == listen_port) return &tcp.source_ports;
@@ -196,8 +188,8 @@ class SocketPlanner {
       if (!finder_.Takes(there, listen_port, port)) return false;
     }
     // It would begin with what it began with before.
-    if (SamePorts(path.from_rank, path.to_rank, path.from.rail, job, network) &&
-        SamePorts(path.to_rank, path.from_rank, path.to.rail, job, network)) {
+    if (SamePorts(path.from_rank, path.to_rank, path.src.rail, job, network) &&
+        SamePorts(path.to_rank, path.from_rank, path.dst.rail, job, network)) {
       return true;
     }
     const Paths back = paths_.Back(path);
