@@ -5,7 +5,6 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/annotation.h"
-#include "pkg/api/pod_path_plan_json.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
 
 namespace yardmaster::api {
 
@@ -75,6 +76,8 @@ struct PodPathPlan {
   bool operator==(const PodPathPlan&) const = default;
 };
 
+// The array "rails": one text for the annotation and for the agent's plan file.
+nlohmann::ordered_json EncodeRails(const PodPathPlan& plan);
 // Errors: ResourceExhausted when it would exceed 64 KiB.
 absl::StatusOr<std::string> EncodePathPlan(const PodPathPlan& plan);
 // Errors: InvalidArgument; another version than 1 or an unknown ordinal rule is one.

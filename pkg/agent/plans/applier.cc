@@ -52,7 +52,7 @@ std::vector<PodNotice> Applier::Step(Now now) {
   std::vector<PodNotice> notices;
   for (auto it = entries_.begin(); it != entries_.end();) {
     Entry& entry = it->second;
-    const std::int64_t until = entry.plan.valid_until_ms;
+    const std::int64_t until = entry.plan.paths.expires_ms;
     if (entry.wanted && until > 0 && until <= now.wall_ms) entry.dirty = true;
     if (entry.dirty && entry.retry_at_steady_ms <= now.steady_ms) {
       Apply(it->first, entry, now, notices);
@@ -129,8 +129,8 @@ std::optional<std::int64_t> Applier::DueInMs(Now now) const {
   for (const auto& [uid, entry] : entries_) {
     if (entry.dirty) {
       consider(entry.retry_at_steady_ms - now.steady_ms);
-    } else if (entry.plan.valid_until_ms > 0) {
-      consider(entry.plan.valid_until_ms - now.wall_ms);
+    } else if (entry.plan.paths.expires_ms > 0) {
+      consider(entry.plan.paths.expires_ms - now.wall_ms);
     }
   }
   return due;
@@ -150,7 +150,7 @@ std::vector<rpc::PodPlanStatus> Applier::Status() const {
       pod.rank = entry.plan.slot->rank;
     }
     pod.level = entry.plan.level;
-    pod.traffic_class = entry.plan.traffic_class;
+    pod.traffic_class = entry.plan.paths.traffic_class.value_or(0);
     pod.peers = entry.plan.peers();
     pod.plan_file = sink_.PathOf({entry.node, uid});
     pod.state = entry.dirty ? rpc::PlanState::kSyncing : entry.plan.state;

@@ -17,9 +17,7 @@ EffectivePlan Default(EffectivePlan plan, rpc::PlanState state, std::string prob
   plan.state = state;
   plan.problem = std::move(problem);
   plan.level = std::nullopt;
-  plan.traffic_class = 0;
   plan.paths = {};
-  plan.valid_until_ms = 0;
   return plan;
 }
 
@@ -34,7 +32,7 @@ absl::Status ReadPriority(const std::string& text, const fabric::NetworkLevels& 
     return absl::InvalidArgumentError(
         StrCat("expected a level from 0 to ", levels.count - 1, ", got \"", text, "\""));
   }
-  YM_ASSIGN_OR_RETURN(plan.traffic_class, fabric::TrafficClassOf(levels, *level));
+  YM_ASSIGN_OR_RETURN(plan.paths.traffic_class, fabric::TrafficClassOf(levels, *level));
   plan.level = level;
   return absl::OkStatus();
 }
@@ -92,7 +90,7 @@ EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fab
       return Default(plan, PlanState::kStale,
                      StrCat("the network plan expired at ", FormatTime(paths->expires_ms)));
     }
-    plan.valid_until_ms = paths->expires_ms;
+    paths->traffic_class = plan.paths.traffic_class;
     plan.paths = *std::move(paths);
   }
   const bool has_plan = pod.priority.has_value() || pod.path_plan.has_value();

@@ -38,10 +38,9 @@ struct EffectivePlan {
   std::string problem;                               // why kStale or kInvalid
   std::optional<api::Slot> slot;
   std::optional<int> level;  // nullopt: default behaviour
-  int traffic_class = 0;
-  api::PodPathPlan paths;  // no rails: default behaviour
-  // The plan is in force until then; 0: for ever.
-  std::int64_t valid_until_ms = 0;
+  // No rails: default behaviour. In force until it expires; expires_ms 0: for ever. Its traffic
+  // class is that of `level` in the agent's Fabric, whatever the annotation says.
+  api::PodPathPlan paths;
 
   int peers() const;
 };

@@ -18,9 +18,9 @@ constexpr std::int64_t kLater = kNow + 3'600'000;
 
 void ExpectDefaultBehaviour(const EffectivePlan& plan) {
   EXPECT_EQ(plan.level, std::nullopt);
-  EXPECT_EQ(plan.traffic_class, 0);
+  EXPECT_EQ(plan.paths.traffic_class, std::nullopt);
   EXPECT_TRUE(plan.paths.rails.empty());
-  EXPECT_EQ(plan.valid_until_ms, 0);
+  EXPECT_EQ(plan.paths.expires_ms, 0);
   EXPECT_FALSE(plan.problem.empty());
 }
 
@@ -28,9 +28,9 @@ TEST(Evaluate, AGoodPlanIsInForceUntilItExpires) {
   const EffectivePlan plan = Evaluate(ExamplePod("u", kLater), ExampleFabric(), kNow);
   EXPECT_EQ(plan.state, PlanState::kSynced);
   EXPECT_EQ(plan.level, 3);
-  EXPECT_EQ(plan.traffic_class, 64);
+  EXPECT_EQ(plan.paths.traffic_class, 64);
   EXPECT_EQ(plan.peers(), 2);
-  EXPECT_EQ(plan.valid_until_ms, kLater);
+  EXPECT_EQ(plan.paths.expires_ms, kLater);
   EXPECT_EQ(plan.slot->rank, 3);
   EXPECT_TRUE(plan.problem.empty());
 }
@@ -88,6 +88,16 @@ TEST(Evaluate, WhateverCannotBeReadMeansDefaultBehaviourAndIsNamed) {
       ExpectDefaultBehaviour(plan);
     }
   }
+}
+
+TEST(Evaluate, TheTrafficClassIsThatOfTheLevelAndNotOfThePathPlan) {
+  PodInput pod = ExamplePod("u", kLater);
+  api::PodPathPlan paths = api::DecodePathPlan(*pod.path_plan).value();
+  paths.traffic_class = 96;
+  pod.path_plan = api::EncodePathPlan(paths).value();
+  EXPECT_EQ(Evaluate(pod, ExampleFabric(), kNow).paths.traffic_class, 64);
+  pod.priority = std::nullopt;
+  EXPECT_EQ(Evaluate(pod, ExampleFabric(), kNow).paths.traffic_class, std::nullopt);
 }
 
 TEST(Evaluate, AGangPodWithoutANetworkPlanIsAwaited) {

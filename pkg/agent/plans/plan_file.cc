@@ -2,7 +2,6 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/pod_path_plan_json.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -42,13 +41,13 @@ std::string EncodePlanFile(const PodInput& pod, const EffectivePlan& plan) {
   ordered_json environment = ordered_json::object();
   if (plan.level.has_value()) {
     out["level"] = *plan.level;
-    out["trafficClass"] = plan.traffic_class;
-    environment["NCCL_IB_TC"] = StrCat(plan.traffic_class);
+    out["trafficClass"] = *plan.paths.traffic_class;
+    environment["NCCL_IB_TC"] = StrCat(*plan.paths.traffic_class);
   }
   out["environment"] = std::move(environment);
-  if (plan.valid_until_ms > 0) {
+  if (plan.paths.expires_ms > 0) {
     out["fabricGeneration"] = plan.paths.fabric_generation;
-    out["expires"] = FormatTime(plan.valid_until_ms);
+    out["expires"] = FormatTime(plan.paths.expires_ms);
   }
   out["rails"] = api::EncodeRails(plan.paths);
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
