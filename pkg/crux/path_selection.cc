@@ -178,7 +178,7 @@ void PlaceJob(const ContendingJob& job, double period_seconds, const PathSelecti
 // `load` holds what all others put on links.
 Paths Choose(const Problem& problem, const Paths& previous,
              std::span<const ContendingJobId> changed, const PathSelectionOptions& options,
-             LoadCounter& counter, LinkLoad& load) {
+             std::span<const ContendingJobId> first, LoadCounter& counter, LinkLoad& load) {
   Paths paths = previous;
   std::vector<Estimate> estimates(problem.jobs.size());
   for (const ContendingJobId j : changed) {
@@ -198,7 +198,7 @@ Paths Choose(const Problem& problem, const Paths& previous,
     return estimates[a.index()].intensity > estimates[b.index()].intensity;
   });
   std::stable_partition(order.begin(), order.end(), [&](ContendingJobId j) {
-    return std::binary_search(options.first.begin(), options.first.end(), j);
+    return std::binary_search(first.begin(), first.end(), j);
   });
   for (const ContendingJobId j : order) {
     PlaceJob(problem.jobs[j.index()], estimates[j.index()].period_seconds, options, load,
@@ -222,7 +222,8 @@ Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options) {
 }
 
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
-                    std::span<const ContendingJobId> changed, const PathSelectionOptions& options) {
+                    std::span<const ContendingJobId> changed, const PathSelectionOptions& options,
+                    std::span<const ContendingJobId> first) {
   PathSpace space;
   LinkLoad load(problem, space);
   LoadCounter counter(problem);
@@ -236,7 +237,7 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
       load.Add(job.flows[f].paths[previous[j][f]], MeanBytes(job.flows[f]) / period);
     }
   }
-  return Choose(problem, previous, changed, options, counter, load);
+  return Choose(problem, previous, changed, options, first, counter, load);
 }
 
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
@@ -244,7 +245,7 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
                     const BaseLoad& base, PathSpace& space) {
   LinkLoad load(problem, space, &base);
   LoadCounter counter(problem, std::move(space.bytes));
-  Paths paths = Choose(problem, previous, changed, options, counter, load);
+  Paths paths = Choose(problem, previous, changed, options, {}, counter, load);
   space.bytes = counter.TakeSpace();
   return paths;
 }

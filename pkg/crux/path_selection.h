@@ -29,8 +29,6 @@ struct PathSelectionOptions {
   double hysteresis = 0.1;
   // Links that all candidates have in common count too, as published.
   bool count_common_links = false;
-  // Jobs that choose before the others regardless of their intensity; sorted.
-  std::vector<ContendingJobId> first = {};
 };
 
 // The load that jobs which do not choose put on links.
@@ -48,10 +46,12 @@ Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options = 
 // A job that had paths keeps a flow's path unless the gain exceeds the hysteresis. If a changed
 // job's entry in `previous` does not have one valid path for each flow, the job is treated as new.
 // Complexity: that of SelectPaths for the changed jobs, plus the links that all other jobs use.
+// The jobs `first` (sorted) choose before the others regardless of their intensity.
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
                     std::span<const ContendingJobId> changed,
-                    const PathSelectionOptions& options = {});
+                    const PathSelectionOptions& options = {},
+                    std::span<const ContendingJobId> first = {});
 
 // Space for choosing paths, by link, so that it need not be made for every choice.
 struct PathSpace {

@@ -123,16 +123,15 @@ class Replanner {
   }
 
   // `jobs` choose again and the others of the best plan stay.
-  Paths Anew(std::span<const ContendingJobId> jobs, std::vector<ContendingJobId> first) {
-    return Anew(jobs, std::move(first), path_options_);
+  Paths Anew(std::span<const ContendingJobId> jobs, std::span<const ContendingJobId> first) {
+    return Anew(jobs, first, path_options_);
   }
-  Paths Anew(std::span<const ContendingJobId> jobs, std::vector<ContendingJobId> first,
-             PathSelectionOptions options) {
+  Paths Anew(std::span<const ContendingJobId> jobs, std::span<const ContendingJobId> first,
+             const PathSelectionOptions& options) {
     budget_.Spend(events_per_plan_);
-    options.first = std::move(first);
     Paths held = best_.state.paths;
     for (const ContendingJobId j : jobs) held[j.index()].clear();
-    return ReselectPaths(problem_, held, jobs, options);
+    return ReselectPaths(problem_, held, jobs, options, first);
   }
 
   // Levels follow the priority rule. False once the work allowed is done.
