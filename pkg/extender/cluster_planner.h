@@ -12,8 +12,9 @@
 // Order inside a pass, and why:
 //   1. hosts of gangs without pods go back (owner_step.h, gang_cleanup.h); gangs are made for
 //      complete sets of pods (a Gang without assignments holds nothing), and a Gang without hosts
-//      follows its pods when they change (gang_spec_step.h); placed gangs take the size that their
-//      owner wants (resize_step.h); plans that exist already are taken over (adoption_step.h); what
+//      follows its pods when they change (gang_spec_step.h); of sets that stay incomplete it is
+//      said what they lack (incomplete_step.h); placed gangs take the size that their owner wants
+//      (resize_step.h); plans that exist already are taken over (adoption_step.h); what
 //      waited for longer than its limit is released (gate_step.h)
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass), and pods
 //      released under a plan that no longer holds are replaced (stale_release_step.h)
@@ -51,6 +52,7 @@
 #include "pkg/extender/steps/gang_cleanup.h"
 #include "pkg/extender/steps/gang_spec_step.h"
 #include "pkg/extender/steps/gate_step.h"
+#include "pkg/extender/steps/incomplete_step.h"
 #include "pkg/extender/steps/placement_step.h"
 #include "pkg/extender/steps/pod_release.h"
 #include "pkg/extender/steps/preemption_step.h"
@@ -107,6 +109,7 @@ class ClusterPlanner {
   Gatherer gatherer_{Orphans::kRefuse};
   GangCleanup cleanup_;
   GangSpecStep specs_{gatherer_};
+  IncompleteStep incomplete_{specs_};
   ResizeStep resize_;
   AdoptionStep adoption_;
   GateStep gates_;
