@@ -1,5 +1,6 @@
 #include "pkg/extender/ledger/gang_status.h"
 
+#include <string_view>
 #include <vector>
 
 #include "pkg/api/connection_report.h"
@@ -15,6 +16,30 @@ void EndIfThere(api::GangStatus& status, const api::Gang& gang, const char* type
                 const std::string& reason, const char* message, std::int64_t now_ms) {
   if (!api::IsTrue(status.conditions, type)) return;
   SetCondition(status, gang, type, false, reason, message, now_ms);
+}
+
+// What is said only of a gang that has a place.
+constexpr const char* kOfAPlace[] = {
+    api::kDegradedCondition,          api::kNetworkPlannedCondition, api::kPreemptingCondition,
+    api::kHostRefusedCondition,       api::kRunningCondition,        api::kPodsGoneCondition,
+    api::kConnectionsSteeredCondition};
+
+void Forget(api::GangStatus& status, std::string_view type) {
+  std::erase_if(status.conditions,
+                [&](const api::Condition& condition) { return condition.type == type; });
+}
+
+// Of a gang that gets a place: what was said of its former place, or of its wait, holds no more.
+void StartAnew(api::GangStatus& status, const api::Gang& gang, std::int64_t now_ms) {
+  for (const char* type : kOfAPlace) {
+    if (!api::IsTrue(status.conditions, type)) Forget(status, type);
+  }
+  for (const char* type : {state::kFinishedCondition, api::kRequeuedCondition})
+    Forget(status, type);
+  if (api::FindCondition(status.conditions, api::kReleasedCondition) != nullptr) {
+    SetCondition(status, gang, api::kReleasedCondition, false, "Placed",
+                 "its pods are about to be released", now_ms);
+  }
 }
 
 void SetPlanned(api::GangStatus& status, const api::Gang& gang, int workers, std::int64_t now_ms) {
@@ -44,7 +69,10 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
   status.observed_generation = gang.metadata.generation;
   status.plan_generation = gang.status.plan_generation + 1;
   status.fabric = snapshot.network ? snapshot.network->spec().name : "";
-  if (!gang.status.committed()) status.committed_ms = now_ms;
+  if (!gang.status.committed()) {
+    status.committed_ms = now_ms;
+    StartAnew(status, gang, now_ms);
+  }
   status.preemption.reset();
   EndIfThere(status, gang, api::kPreemptingCondition, "Placed", "the gang has its place", now_ms);
   EndIfThere(status, gang, api::kPreemptedCondition, "PlacedAgain", "the gang has a place again",
@@ -112,6 +140,9 @@ api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const
   api::GangStatus status = gang.status;
   status.observed_generation = gang.metadata.generation;
   status.refusals.clear();
+  for (const char* type : kOfAPlace) {
+    EndIfThere(status, gang, type, reason, "it holds no host", now_ms);
+  }
   SetCondition(status, gang, state::kFinishedCondition, true, reason, why, now_ms);
   return status;
 }
@@ -130,15 +161,22 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   for (const char* type : {api::kPlannedCondition, api::kReleasedCondition}) {
     SetCondition(status, gang, type, false, reason, why, now_ms);
   }
-  for (const char* type :
-       {api::kDegradedCondition, api::kNetworkPlannedCondition, api::kPreemptingCondition,
-        api::kHostRefusedCondition, api::kRunningCondition, api::kPodsGoneCondition,
-        api::kConnectionsSteeredCondition, state::kFinishedCondition}) {
+  for (const char* type : kOfAPlace) {
     EndIfThere(status, gang, type, reason, "it holds no host", now_ms);
   }
-  std::erase_if(status.conditions, [](const api::Condition& condition) {
-    return condition.type == api::kResizedCondition;
-  });
+  EndIfThere(status, gang, state::kFinishedCondition, reason, "it holds no host", now_ms);
+  Forget(status, api::kResizedCondition);
+  return status;
+}
+
+api::GangStatus WithoutPods(const api::Gang& gang, const std::string& reason,
+                            const std::string& why, std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  status.observed_generation = gang.metadata.generation;
+  status.outcome = placement::Outcome::kNotNow;
+  status.reasons.clear();
+  status.relaxations.clear();
+  SetCondition(status, gang, api::kPlannedCondition, false, reason, why, now_ms);
   return status;
 }
 

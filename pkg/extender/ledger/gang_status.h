@@ -30,8 +30,14 @@ api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const
 api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
                           std::int64_t now_ms);
 
+// Status of a gang without a place that is not planned, because pods of it are missing: what was
+// planned before does not hold. `reason` is that of its condition Planned.
+api::GangStatus WithoutPods(const api::Gang& gang, const std::string& reason,
+                            const std::string& why, std::int64_t now_ms);
+
 // Status after committing `plan` (Placed): next plan generation, assignments by name, condition
-// Planned.
+// Planned. A gang that had no place starts anew: conditions that are False and were about its
+// former place, or about its wait, are gone.
 api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
                           const plan::JobState& job, const plan::Snapshot& snapshot,
                           std::int64_t now_ms);

@@ -1,6 +1,8 @@
 #include "pkg/extender/steps/owner_step.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -55,10 +57,11 @@ Decision NotePodsGone(const PassFacts& facts, const GangPtr& gang) {
     return condition.type == api::kPodsGoneCondition;
   });
   const std::int64_t keeps_ms = KeepsHostsForMs(status, now_ms);
-  SetCondition(status, *gang, api::kPodsGoneCondition, true, "NoPods",
-               StrCat("the gang has no pod; its hosts are free unless one comes within ",
-                      keeps_ms / 1000, " s"),
-               now_ms);
+  SetCondition(
+      status, *gang, api::kPodsGoneCondition, true, "NoPods",
+      StrCat("no pod of the gang is on a node; while it has none at all, its hosts are free ",
+             keeps_ms / 1000, " s after the transition"),
+      now_ms);
   return {{CommitGangStatus{KeyOf(gang->metadata), gang, std::move(status)}, WakeIn{keeps_ms}}};
 }
 
@@ -103,6 +106,48 @@ Decision AskOwner(const PassFacts& facts, const GangPtr& gang) {
   return decision;
 }
 
+// Why a gang without a place has no pods, where its condition Planned says something else: what it
+// waited for before.
+Decision SayWhyNoPods(const PassFacts& facts, const GangPtr& gang) {
+  const auto say = [gang](const PassFacts& now, const char* reason, const std::string& why) {
+    return Decision{{CommitGangStatus{KeyOf(gang->metadata), gang,
+                                      WithoutPods(*gang, reason, why, now.now.wall_ms)}}};
+  };
+  if (WereReleased(facts, *gang)) {
+    return say(facts, "ReleasedWithoutPlace", "its pods were released without a place");
+  }
+  const auto resource = ResourceOfOwner(gang->owner);
+  if (!resource) return say(facts, "NoPods", "the gang has no pod");
+  Decision decision{{AwaitTurn{KeyOf(gang->metadata), Question::kOwnerState},
+                     ReadObject{{*resource, gang->metadata.namespace_name, gang->owner.name, ""}}}};
+  decision.then = [gang, say](const PassFacts& now, const EffectOutcomes& outcomes) -> Decision {
+    const EffectOutcome& read = outcomes.back();
+    if (!read.done() && !absl::IsNotFound(read.status)) return {};
+    const OwnerState owner = OwnerStateOf(*gang, read.done() ? read.object : nlohmann::json());
+    switch (owner.phase) {
+      case OwnerPhase::kActive:
+        return say(now, "NoPods", StrCat("the gang has no pod; ", owner.why));
+      case OwnerPhase::kSuspended:
+        return say(now, "Suspended", owner.why);
+      case OwnerPhase::kFinished:
+        return say(now, "OwnerFinished", owner.why);
+      case OwnerPhase::kGone:
+        break;  // the garbage collector, or gang_cleanup.h, takes its Gang
+    }
+    return {};
+  };
+  return decision;
+}
+
+// Its condition Planned says what became of a plan, and not why it has no pods.
+bool SaysWhatWasPlanned(const api::GangStatus& status) {
+  const api::Condition* planned = api::FindCondition(status.conditions, api::kPlannedCondition);
+  if (planned == nullptr) return true;
+  static constexpr std::string_view kOfPods[] = {
+      "NotNow", "Never", "Incomplete", "Invalid", "HeldByOthers", "HostsRefused", "NotAdopted"};
+  return std::find(std::begin(kOfPods), std::end(kOfPods), planned->reason) != std::end(kOfPods);
+}
+
 Decision Decide(const PassFacts& facts, const NamespacedName& key) {
   const GangPtr gang = facts.gangs.at(key);
   const std::int64_t now_ms = facts.now.wall_ms;
@@ -143,8 +188,15 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
 std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
-    if (facts.isolated.count(key) != 0 || !gang->status.committed()) continue;
+    if (facts.isolated.count(key) != 0) continue;
     const GatheredGang* gathered = facts.GatheredOf(key);
+    if (!gang->status.committed()) {
+      if (HasPods(gathered) || !SaysWhatWasPlanned(gang->status)) continue;
+      if (gang->metadata.deleted_ms || facts.backing_off.count(key) != 0) continue;
+      works.push_back(
+          {key, [gang = gang](const PassFacts& now) { return SayWhyNoPods(now, gang); }});
+      continue;
+    }
     const bool again = gathered != nullptr && !gathered->members.empty();
     const bool back = again && AnyBound(*gathered) &&
                       api::IsTrue(gang->status.conditions, api::kPodsGoneCondition);

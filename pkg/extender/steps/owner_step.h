@@ -9,7 +9,8 @@
 //   no pod came within that time    the hosts are given back (pods_gone.h), whatever the owner says
 //   pods of a finished gang         the gang waits for a place again
 //
-// A Gang without hosts and without pods that the garbage collector does not take is deleted
+// A Gang without hosts and without pods says so in its condition Planned, with what its owner says:
+// what was planned before does not hold. One that the garbage collector does not take is deleted
 // (gang_cleanup.h).
 //
 // Nothing is given back while a pod of the gang is still on its way out. The owner is read from the

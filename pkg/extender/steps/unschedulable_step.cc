@@ -91,9 +91,10 @@ Decision ReportNoOtherHost(const PassFacts& facts, const std::shared_ptr<const a
            Event{gang->owner, key.namespace_name, true, "HostRefused", text}}};
 }
 
-Decision EndCondition(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang) {
+Decision EndCondition(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang,
+                      const char* reason, const char* message) {
   api::GangStatus status = gang->status;
-  SetCondition(status, *gang, api::kHostRefusedCondition, false, "Bound", "every pod is bound",
+  SetCondition(status, *gang, api::kHostRefusedCondition, false, reason, message,
                facts.now.wall_ms);
   return {{CommitGangStatus{KeyOf(gang->metadata), gang, std::move(status)}}};
 }
@@ -107,11 +108,11 @@ std::vector<Work> UnschedulableStep::Plan(const PassFacts& facts) {
   std::vector<Work> works;
   for (const plan::JobId id : facts.snapshot->job_ids()) {
     const plan::JobState& job = facts.snapshot->jobs[id.index()];
-    if (!job.assignment || facts.GatheredOf(job.job.key) == nullptr) continue;
-    if (facts.IsStopping(job.job.key)) continue;
+    if (!job.assignment || facts.IsStopping(job.job.key)) continue;
     const bool marked =
         api::IsTrue(facts.GangOf(id)->status.conditions, api::kHostRefusedCondition);
-    if (facts.GatheredOf(job.job.key)->unbound == 0 && !marked) continue;
+    const GatheredGang* gathered = facts.GatheredOf(job.job.key);
+    if ((gathered == nullptr || gathered->unbound == 0) && !marked) continue;
     works.push_back({job.job.key, [this, id](const PassFacts& now) { return Decide(now, id); }});
   }
   return works;
@@ -121,7 +122,15 @@ Decision UnschedulableStep::Decide(const PassFacts& facts, plan::JobId id) {
   const plan::Snapshot& snapshot = *facts.snapshot;
   const plan::JobState& job = snapshot.jobs[id.index()];
   const std::shared_ptr<const api::Gang> gang = facts.gangs.at(job.job.key);
-  if (facts.GatheredOf(job.job.key)->unbound == 0) return EndCondition(facts, gang);
+  const GatheredGang* gathered = facts.GatheredOf(job.job.key);
+  if (gathered == nullptr || gathered->members.empty()) {
+    return EndCondition(facts, gang, "NoPods", "the gang has no pod");
+  }
+  if (gathered->unbound == 0) {
+    // Else the pod that was evicted is still to be made again.
+    const bool whole = gathered->whole >= static_cast<int>(job.assignment->host_of_rank.size());
+    return whole ? EndCondition(facts, gang, "Bound", "every pod is bound") : Decision{};
+  }
   Decision decision;
   const std::vector<StuckPod> stuck = StuckPods(facts, *gang, decision.effects);
   if (stuck.empty()) return decision;
