@@ -17,6 +17,8 @@ constexpr std::size_t kMaxGates = 64;
 constexpr std::size_t kMaxExits = 64;
 constexpr std::size_t kMaxProblems = 8;
 constexpr std::size_t kMessageBytes = 4096;
+constexpr std::size_t kMaxVolumeClaims = 32;
+constexpr std::size_t kMaxName = 253;
 
 void ReadGates(FieldReader& spec, Pod& pod) {
   for (FieldReader& gate : spec.Objects("schedulingGates")) {
@@ -27,6 +29,18 @@ void ReadGates(FieldReader& spec, Pod& pod) {
     spec.errors().Add(spec.PathOf("schedulingGates"), StrCat("has more than ", kMaxGates),
                       "use fewer; only the first are looked at");
     return;
+  }
+}
+
+// A claim that is made for the pod has the pod's name and the volume's.
+void ReadVolumes(FieldReader& spec, Pod& pod) {
+  for (FieldReader& volume : spec.Objects("volumes")) {
+    if (pod.volume_claims.size() == kMaxVolumeClaims) return;
+    std::string name = volume.OpenObject("persistentVolumeClaim").String("claimName");
+    if (volume.OpenObject("ephemeral").present()) {
+      name = StrCat(pod.metadata.name, "-", volume.String("name"));
+    }
+    if (!name.empty() && name.size() <= kMaxName) pod.volume_claims.push_back(std::move(name));
   }
 }
 
@@ -148,6 +162,7 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   }
   pod.has_claims = !spec.Objects("resourceClaims").empty();
   pod.constraints = ReadPodConstraints(spec);
+  ReadVolumes(spec, pod);
   pod.shape = ReadShape(in, spec);
   pod.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
   pod.may_preempt = spec.String("preemptionPolicy") != "Never";

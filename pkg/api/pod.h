@@ -48,6 +48,8 @@ struct Pod {
   std::vector<std::string> problems;
 
   NodeConstraints constraints;
+  // PersistentVolumeClaims of its volumes, by name, those made for it alone included; the first 32.
+  std::vector<std::string> volume_claims;
   PodShape shape;
   int priority = 0;
   bool may_preempt = true;  // preemptionPolicy is not Never

@@ -197,5 +197,24 @@ TEST(PodTest, TheSelectedHostIsThatOfTheHostnameLabel) {
   EXPECT_EQ(pod.selected_host(), "n7");
 }
 
+TEST(PodTest, TheClaimsOfItsVolumesAreKept) {
+  const json object = json::parse(R"({
+    "metadata": {"name": "p", "namespace": "team"},
+    "spec": {"volumes": [
+      {"name": "a", "persistentVolumeClaim": {"claimName": "data"}},
+      {"name": "b", "emptyDir": {}},
+      {"name": "c", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]}})");
+  EXPECT_EQ(DecodePod(object)->volume_claims, (std::vector<std::string>{"data", "p-c"}));
+}
+
+TEST(PodTest, VolumesThatCannotBeReadNameNoClaim) {
+  const json object = json::parse(R"({
+    "metadata": {"name": "p", "namespace": "team"},
+    "spec": {"volumes": [5, {"persistentVolumeClaim": "x"}, {"persistentVolumeClaim": {}}]}})");
+  const auto pod = DecodePod(object, Decoding::kLenient);
+  ASSERT_TRUE(pod.ok());
+  EXPECT_TRUE(pod->volume_claims.empty());
+}
+
 }  // namespace
 }  // namespace yardmaster::api

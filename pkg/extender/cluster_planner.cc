@@ -107,6 +107,7 @@ void ClusterPlanner::TakeStock() {
   run("deleting it", [this](const PassFacts& f) { return cleanup_.Plan(f); });
   run(
       "gathering its pods", [this](const PassFacts& f) { return specs_.Plan(f); }, spec_limits);
+  run("reading its volumes", [this](const PassFacts& f) { return volumes_.Plan(f); });
   run("saying what it lacks", [this](const PassFacts& f) { return incomplete_.Plan(f); });
   run("resizing it", [this](const PassFacts& f) { return resize_.FollowOwners(f); });
   run("marking it released", PodRelease::MarkReleased);

@@ -60,6 +60,7 @@
 #include "pkg/extender/steps/stale_release_step.h"
 #include "pkg/extender/steps/taint_step.h"
 #include "pkg/extender/steps/unschedulable_step.h"
+#include "pkg/extender/steps/volume_step.h"
 #include "pkg/extender/webhook/view.h"
 #include "pkg/kube/client.h"
 #include "pkg/plan/planner.h"
@@ -109,6 +110,7 @@ class ClusterPlanner {
   Gatherer gatherer_{Orphans::kRefuse};
   GangCleanup cleanup_;
   GangSpecStep specs_{gatherer_};
+  VolumeStep volumes_;
   IncompleteStep incomplete_{specs_};
   ResizeStep resize_;
   AdoptionStep adoption_;

@@ -1,7 +1,10 @@
 #include "pkg/extender/effects/effect_writer.h"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -12,6 +15,8 @@ namespace yardmaster::extender {
 namespace {
 
 using nlohmann::json;
+
+constexpr char kJobTrackingFinalizer[] = "batch.kubernetes.io/job-tracking";
 
 kube::Target TargetOf(const api::Pod& pod, const char* subresource = "") {
   return {kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, subresource};
@@ -95,10 +100,25 @@ absl::Status EffectWriter::Write(const EvictPod& effect) const {
   if (effect.grace_ms) eviction["deleteOptions"]["gracePeriodSeconds"] = *effect.grace_ms / 1000;
   if (!may_write_()) return absl::CancelledError("the lease was lost");
   try {
-    return client_.Create(TargetOf(*effect.pod, "eviction"), eviction, {}).status();
+    const absl::Status evicted =
+        client_.Create(TargetOf(*effect.pod, "eviction"), eviction, {}).status();
+    if (evicted.ok() && effect.uncounted) LeaveUncounted(*effect.pod);
+    return evicted;
   } catch (const std::exception& error) {
     return Thrown(StrCat("Pod ", KeyOf(pod).text()), error);
   }
+}
+
+void EffectWriter::LeaveUncounted(const api::Pod& pod) const {
+  const std::vector<std::string>& finalizers = pod.metadata.finalizers;
+  const auto tracking = std::find(finalizers.begin(), finalizers.end(), kJobTrackingFinalizer);
+  if (tracking == finalizers.end()) return;
+  const std::string path = StrCat("/metadata/finalizers/", tracking - finalizers.begin());
+  const json patch = {{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pod.metadata.uid}},
+                      {{"op", "test"}, {"path", path}, {"value", kJobTrackingFinalizer}},
+                      {{"op", "remove"}, {"path", path}}};
+  // The pod is on its way out whatever comes of it.
+  Patch(TargetOf(pod), kube::JsonPatch(patch)).IgnoreError();
 }
 
 absl::Status EffectWriter::Write(const PatchNode& effect) const {

@@ -1,10 +1,12 @@
 #include "pkg/extender/facts/eligible_hosts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/ledger/refusals.h"
+#include "pkg/placement/replacement.h"
 
 namespace yardmaster::extender {
 
@@ -13,6 +15,41 @@ namespace {
 std::vector<std::string> AvoidedBy(const api::Pod& pod) {
   const auto text = api::Find(pod.metadata.annotations, api::kAvoidHostsAnnotation);
   return text && !text->empty() ? Split(*text, ',') : std::vector<std::string>();
+}
+
+// `eligible` less these hosts; null: it has none of them.
+std::shared_ptr<const placement::HostSet> Without(
+    const std::vector<std::string>& names, const plan::Snapshot& snapshot,
+    const std::shared_ptr<const placement::HostSet>& eligible) {
+  const bool limited = eligible != nullptr && !eligible->empty();
+  std::shared_ptr<placement::HostSet> out;
+  for (const std::string& name : names) {
+    const fabric::HostId host = snapshot.places->FindHost(name);
+    if (!host.valid() || (limited && (*eligible)[host.index()] == 0)) continue;
+    if (out == nullptr) {
+      out = limited ? std::make_shared<placement::HostSet>(*eligible)
+                    : std::make_shared<placement::HostSet>(snapshot.cluster.hosts.size(), 1);
+    }
+    (*out)[host.index()] = 0;
+  }
+  return out;
+}
+
+// Ranks of a placed job whose pod waits behind the gate and for whose slot's host `applies`.
+template <typename Applies>
+std::vector<int> GatedRanks(const plan::JobState& job, const GatheredGang& gathered,
+                            const Applies& applies) {
+  std::vector<int> ranks;
+  if (gathered.gated == 0) return ranks;
+  const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
+  for (const GangMember& member : gathered.members) {
+    if (!member.rank || !member.pod->gated()) continue;
+    if (*member.rank < 0 || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
+    if (applies(member, hosts[static_cast<std::size_t>(*member.rank)])) {
+      ranks.push_back(*member.rank);
+    }
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -26,42 +63,58 @@ std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapsho
                                                              const plan::JobState& job,
                                                              const GatheredGang* gathered,
                                                              const api::GangStatus& status) {
-  std::shared_ptr<std::vector<std::uint8_t>> out;
-  const auto leave_out = [&](const std::string& name) {
-    const fabric::HostId host = snapshot.places->FindHost(name);
-    if (!host.valid()) return;
-    if (out == nullptr) {
-      const bool limited = job.eligible != nullptr && !job.eligible->empty();
-      out = limited ? std::make_shared<std::vector<std::uint8_t>>(*job.eligible)
-                    : std::make_shared<std::vector<std::uint8_t>>(snapshot.cluster.hosts.size(), 1);
-    }
-    (*out)[host.index()] = 0;
-  };
-  for (const std::string& host : RefusedHosts(status, snapshot.now_ms)) leave_out(host);
+  std::vector<std::string> names = RefusedHosts(status, snapshot.now_ms);
   for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
-    for (const std::string& host : AvoidedBy(*gathered->members[m].pod)) leave_out(host);
+    for (std::string& host : AvoidedBy(*gathered->members[m].pod)) {
+      names.push_back(std::move(host));
+    }
   }
-  if (out == nullptr) return job.eligible;
-  return out;
+  const auto left = Without(names, snapshot, job.eligible);
+  return left == nullptr ? job.eligible : left;
+}
+
+std::shared_ptr<const placement::HostSet> UntriedHosts(const plan::Snapshot& snapshot,
+                                                       const plan::JobState& job,
+                                                       const api::GangStatus& status) {
+  return Without(TriedHosts(status, snapshot.now_ms), snapshot, job.eligible);
+}
+
+placement::GangPlan ReplaceUntriedFirst(const plan::Snapshot& snapshot, plan::JobId id,
+                                        const plan::JobState& job, const api::GangStatus& status,
+                                        const std::vector<int>& ranks) {
+  const fabric::BackupPolicy policy =
+      snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
+  placement::GangRequest request = plan::RequestOf(job, id);
+  const auto replace = [&] {
+    return placement::ReplaceHosts(snapshot.cluster, request, job.assignment->host_of_rank, ranks,
+                                   policy);
+  };
+  const auto untried = UntriedHosts(snapshot, job, status);
+  if (untried == nullptr) return replace();
+  request.eligible = untried.get();
+  placement::GangPlan plan = replace();
+  if (plan.outcome == placement::Outcome::kPlaced) return plan;
+  request.eligible = job.eligible.get();
+  return replace();
+}
+
+std::vector<int> RanksOnTriedHosts(const plan::Snapshot& snapshot, const plan::JobState& job,
+                                   const GatheredGang& gathered, const api::GangStatus& status) {
+  if (status.refusals.empty()) return {};
+  return GatedRanks(job, gathered, [&](const GangMember& member, fabric::HostId host) {
+    return host.valid() &&
+           WasRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms);
+  });
 }
 
 std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,
                              const GatheredGang& gathered, const api::GangStatus& status) {
-  std::vector<int> ranks;
-  if (gathered.gated == 0) return ranks;
-  const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
-  for (const GangMember& member : gathered.members) {
-    if (!member.rank || !member.pod->gated()) continue;
-    if (*member.rank < 0 || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
-    const fabric::HostId host = hosts[static_cast<std::size_t>(*member.rank)];
-    if (!host.valid() ||
-        snapshot.cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo ||
-        Avoids(*member.pod, snapshot.places->name(host)) ||
-        IsRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms)) {
-      ranks.push_back(*member.rank);
-    }
-  }
-  return ranks;
+  return GatedRanks(job, gathered, [&](const GangMember& member, fabric::HostId host) {
+    return !host.valid() ||
+           snapshot.cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo ||
+           Avoids(*member.pod, snapshot.places->name(host)) ||
+           IsRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms);
+  });
 }
 
 }  // namespace yardmaster::extender

@@ -2,6 +2,8 @@
 //   - hosts that one of its pods avoids (annotation yardmaster.dev/avoid-hosts). A rank whose pod
 //     waits behind the gate moves off such a host; what runs there stays;
 //   - hosts that kube-scheduler refuses to one of its ranks now (refusals.h).
+// Of these, hosts that were never refused to it go first: the cause of a refusal, for example a
+// volume that only one host reaches, may hold for as long as the pod lives.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,6 +15,7 @@
 
 #include "pkg/api/gang.h"
 #include "pkg/extender/gather/gather.h"
+#include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::extender {
@@ -25,6 +28,20 @@ std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapsho
                                                              const GatheredGang* gathered,
                                                              const api::GangStatus& status);
 
+// `job.eligible` less hosts that were refused to one of its ranks before; null: those are no
+// others.
+std::shared_ptr<const placement::HostSet> UntriedHosts(const plan::Snapshot& snapshot,
+                                                       const plan::JobState& job,
+                                                       const api::GangStatus& status);
+// Other hosts for these ranks of a placed job, untried ones first.
+placement::GangPlan ReplaceUntriedFirst(const plan::Snapshot& snapshot, plan::JobId id,
+                                        const plan::JobState& job, const api::GangStatus& status,
+                                        const std::vector<int>& ranks);
+
+// Ranks of a placed job whose pod waits behind the gate while the slot's host was refused to it
+// before and may be tried again: they move if there is an untried host for them.
+std::vector<int> RanksOnTriedHosts(const plan::Snapshot& snapshot, const plan::JobState& job,
+                                   const GatheredGang& gathered, const api::GangStatus& status);
 // Ranks of a placed job whose pod waits behind the gate while the slot's host is out, avoided or
 // refused: they have to move.
 std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,

@@ -94,6 +94,8 @@ void Take(PassFacts& facts, PriorityLeft change) {
 
 void Take(PassFacts& facts, BudgetsRead change) { facts.budgets = std::move(change.budgets); }
 
+void Take(PassFacts& facts, VolumesRead change) { facts.volumes = std::move(change.volumes); }
+
 }  // namespace
 
 void Apply(Change change, PassFacts& facts) {

@@ -21,6 +21,7 @@
 
 #include "pkg/api/disruption_budget.h"
 #include "pkg/extender/facts/host_hold.h"
+#include "pkg/extender/facts/volume_reach.h"
 #include "pkg/extender/gather/gather.h"
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
@@ -64,6 +65,8 @@ struct PassFacts {
   // planned.
   std::optional<std::int64_t> left_priority;
   std::optional<std::vector<api::DisruptionBudget>> budgets;  // nullopt: not read in this pass
+
+  std::shared_ptr<const VolumesByClaim> volumes;  // of pods that wait; null: none is known
 
   std::optional<plan::Snapshot> snapshot;
   std::vector<Hold> holds;
@@ -143,8 +146,11 @@ struct PriorityLeft {
 struct BudgetsRead {
   std::vector<api::DisruptionBudget> budgets;
 };
+struct VolumesRead {
+  std::shared_ptr<const VolumesByClaim> volumes;  // all that are known
+};
 using Change = std::variant<GangRead, GangDeleted, GangMayBecome, Placed, GangMarked, GangIsolated,
-                            GangWaits, HostsReserved, PriorityLeft, BudgetsRead>;
+                            GangWaits, HostsReserved, PriorityLeft, BudgetsRead, VolumesRead>;
 
 void Apply(Change change, PassFacts& facts);
 

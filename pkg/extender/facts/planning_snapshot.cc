@@ -89,6 +89,9 @@ void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   const GatheredGang* gathered = facts.GatheredOf(job.job.key);
   // Of a gang that runs in full no rank is placed.
   if (job.assignment && (gathered == nullptr || gathered->unbound == 0)) return;
+  if (facts.volumes != nullptr && gathered != nullptr) {
+    LimitToVolumes(*facts.volumes, *gathered, facts.cluster.nodes, snapshot, job);
+  }
   job.eligible = EligibleNow(snapshot, job, gathered, status);
   if (!job.assignment) PreferUntried(id, status, snapshot);
   const api::Condition* requeued = api::FindCondition(status.conditions, api::kRequeuedCondition);

@@ -10,11 +10,17 @@ namespace yardmaster::extender {
 namespace {
 constexpr std::int64_t kFirstMs = 60'000;
 constexpr std::int64_t kLongestMs = 3'600'000;
+constexpr std::int64_t kRememberedMs = 86'400'000;
 constexpr std::size_t kMaxMessage = 500;
 
-// Ended an hour ago, or was written by a process whose clock was ahead.
-bool IsForgotten(const api::HostRefusal& refusal, std::int64_t now_ms) {
-  return refusal.until_ms < now_ms - kLongestMs || refusal.until_ms > now_ms + 2 * kLongestMs;
+// Ended `after_ms` ago, or was written by a process whose clock was ahead.
+bool IsForgotten(const api::HostRefusal& refusal, std::int64_t now_ms,
+                 std::int64_t after_ms = kRememberedMs) {
+  return refusal.until_ms < now_ms - after_ms || refusal.until_ms > now_ms + 2 * kLongestMs;
+}
+
+bool IsOf(const api::HostRefusal& refusal, int rank, const std::string& host) {
+  return refusal.rank == rank && refusal.host == host;
 }
 
 bool IsInForce(const api::HostRefusal& refusal, std::int64_t now_ms) {
@@ -25,16 +31,24 @@ bool IsInForce(const api::HostRefusal& refusal, std::int64_t now_ms) {
 
 bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
                std::int64_t now_ms) {
-  return std::any_of(
-      status.refusals.begin(), status.refusals.end(), [&](const api::HostRefusal& refusal) {
-        return refusal.rank == rank && refusal.host == host && IsInForce(refusal, now_ms);
-      });
+  return std::any_of(status.refusals.begin(), status.refusals.end(),
+                     [&](const api::HostRefusal& refusal) {
+                       return IsOf(refusal, rank, host) && IsInForce(refusal, now_ms);
+                     });
+}
+
+bool WasRefused(const api::GangStatus& status, int rank, const std::string& host,
+                std::int64_t now_ms) {
+  return std::any_of(status.refusals.begin(), status.refusals.end(),
+                     [&](const api::HostRefusal& refusal) {
+                       return IsOf(refusal, rank, host) && !IsForgotten(refusal, now_ms);
+                     });
 }
 
 int RefusalsOf(const api::GangStatus& status, int rank, std::int64_t now_ms) {
   int count = 0;
   for (const api::HostRefusal& refusal : status.refusals) {
-    if (refusal.rank == rank && !IsForgotten(refusal, now_ms)) count += refusal.count;
+    if (refusal.rank == rank && !IsForgotten(refusal, now_ms, kLongestMs)) count += refusal.count;
   }
   return count;
 }
@@ -43,10 +57,9 @@ void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
                 const std::string& message, std::int64_t now_ms) {
   std::erase_if(status.refusals,
                 [&](const api::HostRefusal& refusal) { return IsForgotten(refusal, now_ms); });
-  auto at = std::find_if(status.refusals.begin(), status.refusals.end(),
-                         [&](const api::HostRefusal& refusal) {
-                           return refusal.rank == rank && refusal.host == host;
-                         });
+  auto at =
+      std::find_if(status.refusals.begin(), status.refusals.end(),
+                   [&](const api::HostRefusal& refusal) { return IsOf(refusal, rank, host); });
   if (at == status.refusals.end()) {
     if (status.refusals.size() >= kMaxRefusals) {
       status.refusals.erase(
@@ -72,6 +85,14 @@ std::vector<std::string> RefusedHosts(const api::GangStatus& status, std::int64_
   std::vector<std::string> names;
   for (const api::HostRefusal& refusal : status.refusals) {
     if (IsInForce(refusal, now_ms)) names.push_back(refusal.host);
+  }
+  return names;
+}
+
+std::vector<std::string> TriedHosts(const api::GangStatus& status, std::int64_t now_ms) {
+  std::vector<std::string> names;
+  for (const api::HostRefusal& refusal : status.refusals) {
+    if (!IsForgotten(refusal, now_ms)) names.push_back(refusal.host);
   }
   return names;
 }

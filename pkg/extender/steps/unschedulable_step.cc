@@ -8,7 +8,6 @@
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/ledger/refusals.h"
 #include "pkg/extender/steps/stale_release_step.h"
-#include "pkg/placement/replacement.h"
 
 namespace yardmaster::extender {
 
@@ -67,8 +66,9 @@ Decision Refuse(const PassFacts& facts, const std::shared_ptr<const api::Gang>& 
               "HostRefused",
               StrCat(entry.host, " was refused to rank ", entry.rank, ": ",
                      entry.pod->unschedulable_message, "; the pod is replaced")});
-    evictions.effects.push_back(
-        EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSameVersion, &PassReport::refused_hosts});
+    evictions.effects.push_back(EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSameVersion,
+                                         &PassReport::refused_hosts, /*grace_ms=*/std::nullopt,
+                                         /*uncounted=*/true});
   }
   decision.then = [evictions](const PassFacts&, const EffectOutcomes& outcomes) {
     return outcomes.front().done() ? evictions : Decision{};
@@ -140,12 +140,9 @@ Decision UnschedulableStep::Decide(const PassFacts& facts, plan::JobId id) {
     AddRefusal(refused, entry.rank, entry.host, entry.pod->unschedulable_message, snapshot.now_ms);
     ranks.push_back(entry.rank);
   }
-  const fabric::BackupPolicy policy =
-      snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
-  const auto eligible = EligibleNow(snapshot, job, nullptr, refused);
-  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
-  const placement::GangPlan plan = placement::ReplaceHosts(
-      snapshot.cluster, request, job.assignment->host_of_rank, ranks, policy);
+  plan::JobState moving = job;
+  moving.eligible = EligibleNow(snapshot, job, nullptr, refused);
+  const placement::GangPlan plan = ReplaceUntriedFirst(snapshot, id, moving, refused, ranks);
   Decision next = plan.outcome == placement::Outcome::kPlaced
                       ? Refuse(facts, gang, stuck)
                       : ReportNoOtherHost(facts, gang, stuck.front(), placement::Sentence(plan));

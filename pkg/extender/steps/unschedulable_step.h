@@ -7,10 +7,11 @@
 // Nothing is evicted unless another host fits, because the pod may still be bound where it waits;
 // nor a pod without a controller, which nothing would make again; nor while another pod of the gang
 // is still leaving the host. The eviction names the pod's version: it fails when the pod was bound
-// meanwhile.
+// meanwhile. A Job does not count the pod as failed (effects/effect_writer.h).
 //
 // Back-off: a rank waits twice as long after every refusal, and a host is not tried again for that
-// rank before its refusal ends. Thread safety: one thread.
+// rank before its refusal ends, nor while there is one that was not tried. Thread safety: one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +36,9 @@ class UnschedulableStep {
   std::vector<Work> Plan(const PassFacts& facts);
 
  private:
-  // Since when a pod has been unschedulable, and when it is looked at next.
+  // When a pod that is unschedulable is looked at next.
   struct Seen {
-    std::int64_t since_ms = 0;  // steady
-    std::int64_t next_ms = 0;
+    std::int64_t next_ms = 0;  // steady
     std::int64_t wait_ms = 0;
     std::uint64_t round = 0;
   };

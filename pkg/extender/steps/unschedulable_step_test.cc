@@ -1,5 +1,9 @@
 #include "pkg/extender/steps/unschedulable_step.h"
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 #include "pkg/extender/ledger/refusals.h"
@@ -183,6 +187,112 @@ TEST_F(UnschedulableStepTest, EveryFurtherRefusalWaitsTwiceAsLong) {
     pod = AddJobPod("a", 0, "tp=8,dp=1");
     process.Pass();
   }
+}
+
+// Longer than any refusal lasts passes between two of them.
+TEST_F(UnschedulableStepTest, EveryHostIsTriedOnceBeforeOneIsTriedAgain) {
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  process.Pass();
+  std::string pod = "a-0-1";
+  std::set<std::string> tried;
+  for (int h = 0; h < kHostsPerSegment; ++h) {
+    EXPECT_TRUE(tried.insert(HostsOf("job-a")[0]).second) << HostsOf("job-a")[0];
+    EXPECT_EQ(PinnedTo(*client_.Find(kube::Pods(), "team", pod)), HostsOf("job-a")[0]);
+    RefusePod(pod);
+    process.Pass();
+    clock_.Advance(300'000);
+    process.Pass();
+    ASSERT_FALSE(Exists(pod));
+    // The Job waits for long, too, and no process remembers.
+    clock_.Advance(600'000);
+    pod = AddJobPod("a", 0, "tp=8,dp=1");
+    PassOfANewProcess();
+  }
+}
+
+TEST_F(UnschedulableStepTest, AGangThatGaveItsPlaceBackIsPlacedOnAHostThatWasNotRefused) {
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  process.Pass();
+  const std::string refused = HostsOf("job-a")[0];
+  RefusePod("a-0-1");
+  process.Pass();
+  clock_.Advance(3'000);
+  process.Pass();
+  ASSERT_FALSE(Exists("a-0-1"));
+  for (int minute = 0; minute < 5; ++minute) {
+    clock_.Advance(60'000);
+    process.Pass();
+  }
+  ASSERT_TRUE(HostsOf("job-a").empty()) << "without pods it holds no host";
+  AddJobPod("a", 0, "tp=8,dp=1");
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-a").size(), 1u);
+  EXPECT_NE(HostsOf("job-a")[0], refused);
+}
+
+TEST_F(UnschedulableStepTest, AHostWhoseRefusalHasEndedIsTriedAgainWhenNoOtherFits) {
+  for (int s = 0; s < 2; ++s) {
+    for (int h = 0; h < kHostsPerSegment; ++h) AddNode(s, h, /*ready=*/s == 0 && h < 2);
+  }
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  process.Pass();
+  std::string pod = "a-0-1";
+  std::vector<std::string> hosts;
+  for (int i = 0; i < 3; ++i) {
+    hosts.push_back(HostsOf("job-a")[0]);
+    RefusePod(pod);
+    process.Pass();
+    clock_.Advance(300'000);
+    process.Pass();
+    ASSERT_FALSE(Exists(pod)) << i;
+    pod = AddJobPod("a", 0, "tp=8,dp=1");
+    process.Pass();
+  }
+  EXPECT_NE(hosts[1], hosts[0]);
+  EXPECT_EQ(hosts[2], hosts[0]);
+}
+
+// A Job counts a pod that is deleted as failed while it has this finalizer.
+TEST_F(UnschedulableStepTest, AJobDoesNotCountTheReplacedPodAsFailed) {
+  AddBatchJob("a", 2);
+  for (json pod : PodsOf("a")) {
+    pod["metadata"]["finalizers"] = {"example.com/audit", "batch.kubernetes.io/job-tracking"};
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  process.Pass();
+  RunAllBut("a-1-2");
+  RefusePod("a-1-2");
+  process.Pass();
+  clock_.Advance(3'000);
+  EXPECT_EQ(process.Pass().refused_hosts, 1);
+  const json leaving = *client_.Find(kube::Pods(), "team", "a-1-2");
+  EXPECT_TRUE(leaving["metadata"].contains("deletionTimestamp"));
+  EXPECT_EQ(leaving["metadata"]["finalizers"], json::array({"example.com/audit"}));
+  const json stays = *client_.Find(kube::Pods(), "team", "a-0-1");
+  EXPECT_EQ(stays["metadata"]["finalizers"].size(), 2u);
+}
+
+TEST_F(UnschedulableStepTest, AReplacedPodIsEvictedThoughItsFinalizerCannotBeRemoved) {
+  AddBatchJob("a", 1);
+  json pod = *client_.Find(kube::Pods(), "team", "a-0-1");
+  pod["metadata"]["finalizers"] = {"batch.kubernetes.io/job-tracking"};
+  client_.Seed(kube::Pods(), pod);
+  Process process(*this, true);
+  process.Pass();
+  RefusePod("a-0-1");
+  process.Pass();
+  clock_.Advance(3'000);
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    const bool patch = call.verb == kube::Verb::kPatch && call.target.resource == kube::Pods();
+    return patch ? absl::PermissionDeniedError("no") : absl::OkStatus();
+  });
+  EXPECT_EQ(process.Pass().refused_hosts, 1);
+  EXPECT_TRUE(
+      client_.Find(kube::Pods(), "team", "a-0-1")->at("metadata").contains("deletionTimestamp"));
 }
 
 TEST_F(UnschedulableStepTest, APodWhoseEvictionABudgetForbidsIsTriedEverLessOften) {

@@ -1,0 +1,165 @@
+#include "pkg/extender/steps/volume_step.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "pkg/extender/testing/batch_job_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+const kube::Resource kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true};
+const kube::Resource kVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
+
+class VolumeStepTest : public BatchJobFixture {
+ protected:
+  VolumeStepTest() {
+    for (json node : client_.All(kube::Nodes())) {
+      node["metadata"]["labels"]["kubernetes.io/hostname"] = node["metadata"]["name"];
+      client_.Seed(kube::Nodes(), node);
+    }
+  }
+
+  // Empty `volume`: not bound.
+  void AddClaim(const std::string& name, const std::string& volume) {
+    json claim = {{"apiVersion", "v1"},
+                  {"kind", "PersistentVolumeClaim"},
+                  {"metadata", {{"name", name}, {"namespace", "team"}}},
+                  {"spec", json::object()}};
+    if (!volume.empty()) claim["spec"]["volumeName"] = volume;
+    client_.Seed(kClaims, claim);
+  }
+  void AddVolume(const std::string& name, const std::vector<std::string>& hosts) {
+    const json term = {
+        {"matchExpressions",
+         {{{"key", "kubernetes.io/hostname"}, {"operator", "In"}, {"values", hosts}}}}};
+    client_.Seed(
+        kVolumes,
+        {{"apiVersion", "v1"},
+         {"kind", "PersistentVolume"},
+         {"metadata", {{"name", name}}},
+         {"spec",
+          {{"nodeAffinity", {{"required", {{"nodeSelectorTerms", json::array({term})}}}}}}}});
+  }
+  // Every pod of the job has the volume; "*" in the claim stands for its index.
+  void Mount(const std::string& job, const std::string& claim) {
+    for (json pod : PodsOf(job)) {
+      std::string name = claim;
+      if (const auto star = name.find('*'); star != name.npos) {
+        name.replace(star, 1,
+                     pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]);
+      }
+      pod["spec"]["volumes"] = {{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", name}}}}};
+      client_.Seed(kube::Pods(), pod);
+    }
+  }
+};
+
+TEST_F(VolumeStepTest, AGangIsPlacedAtOnceWhereItsBoundVolumeReaches) {
+  AddVolume("disk", {NodeName(1, 1)});
+  AddClaim("data", "disk");
+  AddBatchJob("a", 1);
+  Mount("a", "data");
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a"), std::vector<std::string>{NodeName(1, 1)});
+}
+
+TEST_F(VolumeStepTest, EachRankGetsAHostThatItsOwnVolumeReaches) {
+  AddBatchJob("a", 3);
+  const std::vector<std::string> hosts = {NodeName(0, 2), NodeName(0, 0), NodeName(0, 1)};
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    AddVolume(StrCat("disk-", rank), {hosts[rank]});
+    AddClaim(StrCat("data-", rank), StrCat("disk-", rank));
+  }
+  Mount("a", "data-*");
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a"), hosts);
+}
+
+TEST_F(VolumeStepTest, AClaimThatIsNotBoundOrNotThereLimitsNothing) {
+  AddClaim("later", "");
+  AddBatchJob("a", 1);
+  Mount("a", "later");
+  AddBatchJob("b", 1);
+  Mount("b", "missing");
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 1u);
+  EXPECT_EQ(HostsOf("job-b").size(), 1u);
+}
+
+TEST_F(VolumeStepTest, AVolumeThatOnlyBusyHostsReachMakesItsGangWait) {
+  AddVolume("disk", {NodeName(1, 1)});
+  AddClaim("data", "disk");
+  json other = GatedPod("other", {{api::kGpuResource, "8"}}, json::object(), json::object(), "");
+  other["metadata"].erase("ownerReferences");
+  other["metadata"].erase("annotations");
+  other["spec"].erase("schedulingGates");
+  other["spec"]["nodeName"] = NodeName(1, 1);
+  other["status"]["phase"] = "Running";
+  client_.Seed(kube::Pods(), other);
+  AddBatchJob("a", 1);
+  Mount("a", "data");
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  EXPECT_EQ(Gang("job-a")["status"]["outcome"], "NotNow");
+}
+
+TEST_F(VolumeStepTest, AVolumeWhoseAffinityCannotBeReadLimitsNothing) {
+  client_.Seed(kVolumes,
+               {{"metadata", {{"name", "disk"}}},
+                {"spec", {{"nodeAffinity", {{"required", {{"nodeSelectorTerms", 5}}}}}}}});
+  AddClaim("data", "disk");
+  AddBatchJob("a", 1);
+  Mount("a", "data");
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 1u);
+}
+
+TEST_F(VolumeStepTest, ABoundClaimOfAGangThatWaitsIsReadOnce) {
+  AddVolume("disk", {"no-such-host"});
+  AddClaim("data", "disk");
+  AddBatchJob("a", 1);
+  Mount("a", "data");
+  Process process(*this, true);
+  for (int i = 0; i < 5; ++i) {
+    process.Pass();
+    clock_.Advance(60'000);
+  }
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "persistentvolumeclaims"), 1);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "persistentvolumes"), 1);
+}
+
+TEST_F(VolumeStepTest, AGangWithManyClaimsIsPlacedOnceAllAreKnownAndOthersMeanwhile) {
+  AddBatchJob("a", 3);
+  for (json pod : PodsOf("a")) {
+    for (int i = 0; i < 30; ++i) {
+      const std::string claim = StrCat(pod["metadata"]["name"].get<std::string>(), "-", i);
+      AddClaim(claim, "");
+      pod["spec"]["volumes"].push_back(
+          {{"name", StrCat(i)}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+    }
+    client_.Seed(kube::Pods(), pod);
+  }
+  AddBatchJob("b", 1);
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-b").size(), 1u);
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  for (int i = 0; i < 10 && HostsOf("job-a").empty(); ++i) {
+    clock_.Advance(1'000);
+    process.Pass();
+  }
+  EXPECT_EQ(HostsOf("job-a").size(), 3u);
+}
+
+}  // namespace
+}  // namespace yardmaster::extender
