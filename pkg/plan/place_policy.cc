@@ -14,89 +14,69 @@ using fabric::HostId;
 using placement::GangPlan;
 using placement::Outcome;
 
-class ReplaceLostRanksPolicy : public PlacePolicy {
- public:
-  PlanStep step() const override { return PlanStep::kPlaced; }
-  bool Apply(PlanDraft& draft, JobPlan& job) const override {
-    const JobState& state = draft.state(job.job);
-    if (state.lost_ranks.empty()) return false;
-    job.gang = placement::ReplaceHosts(draft.cluster, draft.RequestOf(job.job),
-                                       state.assignment->host_of_rank, state.lost_ranks,
-                                       draft.backup_policy());
-    job.is_new = job.uses_backup = job.gang.outcome == Outcome::kPlaced;
-    if (job.is_new) draft.Occupy(job.job, job.gang.host_of_rank);
-    return true;
-  }
-};
+bool ReplaceRanks(PlanDraft& draft, JobPlan& job) {
+  const JobState& state = draft.state(job.job);
+  if (state.lost_ranks.empty()) return false;
+  job.gang = placement::ReplaceHosts(draft.cluster, draft.RequestOf(job.job),
+                                     state.assignment->host_of_rank, state.lost_ranks,
+                                     draft.backup_policy());
+  job.is_new = job.uses_backup = job.gang.outcome == Outcome::kPlaced;
+  if (job.is_new) draft.Occupy(job.job, job.gang.host_of_rank);
+  return true;
+}
 
 // Candidates are what the gang planner takes when it prefers segments whose uplinks are less busy,
 // or have less at stake.
-class AvoidContentionPolicy : public PlacePolicy {
- public:
-  PlanStep step() const override { return PlanStep::kFound; }
-  bool Apply(PlanDraft& draft, JobPlan& job) const override {
-    if (!draft.snapshot.network || job.gang.objective.segments < 2 || !job.gang.optimal) {
-      return false;
+bool ChooseByContention(PlanDraft& draft, JobPlan& job) {
+  if (!draft.snapshot.network || job.gang.objective.segments < 2 || !job.gang.optimal) return false;
+  const ContentionCost& cost = draft.contention();
+  std::vector<GangPlan> gangs = {job.gang};
+  std::vector<std::vector<HostId>> places = {job.gang.host_of_rank};
+  for (std::vector<double> load : {cost.BusyUplinks(), cost.FlopAtStake()}) {
+    draft.cluster.uplink_load = std::move(load);
+    GangPlan other = draft.Search(job.job, /*explain=*/false);
+    draft.cluster.uplink_load = draft.snapshot.cluster.uplink_load;
+    const bool equal = other.outcome == Outcome::kPlaced && other.objective == job.gang.objective;
+    if (!equal || std::find(places.begin(), places.end(), other.host_of_rank) != places.end()) {
+      continue;
     }
-    const ContentionCost& cost = draft.contention();
-    std::vector<GangPlan> gangs = {job.gang};
-    std::vector<std::vector<HostId>> places = {job.gang.host_of_rank};
-    for (std::vector<double> load : {cost.BusyUplinks(), cost.FlopAtStake()}) {
-      draft.cluster.uplink_load = std::move(load);
-      GangPlan other = draft.Search(job.job, /*explain=*/false);
-      draft.cluster.uplink_load = draft.snapshot.cluster.uplink_load;
-      const bool equal = other.outcome == Outcome::kPlaced && other.objective == job.gang.objective;
-      if (!equal || std::find(places.begin(), places.end(), other.host_of_rank) != places.end()) {
-        continue;
-      }
-      places.push_back(other.host_of_rank);
-      gangs.push_back(std::move(other));
-    }
-    if (gangs.size() == 1) return false;
-    PlaceChoice choice = ChoosePlace(draft.snapshot, cost, job.job, places);
-    job.gang = std::move(gangs[choice.chosen]);
-    job.contention_note = std::move(choice.note);
-    return true;
+    places.push_back(other.host_of_rank);
+    gangs.push_back(std::move(other));
   }
-};
+  if (gangs.size() == 1) return false;
+  PlaceChoice choice = ChoosePlace(draft.snapshot, cost, job.job, places);
+  job.gang = std::move(gangs[choice.chosen]);
+  job.contention_note = std::move(choice.note);
+  return true;
+}
 
-class StopOthersPolicy : public PlacePolicy {
- public:
-  explicit StopOthersPolicy(int max_jobs) : max_jobs_(max_jobs) {}
-  PlanStep step() const override { return PlanStep::kWaits; }
-  bool Apply(PlanDraft& draft, JobPlan& job) const override {
-    if (draft.victim_searches >= max_jobs_ || !draft.state(job.job).may_stop_others) return false;
-    ++draft.victim_searches;
-    job.sought_victims = true;
-    Snapshot& after = draft.Afterwards();
-    job.preemption = PlanPreemption(after, job.job, {.placement = draft.options});
-    if (!job.preemption) return false;
-    for (const JobId victim : job.preemption->victims) {
-      draft.stopped.push_back(victim);
-      for (const BudgetUse& use : draft.state(victim).budgets) {
-        after.budgets[static_cast<std::size_t>(use.budget)].allowed -= use.pods;
-      }
+bool ChooseVictims(PlanDraft& draft, JobPlan& job) {
+  ++draft.victim_searches;
+  job.sought_victims = true;
+  Snapshot& after = draft.Afterwards();
+  job.preemption = PlanPreemption(after, job.job, {.placement = draft.options});
+  if (!job.preemption) return false;
+  for (const JobId victim : job.preemption->victims) {
+    draft.stopped.push_back(victim);
+    for (const BudgetUse& use : draft.state(victim).budgets) {
+      after.budgets[static_cast<std::size_t>(use.budget)].allowed -= use.pods;
     }
-    draft.KeepFor(job.job, job.preemption->gang.host_of_rank);
-    return true;
   }
-
- private:
-  const int max_jobs_;
-};
+  draft.KeepFor(job.job, job.preemption->gang.host_of_rank);
+  return true;
+}
 
 }  // namespace
 
-std::shared_ptr<const PlacePolicy> ReplaceLostRanks() {
-  return std::make_shared<const ReplaceLostRanksPolicy>();
-}
+PlacePolicy ReplaceLostRanks() { return {PlanStep::kPlaced, ReplaceRanks}; }
 
-std::shared_ptr<const PlacePolicy> AvoidContention() {
-  return std::make_shared<const AvoidContentionPolicy>();
-}
+PlacePolicy AvoidContention() { return {PlanStep::kFound, ChooseByContention}; }
 
-std::shared_ptr<const PlacePolicy> StopOthers(int max_jobs) {
-  return std::make_shared<const StopOthersPolicy>(max_jobs);
+PlacePolicy StopOthers(int max_jobs) {
+  return {PlanStep::kWaits, [max_jobs](PlanDraft& draft, JobPlan& job) {
+            return draft.victim_searches < max_jobs && draft.state(job.job).may_stop_others &&
+                   ChooseVictims(draft, job);
+          }};
 }
 
 }  // namespace yardmaster::plan

@@ -14,24 +14,6 @@ namespace {
 using fabric::HostId;
 using ::testing::ElementsAre;
 
-// Notes each job it is asked about, and says that it did something for one of them.
-class Recorder : public PlacePolicy {
- public:
-  Recorder(PlanStep step, std::string name, JobId acts_on, std::vector<std::string>& asked)
-      : step_(step), name_(std::move(name)), acts_on_(acts_on), asked_(asked) {}
-  PlanStep step() const override { return step_; }
-  bool Apply(PlanDraft& draft, JobPlan& job) const override {
-    asked_.push_back(name_ + " " + draft.state(job.job).job.key.name);
-    return job.job == acts_on_;
-  }
-
- private:
-  const PlanStep step_;
-  const std::string name_;
-  const JobId acts_on_;
-  std::vector<std::string>& asked_;
-};
-
 // Three hosts: "there" has one, "fits" gets one, "waits" needs two.
 class PlacePolicyTest : public ::testing::Test {
  protected:
@@ -42,8 +24,12 @@ class PlacePolicyTest : public ::testing::Test {
     Place(snapshot_, JobId(1), {HostId(0)});
     AddJob(snapshot_, "waits", 2);
   }
+  // Notes each job that the policy is asked about; it does something for `acts_on` alone.
   void Add(PlanStep step, const std::string& name, JobId acts_on = JobId()) {
-    options_.policies.push_back(std::make_shared<Recorder>(step, name, acts_on, asked_));
+    options_.policies.push_back({step, [this, name, acts_on](PlanDraft& draft, JobPlan& job) {
+                                   asked_.push_back(name + " " + draft.state(job.job).job.key.name);
+                                   return job.job == acts_on;
+                                 }});
   }
 
   Snapshot snapshot_;

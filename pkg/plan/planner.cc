@@ -35,9 +35,10 @@ class Planner {
 
   // Whether a policy of the step did something for the job.
   bool Ask(PlanStep step, JobPlan& job) {
-    return std::any_of(options_.policies.begin(), options_.policies.end(), [&](const auto& policy) {
-      return policy->step() == step && policy->Apply(draft_, job);
-    });
+    return std::any_of(options_.policies.begin(), options_.policies.end(),
+                       [&](const PlacePolicy& policy) {
+                         return policy.step == step && policy.apply(draft_, job);
+                       });
   }
 
   // A job that is placed already.
