@@ -58,7 +58,7 @@ class Agent::Impl {
         feed_(loop_),
         profiles_(deps_.client, {}),
         claims_(deps_.timing.clock, options_.kubelet_socket),
-        coverage_(deps_.client, {}),
+        coverage_(deps_.client),
         checkpoints_(deps_.client, CheckpointOptions{options_.checkpoint_marks_dir}),
         default_class_(options_.configfs_root,
                        StrCat(options_.plan_dir, "/../default-classes.json")),

@@ -106,14 +106,6 @@ class Holder {
 
 }  // namespace
 
-double LevelCost(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels) {
-  double cost = 0;
-  for (const ContentionEdge& edge : edges) {
-    cost += PairCost(edge.weight, levels[edge.from.index()], levels[edge.to.index()]);
-  }
-  return cost;
-}
-
 std::vector<std::int32_t> HoldLevels(std::span<const ContentionEdge> edges, std::int32_t levels,
                                      const HeldLevels& held, const std::vector<std::int32_t>& fresh,
                                      double hysteresis) {

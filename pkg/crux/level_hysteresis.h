@@ -25,11 +25,8 @@ struct HeldLevels {
   std::vector<char> affected;
 };
 
-// The cost of `levels` by the definition above. `edges` lead from the higher priority to the lower.
-double LevelCost(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels);
-
-// `fresh` is a valid compression of `edges`. The result need not be one. Complexity:
-// O(edges * (levels + rounds)), at most 20 rounds.
+// `edges` lead from the higher priority to the lower, and `fresh` is a valid compression of them.
+// The result need not be one. Complexity: O(edges * (levels + rounds)), at most 20 rounds.
 std::vector<std::int32_t> HoldLevels(std::span<const ContentionEdge> edges, std::int32_t levels,
                                      const HeldLevels& held, const std::vector<std::int32_t>& fresh,
                                      double hysteresis);

@@ -11,12 +11,12 @@ using Edges = std::vector<ContentionEdge>;
 using Levels = std::vector<std::int32_t>;
 using testing::Edge;
 
-TEST(LevelHysteresis, CostCountsEqualLevelsOnceAndInvertedOnesTwice) {
-  const Edges edges = {Edge(0, 1, 5), Edge(1, 2, 3)};
-  EXPECT_EQ(LevelCost(edges, Levels{2, 1, 0}), 0);
-  EXPECT_EQ(LevelCost(edges, Levels{1, 1, 0}), 5);
-  EXPECT_EQ(LevelCost(edges, Levels{0, 1, 0}), 10);
-  EXPECT_EQ(LevelCost(edges, Levels{0, 1, 1}), 13);
+TEST(LevelHysteresis, EqualLevelsCostTheWeightOnceAndInvertedOnesTwice) {
+  const Edges edges = {Edge(0, 1, 5)};
+  EXPECT_EQ(HoldLevels(edges, 2, {{0, 0}, {1, 1}}, {1, 0}, 1.01), (Levels{0, 0}));
+  EXPECT_EQ(HoldLevels(edges, 2, {{0, 0}, {1, 1}}, {1, 0}, 0.99), (Levels{1, 0}));
+  EXPECT_EQ(HoldLevels(edges, 2, {{0, 1}, {1, 1}}, {1, 0}, 2.01), (Levels{0, 1}));
+  EXPECT_EQ(HoldLevels(edges, 2, {{0, 1}, {1, 1}}, {1, 0}, 1.99), (Levels{1, 0}));
 }
 
 TEST(LevelHysteresis, AnInversionThatCostsMoreThanTheHysteresisIsMended) {

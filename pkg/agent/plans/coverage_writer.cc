@@ -10,6 +10,13 @@
 
 namespace yardmaster::agent {
 
+namespace {
+
+constexpr std::int64_t kPodIntervalMs = 30'000;
+constexpr int kWritesPerFlush = 8;
+
+}  // namespace
+
 std::optional<api::ConnectionReport> ConnectionsOf(const ShimSummary& summary) {
   if (summary.steered + summary.unsteered + summary.unplanned == 0) return std::nullopt;
   api::ConnectionReport report{summary.steered, summary.unsteered, summary.unplanned, ""};
@@ -30,12 +37,12 @@ std::vector<absl::Status> CoverageWriter::Flush(std::int64_t steady_ms,
   int writes = 0;
   for (const auto& [uid, summary] : by_pod) {
     const auto report = ConnectionsOf(summary);
-    if (!report || writes >= options_.writes_per_flush) continue;
+    if (!report || writes >= kWritesPerFlush) continue;
     Entry& entry = entries_[uid];
     if (entry.reported == report || steady_ms < entry.next_write_ms) continue;
     const std::optional<PodInput> pod = find(uid);
     if (!pod) continue;
-    entry.next_write_ms = steady_ms + options_.pod_interval_ms;
+    entry.next_write_ms = steady_ms + kPodIntervalMs;
     ++writes;
     const absl::Status status = AnnotatePod(client_, *pod, api::kConnectionsAnnotation,
                                             api::EncodeConnectionReport(*report));

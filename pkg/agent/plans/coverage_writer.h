@@ -1,6 +1,6 @@
 // Tells the API server whether pods' connections have their planned ports: the annotation
-// yardmaster.dev/connections (api/connection_report.h), at most every `pod_interval_ms` for a pod
-// and only when it says something else than before.
+// yardmaster.dev/connections (api/connection_report.h), at most every 30 s for a pod, for at most
+// eight pods at once, and only when it says something else than before.
 //
 // Thread safety: one thread. Lifetimes: the client outlives it.
 #pragma once
@@ -22,15 +22,9 @@ namespace yardmaster::agent {
 // nullopt: no connection was reported.
 std::optional<api::ConnectionReport> ConnectionsOf(const ShimSummary& summary);
 
-struct CoverageOptions {
-  std::int64_t pod_interval_ms = 30'000;
-  int writes_per_flush = 8;
-};
-
 class CoverageWriter {
  public:
-  CoverageWriter(kube::Client& client, CoverageOptions options)
-      : client_(client), options_(options) {}
+  explicit CoverageWriter(kube::Client& client) : client_(client) {}
 
   // `by_pod`: of every pod of the host with a shim, by uid; others are forgotten. What went wrong;
   // empty: nothing. A write that fails is tried again after the interval.
@@ -45,7 +39,6 @@ class CoverageWriter {
   };
 
   kube::Client& client_;
-  const CoverageOptions options_;
   std::map<std::string, Entry> entries_;  // by pod uid
 };
 

@@ -42,7 +42,7 @@ class CoverageWriterTest : public ::testing::Test {
 
   FakeClock clock_;
   kube::FakeClient client_{clock_};
-  CoverageWriter writer_{client_, {}};
+  CoverageWriter writer_{client_};
 };
 
 TEST_F(CoverageWriterTest, CountsAndTheMostFrequentReasonAreWrittenWhenTheyChange) {

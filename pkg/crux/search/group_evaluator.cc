@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pkg/crux/contention.h"
-#include "pkg/crux/intensity.h"
 
 namespace yardmaster::crux {
 
@@ -82,17 +81,6 @@ std::vector<double> GroupEvaluator::JobRates(std::span<const ContendingJobId> jo
     }
   }
   return rates;
-}
-
-double GroupEvaluator::LoneRate(std::span<const ContendingJobId> jobs, const Paths& paths) const {
-  LoadCounter counter(problem_, CountedFlows::kEveryIteration);
-  double rate = 0;
-  for (const ContendingJobId j : jobs) {
-    const ContendingJob& job = problem_.jobs[j.index()];
-    rate +=
-        job.flop_per_iteration / IterationSeconds(job, counter.SpanSeconds(job, paths[j.index()]));
-  }
-  return rate;
 }
 
 }  // namespace yardmaster::crux

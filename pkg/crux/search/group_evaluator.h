@@ -35,9 +35,6 @@ class GroupEvaluator {
   // FLOP/s of each of `jobs` (sorted), in their order. Invalid once exhausted().
   std::vector<double> JobRates(std::span<const ContendingJobId> jobs, const Paths& paths,
                                std::span<const std::int32_t> levels);
-  // FLOP/s without contention, on the paths given; only what runs in every iteration counts, so
-  // that it stays an upper bound.
-  double LoneRate(std::span<const ContendingJobId> jobs, const Paths& paths) const;
 
   bool exhausted() const { return evaluator_.exhausted(); }
   // Simulations run so far; remembered results do not count.
