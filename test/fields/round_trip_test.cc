@@ -137,7 +137,9 @@ TEST(RoundTripTest, ADrawnJobCanBeChecked) {
     const auto gang = api::DecodeGang(ledger, api::Decoding::kLenient);
     ASSERT_TRUE(gang.ok()) << gang.status();
     workload::Job job = api::ToJob(gang->job, {"", "a"}, "", 0, 8);
-    job.roles = gang->roles;
+    for (const api::GangRole& role : gang->roles) {
+      job.roles.push_back({role.first_rank, role.requests, role.gpus});
+    }
     check(job);
     check(api::ToJob(api::WithWorkers(gang->job, 7), {"", "a"}, "", 0, 8));
   }
