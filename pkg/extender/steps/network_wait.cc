@@ -28,45 +28,63 @@ int MissingPlans(const std::vector<PodPtr>& pods, std::int64_t plan_generation) 
 
 }  // namespace
 
-bool NetworkWait::Hold(const PassFacts& facts, const api::Gang& gang, int missing,
-                       const Waiting& before, std::vector<Effect>& effects) {
-  const NamespacedName key = KeyOf(gang.metadata);
-  const std::int64_t now_ms = facts.now.steady_ms;
-  Waiting now{gang.metadata.uid, gang.status.plan_generation, now_ms, missing, false};
-  if (before.uid == now.uid && before.plan_generation == now.plan_generation) {
-    if (missing >= before.missing || before.late) now.since_ms = before.since_ms;
-    now.late = before.late;
+std::map<NamespacedName, NetworkWait::Waiting> NetworkWait::TakeStock(const PassFacts& facts,
+                                                                      const PodsOfGangs& pods) {
+  std::map<NamespacedName, Waiting> waiting;
+  for (const auto& [key, of_gang] : pods) {
+    const api::Gang& gang = *facts.gangs.at(key);
+    if (OnOneHost(gang.status)) continue;
+    Waiting now{gang.metadata.uid, gang.status.plan_generation};
+    const auto at = waiting_.find(key);
+    if (at != waiting_.end() && at->second.uid == now.uid &&
+        at->second.plan_generation == now.plan_generation) {
+      now = at->second;
+    }
+    const int missing = MissingPlans(of_gang, gang.status.plan_generation);
+    if (missing < now.missing) {
+      written_ += now.missing - missing;
+      if (!now.late) now.since_ms = facts.now.steady_ms;
+    }
+    now.missing = missing;
+    if (missing > 0) waiting.emplace(key, std::move(now));
   }
-  const std::int64_t left_ms = now.since_ms + limit_ms_ - now_ms;
+  return waiting;
+}
+
+bool NetworkWait::IsHeld(const PassFacts& facts, const api::Gang& gang, Waiting& waiting,
+                         std::vector<Effect>& effects) const {
+  const std::int64_t left_ms = waiting.since_ms + limit_ms_ - facts.now.steady_ms;
   if (left_ms > 0) {
     effects.push_back(WakeIn{left_ms});
-  } else if (!now.late) {
-    now.late = true;
+  } else if (!waiting.late) {
+    waiting.late = true;
     effects.push_back(Increment{&PassReport::late_networks});
     effects.push_back(
-        Event{gang.owner, key.namespace_name, true, "NetworkPlanLate",
-              StrCat("no network plan on ", Count(missing, "pod"), " after ", limit_ms_ / 1000,
-                     " s; released without: their traffic takes default paths ",
+        Event{gang.owner, gang.metadata.namespace_name, true, "NetworkPlanLate",
+              StrCat("no network plan on ", Count(waiting.missing, "pod"), " after ",
+                     limit_ms_ / 1000, " s; released without: their traffic takes default paths ",
                      "and classes until the operator writes it")});
   }
-  waiting_[key] = std::move(now);
   return left_ms > 0;
 }
 
 std::set<NamespacedName> NetworkWait::Held(const PassFacts& facts, const PodsOfGangs& pods,
                                            std::vector<Effect>& effects) {
   std::set<NamespacedName> held;
-  std::map<NamespacedName, Waiting> before;
-  before.swap(waiting_);
-  if (limit_ms_ <= 0 || facts.snapshot->network == nullptr) return held;
-  for (const auto& [key, of_gang] : pods) {
-    const api::Gang& gang = *facts.gangs.at(key);
-    if (OnOneHost(gang.status)) continue;
-    const int missing = MissingPlans(of_gang, gang.status.plan_generation);
-    if (missing == 0) continue;
-    const auto at = before.find(key);
-    const Waiting& known = at == before.end() ? Waiting() : at->second;
-    if (Hold(facts, gang, missing, known, effects)) held.insert(key);
+  if (limit_ms_ <= 0 || facts.snapshot->network == nullptr) {
+    waiting_.clear();
+    return held;
+  }
+  const std::int64_t written_before = written_;
+  waiting_ = TakeStock(facts, pods);
+  std::int64_t missing = 0;
+  for (const auto& [key, waiting] : waiting_) missing += waiting.missing;
+  for (auto& [key, waiting] : waiting_) {
+    const bool is_new = waiting.turn == 0;
+    if (is_new) waiting.turn = written_ + missing;
+    const bool others_progressed = written_ > written_before && written_ <= waiting.turn;
+    if (is_new || (others_progressed && !waiting.late)) waiting.since_ms = facts.now.steady_ms;
+    if (IsHeld(facts, *facts.gangs.at(key), waiting, effects)) held.insert(key);
   }
   return held;
 }

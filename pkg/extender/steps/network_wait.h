@@ -3,8 +3,10 @@
 //
 // The operator writes them on pods behind the gate and says for which plan of the gang they are
 // (api/network_generation.h). A gang waits as a whole. After `limit_ms` in which no further pod got
-// its plan it is released without, and an event says so. The limit counts from what this process
-// has seen: under a new leader it begins again.
+// its plan it is released without, and an event says so. As the operator writes gang by gang, pods
+// of other gangs count, too: as many as waited when the gang began to wait. So no gang is late
+// because others stand before it, and a gang whose plan never comes is held for a bounded time. The
+// limit counts from what this process has seen: under a new leader it begins again.
 //
 // No gang waits without a Fabric, or with all of its workers on one host: there is no plan to wait
 // for. Thread safety: one thread.
@@ -28,7 +30,7 @@ class NetworkWait {
 
   // Pods behind the gate that would be released in this pass, by gang.
   using PodsOfGangs = std::map<NamespacedName, std::vector<PodPtr>>;
-  // The gangs that are not to be released. What is said of them comes to `effects`.
+  // The gangs that are not to be released. What is said of them comes to `effects`. O(pods).
   std::set<NamespacedName> Held(const PassFacts& facts, const PodsOfGangs& pods,
                                 std::vector<Effect>& effects);
 
@@ -39,13 +41,19 @@ class NetworkWait {
     std::int64_t since_ms = 0;  // the last progress
     int missing = 0;            // pods without their plan
     bool late = false;          // and that was said
+    // What `written_` is when all pods that waited when this gang began to wait have their plan.
+    std::int64_t turn = 0;
   };
 
-  bool Hold(const PassFacts& facts, const api::Gang& gang, int missing, const Waiting& before,
-            std::vector<Effect>& effects);
+  // The gangs that wait now, with the pods that lack their plan; counts in `written_` those that
+  // got it since the last call.
+  std::map<NamespacedName, Waiting> TakeStock(const PassFacts& facts, const PodsOfGangs& pods);
+  bool IsHeld(const PassFacts& facts, const api::Gang& gang, Waiting& waiting,
+              std::vector<Effect>& effects) const;
 
   const std::int64_t limit_ms_;
   std::map<NamespacedName, Waiting> waiting_;
+  std::int64_t written_ = 0;  // pods of which this process saw that they got their plan
 };
 
 }  // namespace yardmaster::extender

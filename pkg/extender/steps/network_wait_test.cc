@@ -108,6 +108,46 @@ TEST_F(NetworkWaitTest, TheLimitCountsFromTheLastPodThatGotItsPlan) {
   EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 1 pod after"));
 }
 
+TEST_F(NetworkWaitTest, NoGangIsLateBecauseTheOperatorWritesThePlansOfOthersFirst) {
+  const std::vector<std::string> jobs = {"a", "b", "c"};
+  for (const std::string& job : jobs) AddBatchJob(job, 2);
+  Process process(*this, true);
+  process.Pass();
+  for (const std::string& job : jobs) {
+    for (const std::size_t left : {1u, 0u}) {
+      clock_.Advance(8'000);
+      WriteNetworkPlan(job, "1", left);
+      process.Pass();
+    }
+    EXPECT_EQ(Gated(job), 0) << job;
+  }
+  EXPECT_EQ(NoticesAbout("NetworkPlanLate"), "");
+}
+
+// The plan of "a" never comes.
+TEST_F(NetworkWaitTest, PlansOfLaterGangsHoldNoGangForEver) {
+  AddBatchJob("a", 2);
+  AddBatchJob("b", 2);
+  Process process(*this, true);
+  process.Pass();
+  for (int round = 0; round < 6 && Gated("a") > 0; ++round) {
+    const std::string job = round == 0 ? "b" : StrCat("later-", round);
+    if (round > 0) AddBatchJob(job, 2);
+    process.Pass();
+    clock_.Advance(8'000);
+    WriteNetworkPlan(job, "1", 1);
+    process.Pass();
+    WriteNetworkPlan(job, "1");
+    process.Pass();
+    EXPECT_EQ(Gated(job), 0) << job;
+    DeletePod(PodsOf(job)[1]["metadata"]["name"]);
+    DeletePod(PodsOf(job)[0]["metadata"]["name"]);
+    ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "job-" + job, ""}, {}).ok());
+  }
+  EXPECT_EQ(Gated("a"), 0);
+  EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 2 pods after"));
+}
+
 TEST_F(NetworkWaitTest, AReplacedRankWaitsForThePlanOfTheNewPlaces) {
   AddBatchJob("a", 3);
   Process process(*this, true);
