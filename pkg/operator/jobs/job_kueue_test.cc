@@ -124,6 +124,23 @@ TEST_F(JobKueueTest, AGateOfOthersIsNamedWhileItsPodsWaitBehindIt) {
       << Message("Planned");
 }
 
+TEST_F(JobKueueTest, AGateOfOthersThatKeepsAPlacedRankFromRunningIsNamed) {
+  SeedJob(2, 2, {{"recovery", {{"onWorkerFailure", "Replace"}}}});
+  RunAll();
+  FailPod(1, 1);
+  RunUntilStable();
+  json pod = Pod(1);
+  pod["spec"]["schedulingGates"].push_back({{"name", "quota.example/held"}});
+  client_.Seed(kube::Pods(), pod);
+  RunUntilStable();
+  for (const char* type : {"Running", "Degraded"}) {
+    EXPECT_NE(Message(type).find("1 of 2 workers running; 1 pod waits behind the scheduling gate "
+                                 "quota.example/held"),
+              std::string::npos)
+        << Message(type);
+  }
+}
+
 TEST_F(JobKueueTest, PodsOfAnAdmittedJobHaveAllThatWasPutIntoItsTemplate) {
   SeedSuspended();
   RunUntilStable();

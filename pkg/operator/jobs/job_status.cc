@@ -27,6 +27,11 @@ class Conditions {
   std::int64_t now_ms_;
 };
 
+std::string HeldByOthersText(const JobStep& step) {
+  return StrCat(Count(step.gated_by_others, "pod"), step.gated_by_others == 1 ? " waits" : " wait",
+                " behind the scheduling gate ", step.other_gate, ", which is not Yardmaster's");
+}
+
 // Of a job that has no Gang yet.
 void SetGathering(const JobStep& step, const api::TrainingJobStatus& status,
                   Conditions& conditions) {
@@ -37,10 +42,9 @@ void SetGathering(const JobStep& step, const api::TrainingJobStatus& status,
   if (step.gated_by_others > 0) {
     return conditions.Set(
         "Planned", false, "HeldByOthers",
-        StrCat(Count(step.gated_by_others, "pod"), step.gated_by_others == 1 ? " waits" : " wait",
-               " behind the scheduling gate ", step.other_gate,
-               ", which is not Yardmaster's; the job is placed when the controller of that gate "
-               "has opened it; leave the gate out of spec.template where nothing opens it"));
+        StrCat(HeldByOthersText(step),
+               "; the job is placed when the controller of that gate has opened it; leave the gate "
+               "out of spec.template where nothing opens it"));
   }
   conditions.Set("Planned", false, "Waiting", "the job's pods are being gathered");
 }
@@ -196,7 +200,8 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   SetPlace(job, step, ended, status, conditions);
 
   const std::string running =
-      StrCat(step.ready, " of ", Count(job.job.workers, "worker"), " running");
+      StrCat(step.ready, " of ", Count(job.job.workers, "worker"), " running",
+             step.gated_by_others > 0 ? "; " + HeldByOthersText(step) : std::string());
   // Ranks that join are not missing yet.
   const bool all_run = step.earlier_ranks_run && !suspended;
   // The API server keeps whole seconds.
