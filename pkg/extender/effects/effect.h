@@ -93,8 +93,6 @@ struct EvictPod {
   // For a pod that is being deleted with a longer one (gather/leaving_pods.h); nullopt: what the
   // pod asks for.
   std::optional<std::int64_t> grace_ms = std::nullopt;
-  // Of a pod that was never bound: its Job is not to count it as failed (effect_writer.h).
-  bool uncounted = false;
 };
 struct PatchNode {
   NamespacedName gang;  // of no gang

@@ -102,7 +102,7 @@ absl::Status EffectWriter::Write(const EvictPod& effect) const {
   try {
     const absl::Status evicted =
         client_.Create(TargetOf(*effect.pod, "eviction"), eviction, {}).status();
-    if (evicted.ok() && effect.uncounted) LeaveUncounted(*effect.pod);
+    if (evicted.ok() && effect.pod->node_name.empty()) LeaveUncounted(*effect.pod);
     return evicted;
   } catch (const std::exception& error) {
     return Thrown(StrCat("Pod ", KeyOf(pod).text()), error);

@@ -267,6 +267,27 @@ TEST_F(GateStepTest, AGangOfWhichNoPodCanBeBoundGivesItsHostsBackByDefault) {
   EXPECT_EQ(HostsOf("job-b").size(), 6u);
 }
 
+// The Job counts those that ran and are stopped.
+TEST_F(GateStepTest, AJobDoesNotCountPodsAsFailedThatWereNeverBound) {
+  Limits(0, GateTimeoutAction::kRelease, 60'000);
+  AddBatchJob("a", 2);
+  for (json pod : PodsOf("a")) {
+    pod["metadata"]["finalizers"] = {"batch.kubernetes.io/job-tracking"};
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  process.Pass();
+  json runs = Pod("a-0-1");
+  runs["spec"]["nodeName"] = PinnedTo(runs);
+  runs["status"]["phase"] = "Running";
+  client_.Seed(kube::Pods(), runs);
+  process.Pass();
+  clock_.Advance(60'000);
+  EXPECT_EQ(process.Pass().evicted_pods, 2);
+  EXPECT_FALSE(client_.Find(kube::Pods(), "team", "a-1-2").has_value());
+  EXPECT_EQ(Pod("a-0-1")["metadata"]["finalizers"].size(), 1u);
+}
+
 TEST_F(GateStepTest, APodThatRunsOrThatKubeSchedulerHasNotSeenYetKeepsThem) {
   AddBatchJob("a", 2);
   AddBatchJob("b", 2);

@@ -66,9 +66,8 @@ Decision Refuse(const PassFacts& facts, const std::shared_ptr<const api::Gang>& 
               "HostRefused",
               StrCat(entry.host, " was refused to rank ", entry.rank, ": ",
                      entry.pod->unschedulable_message, "; the pod is replaced")});
-    evictions.effects.push_back(EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSameVersion,
-                                         &PassReport::refused_hosts, /*grace_ms=*/std::nullopt,
-                                         /*uncounted=*/true});
+    evictions.effects.push_back(
+        EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSameVersion, &PassReport::refused_hosts});
   }
   decision.then = [evictions](const PassFacts&, const EffectOutcomes& outcomes) {
     return outcomes.front().done() ? evictions : Decision{};

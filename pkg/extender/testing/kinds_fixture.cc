@@ -14,6 +14,12 @@ KindsTest::KindsTest() {
     AddNode(0, h);
     AddNode(1, h);
   }
+  // Recorded pods select the rack of their leader; racks are segments here.
+  for (json node : client_.All(kube::Nodes())) {
+    const std::string segment = node["metadata"]["labels"][api::kSegmentLabel];
+    node["metadata"]["labels"]["example.com/topology-rack"] = StrCat("rack-", segment.substr(1));
+    client_.Seed(kube::Nodes(), node);
+  }
 }
 
 void KindsTest::Apply(const std::string& file) {
