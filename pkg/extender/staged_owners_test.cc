@@ -166,6 +166,25 @@ TEST_F(StagedOwnersTest, AGroupThatGetsLargerGetsAHostForItsNewRank) {
   EXPECT_TRUE(IsReleased("l-0-3"));
 }
 
+TEST_F(StagedOwnersTest, AnOwnerThatCannotBeReadForAWhileTakesNothingBack) {
+  AddGroup(3);
+  for (int index = 0; index < 3; ++index) AddGroupPod(index, 3);
+  Process process(*this, true);
+  RunUntilStable(process);
+  AddGroup(5);
+  AddGroupPod(3, 5);
+  process.Pass();
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    return call.target.resource == LeaderWorkerSets() ? absl::UnavailableError("down")
+                                                      : absl::OkStatus();
+  });
+  for (int i = 0; i < 5; ++i) {
+    process.Pass();
+    clock_.Advance(3'000);
+  }
+  EXPECT_EQ(CountNotices("NotInGang"), 0) << "it grows, and rank 4 is still to come";
+}
+
 TEST_F(StagedOwnersTest, AGroupThatGetsSmallerHoldsNoHostForNobody) {
   AddGroup(4);
   for (int index = 0; index < 4; ++index) AddGroupPod(index, 4);

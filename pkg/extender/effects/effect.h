@@ -186,6 +186,8 @@ struct EffectOutcome {
   nlohmann::json object = nullptr;  // ReadObject
   std::vector<PodPtr> pods = {};    // ReadPods
   bool done() const { return result == Result::kDone; }
+  // Of a ReadObject: the object is known, or that there is none.
+  bool answered() const { return done() || absl::IsNotFound(status); }
 };
 // In the order of the effects.
 using EffectOutcomes = std::vector<EffectOutcome>;

@@ -35,7 +35,7 @@ std::string HostHeldBesides(const PassFacts& facts, const NamespacedName& key,
 
 // The garbage collector takes the Gang with the owner, and may take it before the pods.
 bool OwnerIsGone(const api::Gang& gang, const EffectOutcome& read) {
-  if (!read.done()) return absl::IsNotFound(read.status);
+  if (!read.done()) return read.answered();
   return OwnerStateOf(gang, read.object).phase == OwnerPhase::kGone;
 }
 

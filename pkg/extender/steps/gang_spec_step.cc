@@ -105,7 +105,7 @@ Decision GangSpecStep::Decide(const PassFacts& facts, const Subject& subject) {
                                  ""}}}};
   decision.then = [this, subject](const PassFacts& now, const EffectOutcomes& outcomes) {
     std::optional<int>& size = group_sizes_[subject.key];
-    if (outcomes.front().done()) size = MinCountOf(outcomes.back());
+    if (outcomes.back().answered()) size = MinCountOf(outcomes.back());
     return Make(now, subject, size);
   };
   return decision;

@@ -66,7 +66,7 @@ Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
     std::vector<Replica> ended;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (!outcomes[i].done()) {
-        if (absl::IsNotFound(outcomes[i].status)) continue;  // it is to be made again
+        if (outcomes[i].answered()) continue;  // it is to be made again
         return next(now, std::nullopt);
       }
       for (const int index : EndedIndexes(outcomes[i].object)) {
@@ -143,7 +143,7 @@ Decision OwnerReplicaLookup::Ask(const PassFacts& facts, const NamespacedName& k
       {AwaitTurn{key, question}, ReadObject{{*resource, key.namespace_name, owner.name, ""}}}};
   decision.then = [this, key, pods, owner, next](const PassFacts& now,
                                                  const EffectOutcomes& outcomes) {
-    if (!outcomes.front().done()) return next(now, seen_[key].says);
+    if (!outcomes.back().answered()) return next(now, seen_[key].says);
     seen_[key].says = {};
     if (!outcomes.back().done()) return next(now, {});
     const nlohmann::json& object = outcomes.back().object;

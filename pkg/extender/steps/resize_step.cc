@@ -175,7 +175,7 @@ Decision ResizeStep::AskSize(const PassFacts& facts, const NamespacedName& key) 
   }
   decision.then = [this, key, gang, resource](const PassFacts& now,
                                               const EffectOutcomes& outcomes) {
-    if (outcomes.front().done()) {
+    if (outcomes.front().done() && (!resource || outcomes.back().answered())) {
       Size& answer = answers_[key] = std::nullopt;
       const bool read = resource && outcomes.back().done();
       const auto size = read ? SizeOfOwner(now, *gang, outcomes.back().object) : std::nullopt;
