@@ -217,7 +217,9 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
                            api::IsTrue(job.status.conditions, "Running");
   if (was_running) {
     const bool faulty = all_run && !ended && !step.degraded.empty();
-    const bool degraded = (!all_run && !ended && !suspended) || faulty;
+    // One that was resumed is waiting or starting until it runs in full again.
+    const bool started = status.start_ms != 0;
+    const bool degraded = (!all_run && !ended && !suspended && started) || faulty;
     const bool held = degraded && !step.held.empty();
     const std::string segment = degraded && !faulty ? LostSegmentOf(step) : std::string();
     conditions.Set("Degraded", degraded,
@@ -225,7 +227,10 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
                    : faulty           ? "HostFault"
                    : !segment.empty() ? "SegmentLost"
                    : degraded         ? "WorkersLost"
-                                      : "WorkersRunning",
+                   : all_run          ? "WorkersRunning"
+                   : ended            ? "Ended"
+                   : suspended        ? "Suspended"
+                                      : "NotStarted",
                    held               ? step.held
                    : faulty           ? step.degraded
                    : !segment.empty() ? LeavingText(segment, running, status)
