@@ -1,5 +1,6 @@
 #include "pkg/page/cluster_page.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
@@ -132,23 +134,55 @@ json CostOf(const api::TrainingJob& job) {
           {"hosts", std::move(hosts)}};
 }
 
+// Of a job without a place.
+json EmptyJobBlock(const std::string& namespace_name, const std::string& name,
+                   const std::string& kind, int workers, std::int64_t gpus, int priority) {
+  return {{"namespace", namespace_name},
+          {"name", name},
+          {"kind", kind},
+          {"state", "Pending"},
+          {"workers", workers},
+          {"ready", nullptr},
+          {"gpus", gpus},
+          {"priority", priority},
+          {"level", nullptr},
+          {"reasons", json::array()},
+          {"relaxations", json::array()},
+          {"hosts", json::array()},
+          {"conditions", json::array()},
+          {"plan", 0},
+          {"restarts", 0},
+          {"cost", nullptr}};
+}
+
+// What its pods lack is the state of a job, and its only reason: it is not planned.
+void SetIncomplete(const extender::IncompleteGang& pods, json& job) {
+  job["state"] = Name(pods.cause);
+  job["reasons"] = json::array({{{"code", Name(pods.cause)}, {"message", pods.text}}});
+  job["relaxations"] = json::array();
+}
+
+// Sets of pods that are not a whole gang, and their place in the queue: behind those that are.
+void AddIncomplete(const state::ClusterState& cluster, std::map<std::string, json>& jobs,
+                   json& queue) {
+  for (const extender::IncompleteGang& pods : extender::IncompleteGangsOf(cluster)) {
+    const std::string key = pods.gang.text();
+    const auto [at, is_new] = jobs.try_emplace("job/" + key);
+    if (is_new) {
+      at->second = EmptyJobBlock(pods.gang.namespace_name, pods.owner.name, pods.owner.kind,
+                                 pods.wanted.value_or(pods.there), pods.gpus, pods.priority);
+    }
+    SetIncomplete(pods, at->second);
+    if (std::find(queue.begin(), queue.end(), key) == queue.end()) queue.push_back(key);
+  }
+}
+
 json JobBlock(const state::Subject& subject, const Places& places) {
   const api::JobSpec& spec = subject.spec();
-  json out = {{"namespace", subject.namespace_name},
-              {"name", subject.name},
-              {"kind", subject.kind},
-              {"state", state::StateOf(subject)},
-              {"workers", spec.workers},
-              {"ready", nullptr},
-              {"gpus", static_cast<std::int64_t>(spec.workers) * spec.gpus_per_worker},
-              {"priority", spec.priority},
-              {"level", nullptr},
-              {"reasons", json::array()},
-              {"relaxations", json::array()},
-              {"hosts", json::array()},
-              {"plan", 0},
-              {"restarts", 0},
-              {"cost", nullptr}};
+  json out =
+      EmptyJobBlock(subject.namespace_name, subject.name, subject.kind, spec.workers,
+                    static_cast<std::int64_t>(spec.workers) * spec.gpus_per_worker, spec.priority);
+  out["state"] = state::StateOf(subject);
   json conditions = json::array();
   if (subject.job != nullptr) {
     out["ready"] = subject.job->status.ready_workers;
@@ -284,13 +318,16 @@ Blocks BlocksOf(const state::ClusterState& cluster, const plan::Snapshot& snapsh
   Blocks out;
   out["fabric"] = TextOf(FabricBlock(cluster, places, snapshot.network != nullptr));
   AddHosts(snapshot, UsesOf(cluster, places), out);
+  std::map<std::string, json> jobs;
   for (const state::Subject& subject : state::SubjectsOf(cluster)) {
-    out["job/" + subject.key().text()] = TextOf(JobBlock(subject, places));
+    jobs["job/" + subject.key().text()] = JobBlock(subject, places);
   }
   json queue = json::array();
   for (const plan::JobId job : plan::QueueOrder(snapshot)) {
     queue.push_back(snapshot.jobs[job.index()].job.key.text());
   }
+  AddIncomplete(cluster, jobs, queue);
+  for (const auto& [key, job] : jobs) out[key] = TextOf(job);
   out["queue"] = TextOf(queue);
   AddNetwork(picture, places, out);
   AddLines("down", DownCables(snapshot), out);

@@ -11,8 +11,11 @@
 //                  spent, spentCap, moves, message, hosts: [{pool, type, hosts, provided}]}}; cost
 //                  null: the job may not rent hosts and never did; amounts are texts ("12.50 USD"),
 //                  a cap is null where there is none
+//                  also for pods that are not a whole gang: state and the only reason say what they
+//                  lack (extender/gather/incomplete_gang.h)
 //   net/NS/GANG    {flows, unplanned, gbps, between: [[SEGMENT, SEGMENT, GBPS]]}
-//   queue          keys NS/GANG of the jobs that wait, in the order in which they are planned
+//   queue          keys NS/GANG of the jobs that wait, in the order in which they are planned, then
+//                  those whose pods are not a whole gang
 //   totals         hosts by letter, GPUs: {hosts: {f: 3, ...}, gpus: {all, free}}
 //   network        {known, problem, segments: [[SEGMENT, UPLINKS, SHARED, GBPS, PEAK]], busiest:
 //                  [{link, gbps, capacity, jobs: [[NS/GANG, LEVEL, GBPS]]}]}

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/page/testing/clusters.h"
 #include "pkg/state/snapshot_builder.h"
@@ -125,6 +126,34 @@ TEST(ClusterPageTest, TheQueueStandsInPlanningOrderWithReasons) {
   EXPECT_EQ(job["state"], "Never");
   EXPECT_EQ(job["reasons"][0]["message"], "93 hosts short");
   EXPECT_EQ(job["relaxations"][0], json::parse(R"({"change": "workers: 6", "outcome": "Placed"})"));
+}
+
+TEST(ClusterPageTest, PodsThatAreNoWholeGangStandBehindTheQueueWithWhatTheyWaitFor) {
+  state::ClusterState cluster = TwoSegments();
+  api::Gang gang = GangOn("waits", {});
+  gang.status.reasons = {{.message = "no room"}};
+  Put(cluster, gang);
+  api::Pod pod;
+  pod.metadata.name = "w-0";
+  pod.metadata.namespace_name = "demo";
+  pod.metadata.labels = {{"batch.kubernetes.io/job-name", "w"},
+                         {"batch.kubernetes.io/job-completion-index", "0"}};
+  pod.metadata.annotations = {{api::kParallelismAnnotation, "tp=8,dp=4"}};
+  pod.metadata.owners = {{"batch/v1", "Job", "w", "uid-w", true}};
+  pod.scheduling_gates = {api::kPlacementGate};
+  pod.gpu_resource = api::kGpuResource;
+  pod.requests = {{api::kGpuResource, 8}};
+  cluster.pods.Put(std::make_shared<const api::Pod>(pod));
+  const Blocks blocks = BlocksOf(cluster);
+  EXPECT_EQ(At(blocks, "queue"), json({"demo/trainingjob-waits", "demo/job-w"}));
+  const json job = At(blocks, "job/demo/job-w");
+  EXPECT_EQ(job["kind"], "Job");
+  EXPECT_EQ(job["state"], "Incomplete");
+  EXPECT_EQ(job["workers"], 4);
+  ASSERT_EQ(job["reasons"].size(), 1u);
+  EXPECT_THAT(job["reasons"][0]["message"].get<std::string>(),
+              HasSubstr("1 of 4 pods are there, ranks 1-3 are missing"));
+  EXPECT_EQ(At(blocks, "job/demo/trainingjob-waits")["reasons"][0]["message"], "no room");
 }
 
 TEST(ClusterPageTest, AReplicaThatDoesNotLeadSaysThatItKnowsNoLoads) {
