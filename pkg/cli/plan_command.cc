@@ -245,6 +245,11 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
     report["jobs"].push_back(InvalidJob(workload.key.namespace_name,
                                         {workload.kind, workload.key.name}, {refused.problem}));
   }
+  bool bad_pods = false;
+  for (const extender::IncompleteGang& gang : input.incomplete) {
+    report["jobs"].push_back(IncompleteJob(gang));
+    bad_pods |= flags.offline && gang.cause == extender::Incompleteness::kInvalid;
+  }
   if (!question->costs.empty()) report["costs"] = question->costs;
   if (question->before) {
     const PlanInput& before = *question->before;
@@ -259,7 +264,7 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
   Print(report, flags.output, out);
   const bool contradicts = PrintProblems(*question, flags.offline, err);
   const bool bad_hashes = PrintHashesProblem(*question, plans.network, err);
-  return contradicts || bad_hashes || !input.refused.empty() ? 1 : 0;
+  return contradicts || bad_hashes || bad_pods || !input.refused.empty() ? 1 : 0;
 }
 
 }  // namespace yardmaster::cli

@@ -65,28 +65,38 @@ void PlaceOnHosts(const std::vector<std::string>& hosts, api::Gang& gang) {
   }
 }
 
-std::int64_t HeldByOthers(const extender::GatheredGang& pods) {
-  return std::count_if(
-      pods.members.begin(), pods.members.end(),
-      [](const extender::GangMember& member) { return member.pod->gated_by_others(); });
-}
-
-std::string WhyNotPlanned(const extender::GatheredGang& pods) {
-  if (const std::int64_t held = HeldByOthers(pods); held > 0) {
-    return StrCat("scheduling gates of other controllers hold ", held, " of its pods");
-  }
-  if (pods.members.empty()) return "its pods have finished or are being deleted";
-  const auto count = static_cast<std::int64_t>(pods.members.size());
-  return StrCat(Count(count, "pod"), count == 1 ? " is" : " are", " there and more belong to it");
-}
-
 // A gang, or a pod that wants to be in one, that is not planned.
 struct NotPlanned {
   NamespacedName pod;  // one of its pods
   std::string gang;    // "gang ns/name: ", or nothing where the text says what it is about
   std::string why;
-  bool too_few = false;  // pods, though none of them is held by others or on its way out
+  std::optional<extender::IncompleteGang> incomplete;  // a set that has pods
+  bool too_few() const {
+    return incomplete && incomplete->cause == extender::Incompleteness::kPodsMissing;
+  }
 };
+
+// `problem`: why its pods are no gang, whatever pods come.
+NotPlanned Explained(const extender::GatheredGang& pods, const extender::DeclaredSizes& declared,
+                     const absl::Status& problem) {
+  NotPlanned out;
+  const auto& some = pods.members.empty() ? pods.leaving : pods.members;
+  if (!some.empty()) out.pod = KeyOf(some.front().pod->metadata);
+  out.gang = StrCat("gang ", pods.namespace_name, "/", pods.name, ": ");
+  out.incomplete = extender::IncompletenessOf(pods, nullptr, nullptr, declared);
+  if (!out.incomplete) {
+    out.why = "not planned, its pods have finished or are being deleted";
+    return out;
+  }
+  if (problem.ok()) {
+    out.why = StrCat("not planned, ", out.incomplete->text);
+    return out;
+  }
+  out.gang.clear();
+  out.incomplete->cause = extender::Incompleteness::kInvalid;
+  out.why = out.incomplete->text = MessageOf(problem);
+  return out;
+}
 
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
@@ -96,15 +106,17 @@ std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const
                                        Keys& known, state::ClusterState& cluster) {
   std::vector<NotPlanned> out;
   for (const extender::PodProblem& problem : gathered.problems) {
-    out.push_back({{problem.namespace_name, problem.pod}, "", problem.text});
+    out.push_back({{problem.namespace_name, problem.pod}, "", problem.text, std::nullopt});
   }
   for (const extender::GatheredGang& pods : gathered.gangs) {
     if (!known.insert({pods.namespace_name, pods.name}).second) continue;
+    extender::DeclaredSizes declared;
     auto gang = extender::MakeGang(pods, nullptr);
-    if ((!gang.ok() || !*gang) && !pods.members.empty() && HeldByOthers(pods) == 0) {
+    if ((!gang.ok() || !*gang) && !pods.members.empty() && pods.held_by_others == 0) {
       const auto source = sources.find(KeyOf(pods.members.front().pod->metadata));
       if (source != sources.end() && source->second->pods) {
-        gang = extender::MakeGang(pods, nullptr, {std::nullopt, source->second->pods});
+        declared.of_owner = source->second->pods;
+        gang = extender::MakeGang(pods, nullptr, declared);
       }
     }
     if (gang.ok() && *gang) {
@@ -117,22 +129,17 @@ std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const
       cluster.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
       continue;
     }
-    const auto& some = pods.members.empty() ? pods.leaving : pods.members;
-    NotPlanned left_out;
-    if (!some.empty()) left_out.pod = KeyOf(some.front().pod->metadata);
-    left_out.too_few = gang.ok() && !pods.members.empty() && HeldByOthers(pods) == 0;
-    left_out.why = gang.ok() ? "not planned, " + WhyNotPlanned(pods) : MessageOf(gang.status());
-    if (gang.ok()) left_out.gang = StrCat("gang ", pods.namespace_name, "/", pods.name, ": ");
-    out.push_back(std::move(left_out));
+    out.push_back(Explained(pods, declared, gang.status()));
   }
   return out;
 }
 
 void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
   Keys known = KnownJobs(manifests.cluster);
-  for (const NotPlanned& left_out :
+  for (NotPlanned& left_out :
        AddGangsOfPods(extender::Gather(manifests.cluster.pods), {}, known, manifests.cluster)) {
     err << left_out.gang << left_out.why << "\n";
+    if (left_out.incomplete) input.incomplete.push_back(*std::move(left_out.incomplete));
   }
   // One line for all pods of a workload.
   std::set<const WorkloadSource*> said;
@@ -141,13 +148,13 @@ void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
                       manifests.cluster)) {
     const auto at = manifests.workload_of_pod.find(left_out.pod);
     if (at == manifests.workload_of_pod.end() || !said.insert(at->second.get()).second) continue;
-    const bool waits = !left_out.gang.empty() && !left_out.too_few;
+    const bool waits = !left_out.gang.empty() && !left_out.too_few();
     if (waits) {
       err << left_out.gang << left_out.why << "\n";
       continue;
     }
     const std::string problem =
-        left_out.too_few
+        left_out.too_few()
             ? StrCat("its pods are fewer than they say; count the GPUs of all its pods in ",
                      api::kParallelismAnnotation)
             : left_out.why;

@@ -108,15 +108,66 @@ TEST(PlanPodsTest, ASuspendedTrainingJobTakesNoPlaceUnlessItHoldsOne) {
   EXPECT_EQ(holds.job("other")["outcome"], "NotNow");
 }
 
+TEST(PlanPodsTest, WhoHasTheHostsThatAJobWaitsForIsNamed) {
+  const std::string bert =
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: Gang\nmetadata: {name: trainingjob-bert, "
+      "namespace: team}\nspec: {owner: {apiVersion: yardmaster.dev/v1alpha1, kind: TrainingJob, "
+      "name: bert}, workers: 2, gpusPerWorker: 8}\nstatus: {planGeneration: 1, assignments: "
+      "[{rank: 0, host: s0h0}, {rank: 1, host: s0h1}], conditions: [{type: Released, status: "
+      "\"True\", reason: PodsReleased, message: m, lastTransitionTime: "
+      "\"2026-01-01T00:00:00Z\"}]}\n";
+  const std::string web =
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec: {nodeName: "
+      "s1h0, priority: 7, containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\nstatus: "
+      "{phase: Running}\n";
+  const PlanAnswer answer = PlanOffline(Nodes() + bert + web + kOther);
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  const json job = answer.job("other");
+  EXPECT_EQ(job["outcome"], "NotNow");
+  std::string why;
+  for (const json& reason : job["reasons"]) {
+    if (reason["code"] == "HostsOccupied") why = reason["message"];
+  }
+  EXPECT_EQ(why,
+            "2 hosts held by TrainingJob team/bert (running, priority 0) and 1 by 1 ordinary pod "
+            "(priority 7: shop/web), which no gang stops");
+}
+
+TEST(PlanPodsTest, AGangThatLacksPodsIsAJobOfTheReport) {
+  const PlanAnswer answer = PlanOffline(Nodes() + Pod(0, "hostNetwork: false"));
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  const std::string text = "1 of 2 pods are there, rank 1 is missing; Job w makes them";
+  EXPECT_THAT(answer.err, HasSubstr("gang team/job-w: not planned, " + text));
+  const json job = answer.job("w");
+  EXPECT_EQ(job["namespace"], "team");
+  EXPECT_EQ(job["kind"], "Job");
+  EXPECT_EQ(job["outcome"], "NotNow");
+  EXPECT_EQ(job["pods"], json::parse(R"({"there": 1, "wanted": 2})"));
+  ASSERT_EQ(job["reasons"].size(), 1u);
+  EXPECT_EQ(job["reasons"][0]["code"], "Incomplete");
+  EXPECT_EQ(job["reasons"][0]["count"], 1);
+  EXPECT_THAT(job["reasons"][0]["message"].get<std::string>(), HasSubstr(text));
+  EXPECT_TRUE(job["assignments"].empty());
+}
+
+TEST(PlanPodsTest, PodsThatCanBeNoGangAreAnErrorOfTheInput) {
+  std::string wrong = Pod(0, "hostNetwork: false");
+  wrong.replace(wrong.find("tp=8"), 4, "tp=x");
+  const PlanAnswer answer = PlanOffline(Nodes() + wrong);
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_EQ(answer.job("w")["outcome"], "Never");
+  EXPECT_EQ(answer.job("w")["reasons"][0]["code"], "Invalid");
+}
+
 TEST(PlanPodsTest, WhyAGangIsNotPlannedIsSaidAsItIs) {
   const std::string gates = "schedulingGates: [{name: kueue.x-k8s.io/topology}]";
-  EXPECT_THAT(PlanOffline(Nodes() + Pod(0, gates) + Pod(1, gates)).err,
-              HasSubstr("gang team/job-w: not planned, scheduling gates of other controllers hold "
-                        "2 of its pods"));
+  const PlanAnswer held = PlanOffline(Nodes() + Pod(0, gates) + Pod(1, gates));
+  EXPECT_THAT(held.err,
+              HasSubstr("gang team/job-w: not planned, 2 of 2 pods are there; gates of another "
+                        "controller hold 2 pods: kueue.x-k8s.io/topology"));
+  EXPECT_EQ(held.job("w")["reasons"][0]["code"], "HeldByOthers");
   EXPECT_THAT(PlanOffline(Nodes() + Pod(0, gates) + Pod(1, "nodeName: s0h0")).err,
-              HasSubstr("hold 1 of its pods"));
-  EXPECT_THAT(PlanOffline(Nodes() + Pod(0, "nodeName: s0h0")).err,
-              HasSubstr("not planned, 1 pod is there and more belong to it"));
+              HasSubstr("the gate of another controller holds 1 pod"));
   std::string deleted = Pod(0, "nodeName: s0h0");
   deleted.insert(deleted.find("namespace:"), "deletionTimestamp: \"2026-01-01T00:00:00Z\", ");
   EXPECT_THAT(PlanOffline(Nodes() + deleted).err,

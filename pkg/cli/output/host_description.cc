@@ -9,6 +9,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
 
@@ -165,9 +166,12 @@ absl::StatusOr<Description> DescribePod(const state::ClusterState& cluster, cons
   } else if (!*membership) {
     description.emplace_back("gang", "none: filter and prioritize steer it, it is not planned");
   } else {
-    const auto gang = cluster.gangs.Find({ns, (*membership)->gang_name});
-    description.emplace_back("gang",
-                             (*membership)->gang_name + (gang == nullptr ? ", not made yet" : ""));
+    const NamespacedName key{ns, (*membership)->gang_name};
+    const auto gang = cluster.gangs.Find(key);
+    description.emplace_back("gang", key.name + (gang == nullptr ? ", not made yet" : ""));
+    for (const extender::IncompleteGang& waits : extender::IncompleteGangsOf(cluster)) {
+      if (waits.gang == key) description.emplace_back("pods", waits.text);
+    }
     if (gang != nullptr) {
       for (const state::Subject& subject : state::SubjectsOf(cluster)) {
         if (subject.gang == gang.get())

@@ -16,6 +16,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/output/job_cost.h"
 #include "pkg/cli/output/print_objects.h"
+#include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
@@ -24,6 +25,7 @@ namespace yardmaster::cli {
 
 namespace {
 
+using extender::IncompleteGang;
 using placement::Outcome;
 using state::SegmentsOf;
 using state::StateOf;
@@ -33,6 +35,33 @@ using state::SubjectsOf;
 std::string Shortened(const std::string& text) {
   constexpr std::size_t kMax = 80;
   return text.size() <= kMax ? text : StrCat(CutAtCharacter(text, kMax - 3), "...");
+}
+
+// Sets of pods that are not a whole gang, by the name that their Gang has or will have.
+using IncompleteGangs = std::map<NamespacedName, IncompleteGang>;
+
+IncompleteGangs IncompleteIn(const state::ClusterState& cluster) {
+  IncompleteGangs out;
+  for (IncompleteGang& gang : extender::IncompleteGangsOf(cluster)) {
+    NamespacedName key = gang.gang;
+    out.emplace(std::move(key), std::move(gang));
+  }
+  return out;
+}
+
+// Of a set of pods without a Gang.
+std::vector<std::string> IncompleteRow(const IncompleteGang& gang, bool wide) {
+  std::vector<std::string> row = {gang.gang.namespace_name,
+                                  gang.owner.name,
+                                  gang.owner.kind,
+                                  std::string(Name(gang.cause)),
+                                  StrCat(gang.wanted.value_or(gang.there)),
+                                  "-",
+                                  "-",
+                                  "-",
+                                  wide ? gang.text : Shortened(gang.text)};
+  if (wide) row.insert(row.end(), {StrCat(gang.priority), "-", "-", "-"});
+  return row;
 }
 
 std::vector<std::string> JobRow(const Subject& subject, bool wide) {
@@ -109,17 +138,6 @@ void AddLine(std::string& out, const std::string& label, const std::string& text
   out += label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + OneLine(text) + "\n";
 }
 
-std::string Ranks(const std::vector<int>& ranks) {
-  std::vector<std::string> runs;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    runs.push_back(end - i == 1 ? StrCat(ranks[i]) : StrCat(ranks[i], "-", ranks[end - 1]));
-    i = end;
-  }
-  return Join(runs, ",");
-}
-
 // Three digits are what a reader compares.
 std::string Short(double value) {
   char text[32];
@@ -142,9 +160,9 @@ void ExplainPlacement(const api::Gang& gang, std::string& out) {
     by_segment[StrCat(entry.fabric_pod, "/", entry.segment)].push_back(entry.rank);
   }
   for (const auto& [segment, ranks] : by_segment) {
-    AddLine(
-        out, "  " + segment,
-        StrCat(Count(static_cast<std::int64_t>(ranks.size()), "worker"), ", ranks ", Ranks(ranks)));
+    AddLine(out, "  " + segment,
+            StrCat(Count(static_cast<std::int64_t>(ranks.size()), "worker"), ", ranks ",
+                   extender::RunsOf(ranks)));
   }
   const placement::Objective& o = status.objective;
   AddLine(out, "cost:",
@@ -180,9 +198,26 @@ void ExplainConditions(const std::vector<api::Condition>& conditions,
   }
 }
 
+// A change that would help, as a command where the job itself can be changed so: only a TrainingJob
+// has the field.
+std::string TryText(const Subject& subject, const std::string& change) {
+  if (change.starts_with("backup hosts:")) {
+    return StrCat(change, " (kubectl yardmaster backup set HOST --off)");
+  }
+  if (!change.starts_with("placement:")) return change;
+  const std::size_t end = std::min(change.find(';'), change.size());
+  const std::string field = change.substr(0, end);
+  const std::string rest = change.substr(end);
+  if (subject.kind != api::kTrainingJobKind) {
+    return StrCat(field, ", which only the spec of a TrainingJob has", rest);
+  }
+  return StrCat("kubectl patch trainingjob ", subject.name, " -n ", subject.namespace_name,
+                " --type merge -p 'spec: {", field, "}'", rest);
+}
+
 // What planning it now, on this cluster, says.
-void ExplainWaiting(const state::ClusterState& cluster, const NamespacedName& key,
-                    std::string& out) {
+void ExplainWaiting(const state::ClusterState& cluster, const Subject& subject, std::string& out) {
+  const NamespacedName key = subject.key();
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   const plan::Plan plan = plan::MakePlan(snapshot);
   for (const plan::JobPlan& job : plan.jobs) {
@@ -194,8 +229,9 @@ void ExplainWaiting(const state::ClusterState& cluster, const NamespacedName& ke
       AddLine(out, "  because:", StrCat(reason.message, " (", placement::Name(reason.code), ")"));
     }
     for (const placement::Relaxation& relaxation : job.gang.relaxations) {
-      AddLine(out,
-              "  try:", StrCat(relaxation.change, " -> ", placement::Name(relaxation.outcome)));
+      AddLine(
+          out, "  try:",
+          StrCat(TryText(subject, relaxation.change), " -> ", placement::Name(relaxation.outcome)));
     }
   }
 }
@@ -214,14 +250,44 @@ void ExplainWork(const api::TrainingJobStatus& status, std::string& out) {
   AddLine(out, "checkpoint:", text);
 }
 
-std::string ExplainSubject(const state::ClusterState& cluster, const Subject& subject) {
-  std::string out;
-  AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
-  AddLine(out, "state:", StateOf(subject));
+// A job by name: one with a TrainingJob or a Gang, or pods that are to be one.
+struct Found {
+  std::optional<Subject> subject;
+  std::optional<IncompleteGang> incomplete;
+
+  std::string namespace_name() const {
+    return subject ? subject->namespace_name : incomplete->gang.namespace_name;
+  }
+  std::string name() const { return subject ? subject->name : incomplete->owner.name; }
+  std::string kind() const { return subject ? subject->kind : incomplete->owner.kind; }
+  std::string state() const {
+    return incomplete ? std::string(Name(incomplete->cause)) : StateOf(*subject);
+  }
+};
+
+absl::StatusOr<Found> FindJob(const state::ClusterState& cluster, const std::string& ns,
+                              const std::string& job) {
+  const IncompleteGangs incomplete = IncompleteIn(cluster);
+  absl::StatusOr<Subject> subject = FindSubject(cluster, ns, job);
+  if (subject.ok()) {
+    Found found{*std::move(subject), std::nullopt};
+    const auto at = incomplete.find(found.subject->key());
+    if (at != incomplete.end()) found.incomplete = at->second;
+    return found;
+  }
+  for (const auto& [key, gang] : incomplete) {
+    if (key.namespace_name == ns && (gang.owner.name == job || key.name == job)) {
+      return Found{std::nullopt, gang};
+    }
+  }
+  return subject.status();
+}
+
+void ExplainSubject(const state::ClusterState& cluster, const Subject& subject, std::string& out) {
   if (subject.gang != nullptr && subject.gang->status.committed()) {
     ExplainPlacement(*subject.gang, out);
   } else {
-    ExplainWaiting(cluster, subject.key(), out);
+    ExplainWaiting(cluster, subject, out);
   }
   if (subject.job != nullptr) {
     ExplainWork(subject.job->status, out);
@@ -233,6 +299,14 @@ std::string ExplainSubject(const state::ClusterState& cluster, const Subject& su
   if (subject.job != nullptr) shown = subject.job->status.conditions;
   ExplainConditions(shown, {}, out);
   if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, shown, out);
+}
+
+std::string TextOf(const state::ClusterState& cluster, const Found& found) {
+  std::string out;
+  AddLine(out, "job:", StrCat(found.kind(), " ", found.namespace_name(), "/", found.name()));
+  AddLine(out, "state:", found.state());
+  if (found.incomplete) AddLine(out, "pods:", found.incomplete->text);
+  if (found.subject) ExplainSubject(cluster, *found.subject, out);
   return out;
 }
 
@@ -258,13 +332,29 @@ Table JobsTable(const state::ClusterState& cluster, const std::string& namespace
   Table rows = {
       {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
   if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN", "COST PER HOUR", "SPENT"});
+  const auto is_shown = [&](const std::string& ns) {
+    return namespace_name.empty() || ns == namespace_name;
+  };
+  IncompleteGangs incomplete = IncompleteIn(cluster);
   for (const Subject& subject : SubjectsOf(cluster)) {
-    if (!namespace_name.empty() && subject.namespace_name != namespace_name) continue;
+    const auto pods = incomplete.extract(subject.key());
+    if (!is_shown(subject.namespace_name)) continue;
     const api::ObjectMeta& metadata =
         subject.job != nullptr ? subject.job->metadata : subject.gang->metadata;
     if (!selector.Matches(metadata.labels)) continue;
     rows.push_back(JobRow(subject, wide));
+    if (pods.empty()) continue;
+    rows.back()[3] = Name(pods.mapped().cause);
+    rows.back()[8] = wide ? pods.mapped().text : Shortened(pods.mapped().text);
   }
+  for (const auto& [key, gang] : incomplete) {
+    if (is_shown(key.namespace_name) && selector.Matches({})) {
+      rows.push_back(IncompleteRow(gang, wide));
+    }
+  }
+  std::stable_sort(rows.begin() + 1, rows.end(), [](const auto& a, const auto& b) {
+    return std::tie(a[0], a[1], a[2]) < std::tie(b[0], b[1], b[2]);
+  });
   return rows;
 }
 
@@ -297,21 +387,23 @@ absl::StatusOr<Subject> FindSubject(const state::ClusterState& cluster,
 
 absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job) {
-  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(cluster, namespace_name, job));
-  return ExplainSubject(cluster, subject);
+  YM_ASSIGN_OR_RETURN(const Found found, FindJob(cluster, namespace_name, job));
+  return TextOf(cluster, found);
 }
 
 absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& cluster,
                                              const std::string& namespace_name,
                                              const std::string& job) {
-  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(cluster, namespace_name, job));
-  std::vector<std::string> lines = Split(ExplainSubject(cluster, subject), '\n');
+  YM_ASSIGN_OR_RETURN(const Found found, FindJob(cluster, namespace_name, job));
+  std::vector<std::string> lines = Split(TextOf(cluster, found), '\n');
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
-  nlohmann::json out = {{"namespace", subject.namespace_name},
-                        {"name", subject.name},
-                        {"kind", subject.kind},
-                        {"state", StateOf(subject)},
+  nlohmann::json out = {{"namespace", found.namespace_name()},
+                        {"name", found.name()},
+                        {"kind", found.kind()},
+                        {"state", found.state()},
                         {"lines", std::move(lines)}};
+  if (!found.subject) return out;
+  const Subject& subject = *found.subject;
   if (subject.job != nullptr) out["trainingJob"] = api::EncodeTrainingJob(*subject.job);
   if (subject.gang != nullptr) out["gang"] = api::EncodeGang(*subject.gang);
   return out;

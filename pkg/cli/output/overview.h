@@ -17,9 +17,10 @@ namespace yardmaster::cli {
 
 using Table = std::vector<std::vector<std::string>>;
 
-// One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
-// all namespaces. `wide`: also PRIORITY, PLAN, COST PER HOUR and SPENT, and reasons in full.
-// `selector` is asked about the labels of the TrainingJob, else of the Gang.
+// One row per gang, per TrainingJob without one, and per set of pods that is not a whole gang yet
+// (extender/gather/incomplete_gang.h), by namespace and name. `namespace_name` empty: all
+// namespaces. `wide`: also PRIORITY, PLAN, COST PER HOUR and SPENT, and reasons in full. `selector`
+// is asked about the labels of the TrainingJob, else of the Gang; other sets have none.
 Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name,
                 bool wide = false, const LabelSelector& selector = {});
 
@@ -33,8 +34,9 @@ absl::StatusOr<state::Subject> FindSubject(const state::ClusterState& cluster,
                                            const std::string& job);
 
 // The state of a job and its cause, in words: its placement by segment, its network numbers, or
-// what is missing and what would help, planned again on this state. `job` is a TrainingJob's or a
-// Gang's name. Errors: NotFound that names what is near.
+// what is missing and what would help, planned again on this state. `job` is the name of a
+// TrainingJob, of a Gang, or of the owner of pods that are not a whole gang yet. Errors: NotFound
+// that names what is near.
 absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job);
 

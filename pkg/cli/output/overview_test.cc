@@ -42,6 +42,31 @@ class OverviewTest : public testing::Test {
                                         {"spec", std::move(spec)}});
   }
 
+  // A pod behind the gate, of an Indexed Job of two.
+  void JobPod(const std::string& job, int index) {
+    client_.Seed(kube::Pods(),
+                 {{"apiVersion", "v1"},
+                  {"kind", "Pod"},
+                  {"metadata",
+                   {{"name", StrCat(job, "-", index)},
+                    {"namespace", "default"},
+                    {"uid", StrCat("uid-", job, "-", index)},
+                    {"annotations", {{"yardmaster.dev/parallelism", "tp=8,dp=2"}}},
+                    {"labels",
+                     {{"batch.kubernetes.io/job-name", job},
+                      {"batch.kubernetes.io/job-completion-index", StrCat(index)}}},
+                    {"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
+                                                      {"kind", "Job"},
+                                                      {"name", job},
+                                                      {"uid", "uid-" + job},
+                                                      {"controller", true}}})}}},
+                  {"spec",
+                   {{"schedulingGates", json::array({{{"name", "yardmaster.dev/placement"}}})},
+                    {"containers",
+                     json::array({{{"name", "c"},
+                                   {"resources", {{"limits", {{"nvidia.com/gpu", "8"}}}}}}})}}}});
+  }
+
   // On n0 and n1; its owner wants that many workers.
   void Placed(const std::string& name, int wanted = 2) {
     api::Gang gang;
@@ -180,6 +205,69 @@ TEST_F(OverviewTest, AJobOnRentedHostsShowsWhatItCostsAndWhereTheNextHourRuns) {
   const json rows = RowsAsJson(JobsTable(ClusterState(), "", /*wide=*/true));
   EXPECT_EQ(rows[0]["costPerHour"], "20.00 USD");
   EXPECT_EQ(rows[0]["spent"], "35.50 USD");
+}
+
+constexpr char kOneOfTwo[] =
+    "1 of 2 pods are there, rank 1 is missing; Job w makes them; kubectl describe job w -n default "
+    "says why it has not";
+
+TEST_F(OverviewTest, PodsThatAreNoWholeGangAreListedWithWhatTheyWaitFor) {
+  JobPod("w", 0);
+  Job("a", {{"workers", 2}});
+  Job("z", {{"workers", 2}});
+  const Table rows = JobsTable(ClusterState(), "", /*wide=*/true);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[1][1], "a");
+  EXPECT_THAT(rows[2], ElementsAre("default", "w", "Job", "Incomplete", "2", "-", "-", "-",
+                                   kOneOfTwo, "0", "-", "-", "-"));
+  EXPECT_EQ(rows[3][1], "z");
+  EXPECT_EQ(JobsTable(ClusterState(), "other").size(), 1u);
+  JobPod("w", 1);
+  EXPECT_EQ(JobsTable(ClusterState(), "").size(), 3u) << "its Gang is made in a moment";
+}
+
+TEST_F(OverviewTest, PodsThatAreNoWholeGangAreExplained) {
+  JobPod("w", 0);
+  for (const char* name : {"w", "job-w"}) {
+    const auto text = Explain(ClusterState(), "default", name);
+    ASSERT_TRUE(text.ok()) << text.status();
+    EXPECT_EQ(
+        *text,
+        StrCat("job:        Job default/w\nstate:      Incomplete\npods:       ", kOneOfTwo, "\n"));
+  }
+  const auto object = ExplainAsJson(ClusterState(), "default", "w");
+  ASSERT_TRUE(object.ok()) << object.status();
+  EXPECT_EQ((*object)["state"], "Incomplete");
+  EXPECT_FALSE(object->contains("gang"));
+}
+
+TEST_F(OverviewTest, AGangThatLostAPodBeforeItsPlaceSaysSo) {
+  JobPod("w", 0);
+  api::Gang gang;
+  gang.metadata.name = "job-w";
+  gang.metadata.namespace_name = "default";
+  gang.owner = {"batch/v1", "Job", "w", "uid-w", false};
+  gang.job.workers = 2;
+  gang.rank_bases = {{"", 0}};
+  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  const Table rows = JobsTable(ClusterState(), "", /*wide=*/true);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1][3], "Incomplete");
+  EXPECT_EQ(rows[1][8], kOneOfTwo);
+  const auto text = Explain(ClusterState(), "default", "w");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr(StrCat("pods:       ", kOneOfTwo)));
+}
+
+TEST_F(OverviewTest, AChangeThatHelpsIsACommandToPaste) {
+  // A data group of three hosts, where a segment has two.
+  Job("wide", {{"workers", 3},
+               {"gpusPerWorker", 8},
+               {"placement", {{"data", {{"within", "Segment"}, {"mode", "Required"}}}}}});
+  const auto text = Explain(ClusterState(), "default", "wide");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("  try:      kubectl patch trainingjob wide -n default --type merge "
+                               "-p 'spec: {placement: {data: {within: FabricPod}}}' -> Placed\n"));
 }
 
 TEST_F(OverviewTest, AnUnknownJobNamesTheOneThatWasMeant) {

@@ -159,6 +159,18 @@ std::string SegmentsOf(const json& job) {
   return Join({segments.begin(), segments.end()}, ",");
 }
 
+json UnplannedJob(const std::string& namespace_name, const ReportName& name, const char* outcome,
+                  json reasons) {
+  return {{"namespace", namespace_name},
+          {"name", name.name},
+          {"kind", name.kind},
+          {"outcome", outcome},
+          {"isNew", false},
+          {"reasons", std::move(reasons)},
+          {"relaxations", json::array()},
+          {"assignments", json::array()}};
+}
+
 }  // namespace
 
 json InvalidJob(const std::string& namespace_name, const ReportName& name,
@@ -168,14 +180,22 @@ json InvalidJob(const std::string& namespace_name, const ReportName& name,
     reasons.push_back(
         {{"code", "Invalid"}, {"level", "fabric"}, {"count", 1}, {"message", problem}});
   }
-  return {{"namespace", namespace_name},
-          {"name", name.name},
-          {"kind", name.kind},
-          {"outcome", "Never"},
-          {"isNew", false},
-          {"reasons", std::move(reasons)},
-          {"relaxations", json::array()},
-          {"assignments", json::array()}};
+  return UnplannedJob(namespace_name, name, "Never", std::move(reasons));
+}
+
+json IncompleteJob(const extender::IncompleteGang& gang) {
+  const ReportName name{gang.owner.kind, gang.owner.name};
+  if (gang.cause == extender::Incompleteness::kInvalid) {
+    return InvalidJob(gang.gang.namespace_name, name, {gang.text});
+  }
+  json out = UnplannedJob(gang.gang.namespace_name, name, "NotNow",
+                          json::array({{{"code", Name(gang.cause)},
+                                        {"level", "fabric"},
+                                        {"count", gang.wanted.value_or(gang.there) - gang.there},
+                                        {"message", gang.text}}}));
+  out["pods"] = {{"there", gang.there}, {"wanted", nullptr}};
+  if (gang.wanted) out["pods"]["wanted"] = *gang.wanted;
+  return out;
 }
 
 json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
