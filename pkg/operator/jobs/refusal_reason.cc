@@ -43,13 +43,14 @@ std::map<std::string, std::string> AmountsIn(std::string_view list) {
 }
 
 // What stands in `text` from the end of `begin` to `end`, and is cut off with both; an empty `end`:
-// to the first blank.
+// to the first blank or semicolon.
 std::optional<std::string_view> Cut(std::string_view& text, std::string_view begin,
                                     std::string_view end) {
   const std::size_t from = text.find(begin);
   if (from == std::string_view::npos) return std::nullopt;
   text.remove_prefix(from + begin.size());
-  const std::size_t to = end.empty() ? std::min(text.find(' '), text.size()) : text.find(end);
+  const std::size_t to =
+      end.empty() ? std::min(text.find_first_of(" ;"), text.size()) : text.find(end);
   if (to == std::string_view::npos) return std::nullopt;
   const std::string_view between = text.substr(0, to);
   text.remove_prefix(to);

@@ -13,7 +13,7 @@ absl::Status Exceeded(const std::string& requested, const std::string& used,
   return absl::PermissionDeniedError(
       StrCat("POST /api/v1/namespaces/c/pods: pods \"a1-1\" is forbidden: exceeded quota: q, "
              "requested: ",
-             requested, ", used: ", used, ", limited: ", limited));
+             requested, ", used: ", used, ", limited: ", limited, "; retry later"));
 }
 
 TEST(RefusalReasonTest, AQuotaIsNamedWithWhatItLacksForAllPodsOfTheJob) {
