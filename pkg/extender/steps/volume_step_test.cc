@@ -109,6 +109,8 @@ TEST_F(VolumeStepTest, AVolumeThatOnlyBusyHostsReachMakesItsGangWait) {
   process.Pass();
   EXPECT_TRUE(HostsOf("job-a").empty());
   EXPECT_EQ(Gang("job-a")["status"]["outcome"], "NotNow");
+  EXPECT_NE(Gang("job-a")["status"]["reasons"].dump().find("tolerations or volumes"),
+            std::string::npos);
 }
 
 TEST_F(VolumeStepTest, AVolumeWhoseAffinityCannotBeReadLimitsNothing) {

@@ -291,7 +291,7 @@ class Explainer {
     }
     shortages.AppendReasons(plan_.reasons);
     add(ReasonCode::kHostsKeptAsBackup, backup, "kept as backup");
-    add(ReasonCode::kHostsExcluded, excluded, "left out by the pod template");
+    add(ReasonCode::kHostsExcluded, excluded, "left out by the pods' selectors, tolerations or volumes");
   }
 
   const Cluster& cluster_;
