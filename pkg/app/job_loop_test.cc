@@ -19,7 +19,8 @@ using op::JobTurn;
 class JobLoopTest : public ::testing::Test {
  protected:
   // A job in the cache, which may be refused already.
-  void Put(const std::string& ns, const std::string& name, bool stalled, int generation = 1) {
+  void Put(const std::string& ns, const std::string& name, bool stalled, int generation = 1,
+           int ready = 0) {
     json job = {{"apiVersion", "yardmaster.dev/v1alpha1"},
                 {"kind", "TrainingJob"},
                 {"metadata",
@@ -34,6 +35,10 @@ class JobLoopTest : public ::testing::Test {
                                                   {"status", "True"},
                                                   {"reason", "QuotaExceeded"},
                                                   {"message", "x"}}});
+    }
+    if (ready > 0) {
+      job["spec"]["workers"] = ready + 1;
+      job["status"]["readyWorkers"] = ready;
     }
     cache_.Deliver(state::Kind::kTrainingJob, job);
   }
@@ -118,6 +123,20 @@ TEST_F(JobLoopTest, ARefusedJobWaitsAndItsTurnsMakeNoPodsMeanwhile) {
   clock_.Advance(1'000);
   RunOnce("team/a", JobTurn::kPrompt);
   EXPECT_EQ(turns_["team/a"].back(), JobTurn::kPrompt);
+}
+
+// Its lost worker is one pod, and new jobs are not before it.
+TEST_F(JobLoopTest, AJobThatRunsIsTriedAsSoonAsASmallOneAndBehindNoFlood) {
+  const auto refused = [] { return absl::PermissionDeniedError("exceeded quota"); };
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = StrCat("flood-", i);
+    Put("team", name, true);
+    outcomes_["team/" + name] = refused;
+    RunOnce("team/" + name);
+  }
+  Put("team", "training", true, 1, 1'000);
+  outcomes_["team/training"] = refused;
+  EXPECT_EQ(RunOnce("team/training", JobTurn::kPrompt).again_ms, 1'000);
 }
 
 TEST_F(JobLoopTest, ARefusedJobThatIsEditedIsTriedAtOnce) {
