@@ -1,6 +1,8 @@
 #include "pkg/state/job_index.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -31,6 +33,17 @@ std::string WantedGpuModel(const api::NodeConstraints& constraints) {
   if (!constraints.gpu_model.empty()) return constraints.gpu_model;
   const auto selected = api::Find(constraints.node_selector, api::kGpuModelLabel);
   return selected ? std::string(*selected) : "";
+}
+
+// Every role with GPUs names the model that it wants, and they are not all the same: none mixes
+// models, and the gang is meant to.
+bool NamesAModelForEachRole(const api::Gang& gang) {
+  std::set<std::string> models;
+  for (const api::GangRole& role : gang.roles) {
+    if (role.gpus == 0) continue;
+    models.insert(WantedGpuModel(role.constraints.value_or(gang.constraints)));
+  }
+  return models.size() > 1 && models.count("") == 0;
 }
 
 }  // namespace
@@ -164,6 +177,7 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
   job.counts_gpus = spec.gpu_resource == gpu_resource_;
   job.gpu_model = WantedGpuModel(has_gang ? kept.gang->constraints : kept.job->constraints);
   if (has_gang) job.roles = RequestsByRank(kept.gang->roles);
+  if (has_gang && NamesAModelForEachRole(*kept.gang)) job.mixed_gpu_models = true;
   const bool other_gpus = !job.counts_gpus;
   workload::SetAmount(job.requests, spec.gpu_resource, other_gpus ? job.gpus_per_worker : 0);
   for (workload::Role& role : job.roles) {

@@ -242,6 +242,20 @@ TEST_F(SnapshotBuilderTest, RolesHaveTheHostsThatTheirOwnPodsMayUse) {
   EXPECT_TRUE(s.jobs[0].job.roles.empty()) << "they ask for the same of a host";
 }
 
+TEST_F(SnapshotBuilderTest, RolesThatEachSelectAGpuModelMayHaveDifferentOnes) {
+  api::Gang gang = GangOf(Job("a", R"({"workers":3})"), {});
+  gang.constraints.node_selector = {{api::kGpuModelLabel, "A"}};
+  api::NodeConstraints other;
+  other.node_selector = {{api::kGpuModelLabel, "B"}};
+  gang.roles = {{0, {}, 8, {}}, {1, {}, 8, other}};
+  gangs_ = {gang};
+  EXPECT_TRUE(Build().jobs[0].job.mixed_gpu_models);
+  gangs_[0].roles[1].constraints->node_selector = {{"pool", "work"}};
+  EXPECT_FALSE(Build().jobs[0].job.mixed_gpu_models) << "one model for those that name none";
+  gangs_[0].roles[1].gpus = 0;
+  EXPECT_FALSE(Build().jobs[0].job.mixed_gpu_models);
+}
+
 TEST_F(SnapshotBuilderTest, ARankIsLostByTheTolerationsOfItsOwnRole) {
   const api::TrainingJob job = Job("a", R"({"workers":2})");
   api::Gang gang = GangOf(job, {"a0", "a1"});
