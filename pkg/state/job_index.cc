@@ -210,12 +210,11 @@ void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
   plan::JobState state;
   state.job = JobOf(key, kept, placed > 0 ? api::WithWorkers(spec, placed) : spec);
   if (kept.job != nullptr) state.grace_seconds = kept.job->checkpoint.grace_seconds;
-  state.owner = has_gang ? StrCat(kept.gang->owner.kind, " ", key.namespace_name, "/",
-                                  kept.gang->owner.name)
-                         : StrCat(api::kTrainingJobKind, " ", KeyOf(kept.job->metadata).text());
+  state.owner =
+      has_gang ? StrCat(kept.gang->owner.kind, " ", key.namespace_name, "/", kept.gang->owner.name)
+               : StrCat(api::kTrainingJobKind, " ", KeyOf(kept.job->metadata).text());
   // A TrainingJob without a Gang has a place where its pods run.
-  state.released =
-      !has_gang || api::IsTrue(kept.gang->status.conditions, api::kReleasedCondition);
+  state.released = !has_gang || api::IsTrue(kept.gang->status.conditions, api::kReleasedCondition);
   state.problems = ProblemsOf(state.job);
   if (state.problems.empty()) {
     const bool known = kept.own_problems == 0 && kept.state.groups->workers > 0 &&
