@@ -142,6 +142,7 @@ TEST(PlanPodsTest, AGangThatLacksPodsIsAJobOfTheReport) {
   EXPECT_EQ(job["namespace"], "team");
   EXPECT_EQ(job["kind"], "Job");
   EXPECT_EQ(job["outcome"], "NotNow");
+  EXPECT_EQ(job["message"], job["reasons"][0]["message"]);
   EXPECT_EQ(job["pods"], json::parse(R"({"there": 1, "wanted": 2})"));
   ASSERT_EQ(job["reasons"].size(), 1u);
   EXPECT_EQ(job["reasons"][0]["code"], "Incomplete");

@@ -193,6 +193,7 @@ json IncompleteJob(const extender::IncompleteGang& gang) {
                                         {"level", "fabric"},
                                         {"count", gang.wanted.value_or(gang.there) - gang.there},
                                         {"message", gang.text}}}));
+  out["message"] = gang.text;
   out["pods"] = {{"there", gang.there}, {"wanted", nullptr}};
   if (gang.wanted) out["pods"]["wanted"] = *gang.wanted;
   return out;
