@@ -55,99 +55,91 @@ struct LoosePods {
   }
 };
 
-// Hosts by holder; what has them follows from the numbers of GPUs.
-class Holders {
- public:
-  Holders(const Snapshot& snapshot, const std::vector<HoldingJob>& jobs)
-      : snapshot_(snapshot), main_(snapshot.cluster.hosts.size()) {
-    for (const HoldingJob& holding : jobs) AddJob(holding);
+std::string HoldersText(std::vector<std::pair<std::int64_t, std::string>> parts) {
+  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  if (parts.size() > kMaxHolders) {
+    const auto others = static_cast<std::int64_t>(parts.size() - kMaxHolders + 1);
+    std::int64_t hosts = 0;
+    while (parts.size() >= kMaxHolders) {
+      hosts += parts.back().first;
+      parts.pop_back();
+    }
+    parts.emplace_back(hosts, Count(others, "other holder"));
   }
-
-  std::string TextOf(const std::vector<HostId>& hosts) {
-    std::map<JobId, std::int64_t> of_job;
-    LoosePods pods;
-    std::int64_t of_pods = 0, of_others = 0;
-    for (const HostId host : hosts) {
-      const std::vector<OrdinaryPod>* loose = PodsOn(host);
-      std::int64_t gpus = 0;
-      if (loose != nullptr) {
-        for (const OrdinaryPod& pod : *loose) gpus += pod.gpus;
-      }
-      const Share& share = main_[host.index()];
-      if (share.gpus > 0 && share.gpus >= gpus) {
-        ++of_job[share.job];
-      } else if (gpus > 0) {
-        ++of_pods;
-        pods.Add(*loose);
-      } else {
-        ++of_others;
-      }
-    }
-    std::vector<std::pair<std::int64_t, std::string>> parts;
-    for (const auto& [job, count] : of_job) {
-      parts.emplace_back(count, JobText(snapshot_.jobs[job.index()]));
-    }
-    if (of_pods > 0) parts.emplace_back(of_pods, pods.text());
-    if (of_others > 0) {
-      parts.emplace_back(of_others, "pods or promises of gangs that are not planned now");
-    }
-    return Sentence(std::move(parts));
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [count, who] = parts[i];
+    text += i == 0                  ? StrCat(Count(count, "host"), " held by ", who)
+            : i + 1 == parts.size() ? StrCat(" and ", count, " by ", who)
+                                    : StrCat(", ", count, " by ", who);
   }
+  return text;
+}
 
- private:
-  struct Share {
-    JobId job;
-    std::int64_t gpus = 0;
-  };
-
-  void AddJob(const HoldingJob& holding) {
-    const workload::Job& job = snapshot_.jobs[holding.job.index()].job;
-    std::map<HostId, std::int64_t> gpus;
-    int rank = 0;
-    for (const HostId host : *holding.host_of_rank) {
-      if (host.valid()) gpus[host] += std::max(1, job.HostGpusOf(rank));
-      ++rank;
-    }
-    for (const auto& [host, count] : gpus) {
-      Share& share = main_[host.index()];
-      if (count > share.gpus) share = {holding.job, count};
-    }
-  }
-
-  const std::vector<OrdinaryPod>* PodsOn(HostId host) const {
-    return host.index() < snapshot_.ordinary_pods.size()
-               ? snapshot_.ordinary_pods[host.index()].get()
-               : nullptr;
-  }
-
-  static std::string Sentence(std::vector<std::pair<std::int64_t, std::string>> parts) {
-    std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    });
-    if (parts.size() > kMaxHolders) {
-      const auto others = static_cast<std::int64_t>(parts.size() - kMaxHolders + 1);
-      std::int64_t hosts = 0;
-      while (parts.size() >= kMaxHolders) {
-        hosts += parts.back().first;
-        parts.pop_back();
-      }
-      parts.emplace_back(hosts, Count(others, "other holder"));
-    }
-    std::string text;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto& [count, who] = parts[i];
-      text += i == 0                  ? StrCat(Count(count, "host"), " held by ", who)
-              : i + 1 == parts.size() ? StrCat(" and ", count, " by ", who)
-                                      : StrCat(", ", count, " by ", who);
-    }
-    return text;
-  }
-
-  const Snapshot& snapshot_;
-  std::vector<Share> main_;  // by HostId: the job with the most GPUs there
-};
+const std::vector<OrdinaryPod>* PodsOn(const Snapshot& snapshot, HostId host) {
+  return host.index() < snapshot.ordinary_pods.size() ? snapshot.ordinary_pods[host.index()].get()
+                                                      : nullptr;
+}
 
 }  // namespace
+
+HostHolders::HostHolders(const Snapshot& snapshot)
+    : snapshot_(&snapshot), main_(snapshot.cluster.hosts.size()) {}
+
+void HostHolders::Add(const HoldingJob& holding) {
+  const workload::Job& job = snapshot_->jobs[holding.job.index()].job;
+  std::map<HostId, std::int64_t> gpus;
+  int rank = 0;
+  for (const HostId host : *holding.host_of_rank) {
+    if (host.valid()) gpus[host] += std::max(1, job.HostGpusOf(rank));
+    ++rank;
+  }
+  for (const auto& [host, count] : gpus) {
+    Share& share = main_[host.index()];
+    if (count > share.gpus) share = {holding.job, count};
+  }
+}
+
+std::string HostHolders::TextOf(const std::vector<HostId>& hosts) const {
+  std::map<JobId, std::int64_t> of_job;
+  LoosePods pods;
+  std::int64_t of_pods = 0, of_others = 0;
+  for (const HostId host : hosts) {
+    const std::vector<OrdinaryPod>* loose = PodsOn(*snapshot_, host);
+    std::int64_t gpus = 0;
+    if (loose != nullptr) {
+      for (const OrdinaryPod& pod : *loose) gpus += pod.gpus;
+    }
+    const Share& share = main_[host.index()];
+    if (share.gpus > 0 && share.gpus >= gpus) {
+      ++of_job[share.job];
+    } else if (gpus > 0) {
+      ++of_pods;
+      pods.Add(*loose);
+    } else {
+      ++of_others;
+    }
+  }
+  std::vector<std::pair<std::int64_t, std::string>> parts;
+  for (const auto& [job, count] : of_job) {
+    parts.emplace_back(count, JobText(snapshot_->jobs[job.index()]));
+  }
+  if (of_pods > 0) parts.emplace_back(of_pods, pods.text());
+  if (of_others > 0) {
+    parts.emplace_back(of_others, "pods or promises of gangs that are not planned now");
+  }
+  return HoldersText(std::move(parts));
+}
+
+void HostHolders::Name(placement::GangPlan& gang) const {
+  if (gang.occupied.empty()) return;
+  const std::vector<HostId> hosts = std::exchange(gang.occupied, {});
+  for (placement::Reason& reason : gang.reasons) {
+    if (reason.code == placement::ReasonCode::kHostsOccupied) reason.message = TextOf(hosts);
+  }
+}
 
 std::vector<HoldingJob> HoldingJobs(const Snapshot& snapshot) {
   std::vector<HoldingJob> jobs;
@@ -161,11 +153,9 @@ std::vector<HoldingJob> HoldingJobs(const Snapshot& snapshot) {
 void NameHolders(const Snapshot& snapshot, const std::vector<HoldingJob>& jobs,
                  placement::GangPlan& gang) {
   if (gang.occupied.empty()) return;
-  const std::vector<HostId> hosts = std::exchange(gang.occupied, {});
-  for (placement::Reason& reason : gang.reasons) {
-    if (reason.code != placement::ReasonCode::kHostsOccupied) continue;
-    reason.message = Holders(snapshot, jobs).TextOf(hosts);
-  }
+  HostHolders holders(snapshot);
+  for (const HoldingJob& job : jobs) holders.Add(job);
+  holders.Name(gang);
 }
 
 }  // namespace yardmaster::plan

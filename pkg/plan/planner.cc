@@ -1,6 +1,7 @@
 #include "pkg/plan/planner.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "pkg/base/strings.h"
@@ -71,11 +72,12 @@ class Planner {
     out.gang = draft_.Search(job);
     if (out.gang.outcome == Outcome::kPlaced) Ask(PlanStep::kFound, out);
     if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
-    if (!out.gang.occupied.empty()) NameHolders(snapshot_, Holding(), out.gang);
+    NameWhoHasHosts(out.gang);
     if (out.gang.outcome == Outcome::kPlaced) {
       out.is_new = true;
       out.warnings = Warnings(job, out.gang.host_of_rank);
       draft_.Occupy(job, out.gang.host_of_rank);
+      if (holders_) holders_->Add({job, &out.gang.host_of_rank});
     } else if (out.gang.outcome == Outcome::kNotNow) {
       ReportReservedHosts(job, out.gang);
       if (!Ask(PlanStep::kWaits, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
@@ -113,18 +115,21 @@ class Planner {
     gang.reasons = std::move(reasons);
   }
 
-  // The jobs that are placed so far, by this plan, too.
-  std::vector<HoldingJob> Holding() const {
-    std::vector<HoldingJob> jobs;
-    for (const JobPlan& placed : draft_.plan.jobs) {
-      const JobState& holder = state(placed.job);
-      if (placed.gang.outcome == Outcome::kPlaced) {
-        jobs.push_back({placed.job, &placed.gang.host_of_rank});
-      } else if (holder.assignment) {
-        jobs.push_back({placed.job, &holder.assignment->host_of_rank});
+  // By the jobs that are placed so far, by this plan, too.
+  void NameWhoHasHosts(GangPlan& gang) {
+    if (gang.occupied.empty()) return;
+    if (!holders_) {
+      holders_.emplace(snapshot_);
+      for (const JobPlan& placed : draft_.plan.jobs) {
+        const JobState& holder = state(placed.job);
+        if (placed.gang.outcome == Outcome::kPlaced) {
+          holders_->Add({placed.job, &placed.gang.host_of_rank});
+        } else if (holder.assignment) {
+          holders_->Add({placed.job, &holder.assignment->host_of_rank});
+        }
       }
     }
-    return jobs;
+    holders_->Name(gang);
   }
 
   // Counts, at every level, of what the job would get and is kept for others.
@@ -184,6 +189,7 @@ class Planner {
   const Snapshot& snapshot_;
   const PlanOptions& options_;
   PlanDraft draft_;
+  std::optional<HostHolders> holders_;  // once a gang found hosts occupied
 };
 
 }  // namespace
