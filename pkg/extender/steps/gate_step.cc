@@ -75,8 +75,7 @@ std::vector<Effect> EndWaitOfEach(const GatheredGang& gathered, GateTimeoutActio
 Decision MarkRunning(const PassFacts& facts, const std::shared_ptr<const api::Gang>& gang) {
   api::GangStatus status = gang->status;
   SetCondition(status, *gang, api::kRunningCondition, true, "AllBound",
-               "every pod has been bound since the gang was placed",
-               facts.now.wall_ms);
+               "every pod has been bound since the gang was placed", facts.now.wall_ms);
   return {{CommitGangStatus{KeyOf(gang->metadata), gang, std::move(status)}}};
 }
 
