@@ -40,6 +40,18 @@ class JobLifecycleTest : public StoryTest {
       return job.is_object() && job.value("/status/ready"_json_pointer, 0) == pods;
     });
   }
+  static int Failed(const std::string& name) {
+    const json job = cluster_->Get({"job", "-n", "team", name});
+    return job.is_object() ? job.value("/status/failed"_json_pointer, 0) : -1;
+  }
+  // The host on which a job of one worker is placed now.
+  static std::string FirstChoice() {
+    EXPECT_TRUE(cluster_->plane().Apply(IndexedJob("probe", 1)).ok());
+    EXPECT_TRUE(Ready("probe", 1));
+    const std::vector<std::string> hosts = Hosts("probe");
+    Delete("probe");
+    return hosts.empty() ? "" : hosts.front();
+  }
   static bool Patch(const std::vector<std::string>& what, const std::string& patch) {
     std::vector<std::string> arguments = {"patch"};
     arguments.insert(arguments.end(), what.begin(), what.end());
@@ -80,12 +92,33 @@ TEST_F(JobLifecycleTest, FailedPodsComeBackToTheirHostsAndASuspendedJobGivesThem
 }
 
 // A volume that cannot follow is what kube-scheduler alone knows.
+// Only kube-scheduler counts the pods of other owners by which a pod is to be spread.
 TEST_F(JobLifecycleTest, ARankWhoseHostKubeSchedulerRefusesMovesWithinSeconds) {
-  ASSERT_TRUE(cluster_->plane().Apply(IndexedJob("probe", 1)).ok());
-  ASSERT_TRUE(Ready("probe", 1));
-  const std::string refused = Hosts("probe").at(0);
-  Delete("probe");
-  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", refused, "e2e/no-volume=true"}).ok());
+  const std::string refused = FirstChoice();
+  ASSERT_TRUE(
+      cluster_->plane()
+          .Apply(StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: neighbour, namespace: team, "
+                        "labels: {app: spread}}\nspec:\n  nodeName: ",
+                        refused, "\n  containers: [{name: t, image: i}]\n"))
+          .ok());
+  ASSERT_TRUE(cluster_->plane()
+                  .Apply(IndexedJob("moved", 1,
+                                    "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: "
+                                    "kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, "
+                                    "labelSelector: {matchLabels: {app: spread}}}]\n"))
+                  .ok());
+  EXPECT_TRUE(Ready("moved", 1));
+  const json gang = cluster_->Get({"gang", "-n", "team", "job-moved"});
+  EXPECT_EQ(gang.value("/status/refusals/0/host"_json_pointer, ""), refused);
+  EXPECT_NE(Hosts("moved").at(0), refused);
+  EXPECT_EQ(Failed("moved"), 0) << "a pod that was never bound is no failure of its Job";
+  Delete("moved");
+  EXPECT_TRUE(cluster_->plane().Kubectl({"delete", "pod", "neighbour", "-n", "team"}).ok());
+}
+
+TEST_F(JobLifecycleTest, AGangIsPlacedAtOnceWhereItsBoundVolumeReaches) {
+  const std::string outside = FirstChoice();
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", outside, "e2e/no-volume=true"}).ok());
   ASSERT_TRUE(cluster_->plane()
                   .Apply(R"yaml(
 apiVersion: v1
@@ -115,20 +148,19 @@ spec:
     const json claim = cluster_->Get({"pvc", "-n", "team", "data"});
     return claim.is_object() && claim.value("/status/phase"_json_pointer, "") == "Bound";
   }));
-  ASSERT_TRUE(
-      cluster_->plane()
-          .Apply(IndexedJob(
-              "moved", 1, "      volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]\n"))
-          .ok());
-  EXPECT_TRUE(Ready("moved", 1));
-  const json gang = cluster_->Get({"gang", "-n", "team", "job-moved"});
-  EXPECT_EQ(gang["status"]["refusals"][0]["host"], refused);
-  EXPECT_NE(Hosts("moved").at(0), refused);
-  EXPECT_EQ(Hosts("moved").at(0), Pods().at(0)["spec"]["nodeName"]);
-  Delete("moved");
+  ASSERT_TRUE(cluster_->plane()
+                  .Apply(IndexedJob("stored", 1,
+                                    "      volumes: [{name: d, persistentVolumeClaim: {claimName: "
+                                    "data}}]\n"))
+                  .ok());
+  EXPECT_TRUE(Ready("stored", 1));
+  const json gang = cluster_->Get({"gang", "-n", "team", "job-stored"});
+  EXPECT_EQ(gang.value("/status/refusals"_json_pointer, json::array()), json::array());
+  EXPECT_NE(Hosts("stored").at(0), outside);
+  Delete("stored");
   cluster_->plane().Kubectl({"delete", "pvc", "data", "-n", "team"}).IgnoreError();
   cluster_->plane().Kubectl({"delete", "pv", "data"}).IgnoreError();
-  cluster_->plane().Kubectl({"label", "node", refused, "e2e/no-volume-"}).IgnoreError();
+  cluster_->plane().Kubectl({"label", "node", outside, "e2e/no-volume-"}).IgnoreError();
 }
 
 }  // namespace
