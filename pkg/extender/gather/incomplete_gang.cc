@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "pkg/api/names.h"
 #include "pkg/api/parallelism_annotation.h"
@@ -50,15 +54,21 @@ bool OnlyLacksItsSize(const GatheredGang& pods, const api::TrainingJob* job,
   return MakeGang(pods, job, larger).ok();
 }
 
-// "kueue.x-k8s.io/admission", of all members.
+// "kueue.x-k8s.io/admission", of all members: the first three by name.
 std::string GatesOfOthers(const GatheredGang& pods) {
-  std::set<std::string> gates;
+  constexpr std::size_t kNamed = 3;
+  std::set<std::string_view> gates;
+  bool more = false;
   for (const GangMember& member : pods.members) {
     for (const std::string& gate : member.pod->scheduling_gates) {
       if (gate != api::kPlacementGate) gates.insert(gate);
+      if (gates.size() <= kNamed) continue;
+      gates.erase(std::prev(gates.end()));
+      more = true;
     }
   }
-  return Join({gates.begin(), gates.end()}, ", ");
+  const std::vector<std::string> named(gates.begin(), gates.end());
+  return StrCat(Join(named, ", "), more ? " and others" : "");
 }
 
 std::string HeldText(const GatheredGang& pods) {

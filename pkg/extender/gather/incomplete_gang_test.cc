@@ -120,6 +120,16 @@ TEST(IncompleteGangTest, GatesOfOtherControllersAreNamed) {
             "kueue.x-k8s.io/admission");
 }
 
+TEST(IncompleteGangTest, OfManyGatesOfOthersTheFirstAreNamed) {
+  json pod = JobPod(0, "tp=8,dp=1");
+  for (int i = 0; i < 60; ++i) {
+    pod["spec"]["schedulingGates"].push_back({{"name", StrCat("tenant.dev/gate-", 10 + i)}});
+  }
+  EXPECT_EQ(Only({pod}).text,
+            "1 of 1 pods are there; the gate of another controller holds 1 pod: "
+            "tenant.dev/gate-10, tenant.dev/gate-11, tenant.dev/gate-12 and others");
+}
+
 TEST(IncompleteGangTest, PodsThatContradictThemselvesSayHow) {
   const IncompleteGang gang = Only({JobPod(0, "tp=8,dp=x")});
   EXPECT_EQ(gang.cause, Incompleteness::kInvalid);

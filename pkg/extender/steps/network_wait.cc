@@ -40,13 +40,14 @@ std::map<NamespacedName, NetworkWait::Waiting> NetworkWait::TakeStock(const Pass
         at->second.plan_generation == now.plan_generation) {
       now = at->second;
     }
-    const int missing = MissingPlans(of_gang, gang.status.plan_generation);
-    if (missing < now.missing) {
-      written_ += now.missing - missing;
+    now.missing = MissingPlans(of_gang, gang.status.plan_generation);
+    const int planned = static_cast<int>(of_gang.size()) - now.missing;
+    if (planned > now.planned) {
+      written_ += planned - now.planned;
+      now.planned = planned;
       if (!now.late) now.since_ms = facts.now.steady_ms;
     }
-    now.missing = missing;
-    if (missing > 0) waiting.emplace(key, std::move(now));
+    if (now.missing > 0) waiting.emplace(key, std::move(now));
   }
   return waiting;
 }

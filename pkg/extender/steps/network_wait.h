@@ -40,6 +40,7 @@ class NetworkWait {
     std::int64_t plan_generation = 0;
     std::int64_t since_ms = 0;  // the last progress
     int missing = 0;            // pods without their plan
+    int planned = 0;            // pods with it, the most that were seen at one time
     bool late = false;          // and that was said
     // What `written_` is when all pods that waited when this gang began to wait have their plan.
     std::int64_t turn = 0;

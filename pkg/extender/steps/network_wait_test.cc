@@ -148,6 +148,21 @@ TEST_F(NetworkWaitTest, PlansOfLaterGangsHoldNoGangForEver) {
   EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 2 pods after"));
 }
 
+TEST_F(NetworkWaitTest, PodsThatAreMadeAgainAreNoProgressOfTheOperator) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  for (int round = 0; round < 3; ++round) {
+    clock_.Advance(4'000);
+    DeletePod(PodsOf("a")[2]["metadata"]["name"]);
+    process.Pass();
+    AddJobPod("a", 2, "tp=8,dp=3");
+    process.Pass();
+  }
+  EXPECT_EQ(Gated("a"), 0);
+  EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("after 10 s"));
+}
+
 TEST_F(NetworkWaitTest, AReplacedRankWaitsForThePlanOfTheNewPlaces) {
   AddBatchJob("a", 3);
   Process process(*this, true);

@@ -95,9 +95,12 @@ CapacityObservation CapacityObserver::Observe(const api::TrainingJob& job) const
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
   if (gang == nullptr || gang->owner.uid != job.metadata.uid) return observed;
   observed.placed = gang->status.committed();
+  // A planner said that it finds no place, with its reasons: a gang that waits for pods, or for the
+  // gate of another controller, has none, and hosts would not help it.
   observed.waits = !observed.placed && observed.live_pods == job.job.workers &&
                    gang->status.outcome.has_value() &&
-                   *gang->status.outcome != placement::Outcome::kPlaced;
+                   *gang->status.outcome != placement::Outcome::kPlaced &&
+                   !gang->status.reasons.empty();
   const std::int64_t settled_ms =
       job.status.capacity.since_ms + std::int64_t{1000} * job.recovery.host_grace_seconds;
   if (job.status.capacity.phase == RentalPhase::kProvisioned && without_host > 0 &&
