@@ -109,16 +109,28 @@ absl::Status EffectWriter::Write(const EvictPod& effect) const {
   }
 }
 
-void EffectWriter::LeaveUncounted(const api::Pod& pod) const {
-  const std::vector<std::string>& finalizers = pod.metadata.finalizers;
-  const auto tracking = std::find(finalizers.begin(), finalizers.end(), kJobTrackingFinalizer);
+void EffectWriter::LeaveUncounted(const api::Pod& known) const {
+  const auto tracks = [](const std::vector<std::string>& finalizers) {
+    return std::find(finalizers.begin(), finalizers.end(), kJobTrackingFinalizer);
+  };
+  if (tracks(known.metadata.finalizers) == known.metadata.finalizers.end()) return;
+  // It may have been bound since it was seen; no pod is bound once it is being deleted.
+  const absl::StatusOr<json> object = client_.Get(TargetOf(known));
+  if (!object.ok()) return;
+  const absl::StatusOr<api::Pod> pod = api::DecodePod(*object, api::Decoding::kLenient);
+  if (!pod.ok() || pod->metadata.uid != known.metadata.uid || !pod->node_name.empty()) return;
+  const std::vector<std::string>& finalizers = pod->metadata.finalizers;
+  const auto tracking = tracks(finalizers);
   if (tracking == finalizers.end()) return;
   const std::string path = StrCat("/metadata/finalizers/", tracking - finalizers.begin());
-  const json patch = {{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pod.metadata.uid}},
+  const json patch = {{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pod->metadata.uid}},
+                      {{"op", "test"},
+                       {"path", "/metadata/resourceVersion"},
+                       {"value", pod->metadata.resource_version}},
                       {{"op", "test"}, {"path", path}, {"value", kJobTrackingFinalizer}},
                       {{"op", "remove"}, {"path", path}}};
   // The pod is on its way out whatever comes of it.
-  Patch(TargetOf(pod), kube::JsonPatch(patch)).IgnoreError();
+  Patch(TargetOf(known), kube::JsonPatch(patch)).IgnoreError();
 }
 
 absl::Status EffectWriter::Write(const PatchNode& effect) const {

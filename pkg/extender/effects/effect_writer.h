@@ -27,18 +27,18 @@ class EffectWriter {
   absl::Status Write(const ReleasePod& effect) const;
   absl::Status Write(const OpenGate& effect) const;
   absl::Status Write(const FailPod& effect) const;
-  // ResourceExhausted when a disruption budget forbids it now. A pod that is on no node loses the
-  // finalizer by which the Job controller counts pods, too, as that controller removes it itself
-  // from pods that it does not need any more: what never ran did not fail. A Job looks at its pods
-  // a second after they changed, so it finds the pod gone and makes it again; if this comes too
-  // late, or fails, the Job counts one failure.
+  // ResourceExhausted when a disruption budget forbids it now. A pod that is on no node, as known
+  // and as it is read once it is evicted, loses the finalizer by which the Job controller counts
+  // pods, too, as that controller removes it itself from pods that it does not need any more: what
+  // never ran did not fail. A Job looks at its pods a second after they changed, so it finds the
+  // pod gone and makes it again; if this comes too late, or fails, the Job counts one failure.
   absl::Status Write(const EvictPod& effect) const;
   absl::Status Write(const PatchNode& effect) const;
 
  private:
   absl::StatusOr<nlohmann::json> Send(const ReleasePod& effect) const;
   absl::StatusOr<nlohmann::json> Send(const OpenGate& effect) const;
-  void LeaveUncounted(const api::Pod& pod) const;
+  void LeaveUncounted(const api::Pod& known) const;
   absl::StatusOr<nlohmann::json> Patch(const kube::Target& target,
                                        const kube::PatchBody& patch) const;
 

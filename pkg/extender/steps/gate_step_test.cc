@@ -288,6 +288,28 @@ TEST_F(GateStepTest, AJobDoesNotCountPodsAsFailedThatWereNeverBound) {
   EXPECT_EQ(Pod("a-0-1")["metadata"]["finalizers"].size(), 1u);
 }
 
+TEST_F(GateStepTest, AJobCountsAPodThatWasBoundBeforeTheWatchShowedIt) {
+  AddBatchJob("a", 1);
+  json pod = Pod("a-0-1");
+  pod["metadata"]["finalizers"] = {"batch.kubernetes.io/job-tracking"};
+  client_.Seed(kube::Pods(), pod);
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(600'000);
+  // Between the last look of the pass and its eviction.
+  client_.SetHook([this](const kube::Call& call) -> absl::Status {
+    if (call.target.subresource != "eviction") return absl::OkStatus();
+    json runs = Pod("a-0-1");
+    runs["spec"]["nodeName"] = PinnedTo(runs);
+    runs["status"]["phase"] = "Running";
+    client_.Seed(kube::Pods(), runs);
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(process.Pass().evicted_pods, 1);
+  EXPECT_TRUE(Pod("a-0-1")["metadata"].contains("deletionTimestamp"));
+  EXPECT_EQ(Pod("a-0-1")["metadata"]["finalizers"].size(), 1u);
+}
+
 TEST_F(GateStepTest, APodThatRunsOrThatKubeSchedulerHasNotSeenYetKeepsThem) {
   AddBatchJob("a", 2);
   AddBatchJob("b", 2);
