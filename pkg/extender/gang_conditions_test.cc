@@ -104,6 +104,15 @@ TEST_F(GangConditionsTest, AJobThatEndsWhileItWaitsSaysSo) {
   EXPECT_EQ(ConditionOf("job-a", "Planned")["reason"], "OwnerFinished");
 }
 
+TEST_F(GangConditionsTest, AJobThatIsDeletedWhileItWaitsSaysSoUntilItsGangIsDeleted) {
+  AddBatchJob("a", 7);
+  process_.Pass();
+  DeletePodsOf("a");
+  ASSERT_TRUE(client_.Delete({BatchJobs(), "team", "a", ""}, {}).ok());
+  process_.Pass();
+  EXPECT_EQ(ConditionOf("job-a", "Planned")["reason"], "OwnerGone") << Messages("job-a");
+}
+
 TEST_F(GangConditionsTest, ARefusedHostIsNotSaidToBeBoundWhileNoPodIsThere) {
   AddBatchJob("a", 1);
   process_.Pass();

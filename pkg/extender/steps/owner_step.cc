@@ -108,33 +108,39 @@ Decision AskOwner(const PassFacts& facts, const GangPtr& gang) {
 
 // Why a gang without a place has no pods, where its condition Planned says something else: what it
 // waited for before.
-Decision SayWhyNoPods(const PassFacts& facts, const GangPtr& gang) {
-  const auto say = [gang](const PassFacts& now, const char* reason, const std::string& why) {
-    return Decision{{CommitGangStatus{KeyOf(gang->metadata), gang,
-                                      WithoutPods(*gang, reason, why, now.now.wall_ms)}}};
-  };
+Decision SayWhyNoPods(const GangPtr& gang, const PassFacts& now, const char* reason,
+                      const std::string& why) {
+  return {{CommitGangStatus{KeyOf(gang->metadata), gang,
+                            WithoutPods(*gang, reason, why, now.now.wall_ms)}}};
+}
+
+Decision SayWhatOwnerSays(const GangPtr& gang, const PassFacts& now, const EffectOutcome& read) {
+  if (!read.answered()) return {};
+  const OwnerState owner = OwnerStateOf(*gang, read.done() ? read.object : nlohmann::json());
+  switch (owner.phase) {
+    case OwnerPhase::kActive:
+      return SayWhyNoPods(gang, now, "NoPods", StrCat("the gang has no pod; ", owner.why));
+    case OwnerPhase::kSuspended:
+      return SayWhyNoPods(gang, now, "Suspended", owner.why);
+    case OwnerPhase::kFinished:
+      return SayWhyNoPods(gang, now, "OwnerFinished", owner.why);
+    case OwnerPhase::kGone:
+      break;  // the garbage collector, or gang_cleanup.h, takes its Gang
+  }
+  return SayWhyNoPods(gang, now, "OwnerGone", owner.why);
+}
+
+// Looks through every pod of the cluster: in the gang's turn.
+Decision FindWhyNoPods(const PassFacts& facts, const GangPtr& gang) {
   if (WereReleased(facts, *gang)) {
-    return say(facts, "ReleasedWithoutPlace", "its pods were released without a place");
+    return SayWhyNoPods(gang, facts, "ReleasedWithoutPlace",
+                        "its pods were released without a place");
   }
   const auto resource = ResourceOfOwner(gang->owner);
-  if (!resource) return say(facts, "NoPods", "the gang has no pod");
-  Decision decision{{AwaitTurn{KeyOf(gang->metadata), Question::kOwnerState},
-                     ReadObject{{*resource, gang->metadata.namespace_name, gang->owner.name, ""}}}};
-  decision.then = [gang, say](const PassFacts& now, const EffectOutcomes& outcomes) -> Decision {
-    const EffectOutcome& read = outcomes.back();
-    if (!read.done() && !absl::IsNotFound(read.status)) return {};
-    const OwnerState owner = OwnerStateOf(*gang, read.done() ? read.object : nlohmann::json());
-    switch (owner.phase) {
-      case OwnerPhase::kActive:
-        return say(now, "NoPods", StrCat("the gang has no pod; ", owner.why));
-      case OwnerPhase::kSuspended:
-        return say(now, "Suspended", owner.why);
-      case OwnerPhase::kFinished:
-        return say(now, "OwnerFinished", owner.why);
-      case OwnerPhase::kGone:
-        break;  // the garbage collector, or gang_cleanup.h, takes its Gang
-    }
-    return {};
+  if (!resource) return SayWhyNoPods(gang, facts, "NoPods", "the gang has no pod");
+  Decision decision{{ReadObject{{*resource, gang->metadata.namespace_name, gang->owner.name, ""}}}};
+  decision.then = [gang](const PassFacts& now, const EffectOutcomes& outcomes) {
+    return SayWhatOwnerSays(gang, now, outcomes.front());
   };
   return decision;
 }
@@ -193,8 +199,13 @@ std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
     if (!gang->status.committed()) {
       if (HasPods(gathered) || !SaysWhatWasPlanned(gang->status)) continue;
       if (gang->metadata.deleted_ms || facts.backing_off.count(key) != 0) continue;
-      works.push_back(
-          {key, [gang = gang](const PassFacts& now) { return SayWhyNoPods(now, gang); }});
+      works.push_back({key, [key = key, gang = gang](const PassFacts&) {
+                         Decision decision{{AwaitTurn{key, Question::kOwnerState}}};
+                         decision.then = [gang](const PassFacts& now, const EffectOutcomes& turn) {
+                           return AllDone(turn) ? FindWhyNoPods(now, gang) : Decision{};
+                         };
+                         return decision;
+                       }});
       continue;
     }
     const bool again = gathered != nullptr && !gathered->members.empty();
