@@ -15,9 +15,7 @@ placement::GangPlan PlanDraft::Search(JobId job, bool explain) {
       if (owner == reservation.job.value) owner = job.value;
     }
   }
-  placement::PlannerOptions how = options;
-  how.explain = how.explain && explain;
-  placement::GangPlan gang = placement::PlanGang(cluster, RequestOf(job), how);
+  placement::GangPlan gang = PlanPreferredFirst(job, explain);
   for (const Reservation& reservation : plan.reservations) {
     for (HostId host : reservation.hosts) {
       int& owner = cluster.hosts[host.index()].reserved_for;
@@ -25,6 +23,20 @@ placement::GangPlan PlanDraft::Search(JobId job, bool explain) {
     }
   }
   return gang;
+}
+
+placement::GangPlan PlanDraft::PlanPreferredFirst(JobId job, bool explain) const {
+  placement::GangRequest request = RequestOf(job);
+  placement::PlannerOptions how = options;
+  if (state(job).preferred != nullptr) {
+    request.eligible = state(job).preferred.get();
+    how.explain = false;
+    placement::GangPlan gang = placement::PlanGang(cluster, request, how);
+    if (gang.outcome == placement::Outcome::kPlaced) return gang;
+    request.eligible = state(job).eligible.get();
+  }
+  how.explain = options.explain && explain;
+  return placement::PlanGang(cluster, request, how);
 }
 
 void PlanDraft::Occupy(JobId job, const std::vector<HostId>& hosts) {

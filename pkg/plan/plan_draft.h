@@ -25,7 +25,8 @@ class PlanDraft {
     return snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
   }
 
-  // The best place of the job as things stand, with the reservations that it may fill lifted.
+  // The best place of the job as things stand, on the hosts that it prefers if there is one, with
+  // the reservations that it may fill lifted.
   placement::GangPlan Search(JobId job, bool explain = true);
   // The job has these hosts, and no longer those of its assignment.
   void Occupy(JobId job, const std::vector<fabric::HostId>& hosts);
@@ -44,6 +45,8 @@ class PlanDraft {
   int victim_searches = 0;     // jobs for which StopOthers has looked for victims
 
  private:
+  placement::GangPlan PlanPreferredFirst(JobId job, bool explain) const;
+
   // Kept from one decision to the next, because jobs are many and clusters small.
   std::optional<Snapshot> after_;
   std::optional<ContentionCost> contention_;

@@ -24,8 +24,9 @@ bool Equal(const JobState& a, const JobState& b) {
       a.assignment.has_value() == b.assignment.has_value() &&
       (!a.assignment || a.assignment->host_of_rank == b.assignment->host_of_rank);
   return same_place && a.job == b.job && a.groups == b.groups && Equal(a.eligible, b.eligible) &&
-         Equal(a.role_hosts, b.role_hosts) && a.lost_ranks == b.lost_ranks &&
-         a.problems == b.problems && a.started_ms == b.started_ms && a.leaving == b.leaving;
+         Equal(a.preferred, b.preferred) && Equal(a.role_hosts, b.role_hosts) &&
+         a.lost_ranks == b.lost_ranks && a.problems == b.problems && a.started_ms == b.started_ms &&
+         a.leaving == b.leaving;
 }
 
 // Only reservations look at the time.

@@ -51,6 +51,10 @@ TEST(PlanMemoTest, WhateverPlanningLooksAtMakesAnotherPlanNecessary) {
         c.jobs[1].eligible =
             std::make_shared<const std::vector<std::uint8_t>>(c.cluster.hosts.size(), 0);
       },
+      [](Snapshot& c) {
+        c.jobs[1].preferred =
+            std::make_shared<const std::vector<std::uint8_t>>(c.cluster.hosts.size(), 0);
+      },
       [](Snapshot& c) { c.jobs[0].assignment->host_of_rank[0] = HostId(3); },
       [](Snapshot& c) { c.jobs[0].assignment.reset(); },
       [](Snapshot& c) { c.jobs.pop_back(); },

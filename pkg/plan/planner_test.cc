@@ -38,6 +38,36 @@ TEST(PlannerTest, EachJobSeesWhatTheOnesBeforeItTook) {
   EXPECT_EQ(Of(plan, JobId(2)).gang.outcome, Outcome::kNotNow);
 }
 
+TEST(PlannerTest, AJobGetsTheHostsThatItPrefersAndOthersWhereThoseAreTaken) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
+  AddJob(s, "a", 1).job.priority = 1;
+  AddJob(s, "b", 1);
+  const auto only_last = std::make_shared<placement::HostSet>(5, 0);
+  (*only_last)[3] = 1;
+  s.jobs[1].preferred = only_last;
+  EXPECT_EQ(Of(MakePlan(s), JobId(1)).gang.host_of_rank, std::vector<HostId>{HostId(3)});
+  s.jobs[0].eligible = only_last;
+  const Plan plan = MakePlan(s);
+  EXPECT_EQ(Of(plan, JobId(0)).gang.host_of_rank, std::vector<HostId>{HostId(3)});
+  ASSERT_EQ(Of(plan, JobId(1)).gang.outcome, Outcome::kPlaced);
+  EXPECT_NE(Of(plan, JobId(1)).gang.host_of_rank, std::vector<HostId>{HostId(3)});
+}
+
+TEST(PlannerTest, NobodyIsStoppedForAHostThatAJobPrefers) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
+  AddJob(s, "runs", 1);
+  Place(s, JobId(0), {HostId(3)});
+  AddJob(s, "urgent", 1).job.priority = 1;
+  const auto only_last = std::make_shared<placement::HostSet>(5, 0);
+  (*only_last)[3] = 1;
+  s.jobs[1].preferred = only_last;
+  PlanOptions options;
+  options.policies = {StopOthers(4)};
+  const Plan plan = MakePlan(s, options);
+  EXPECT_FALSE(Of(plan, JobId(1)).preemption.has_value());
+  EXPECT_EQ(Of(plan, JobId(1)).gang.outcome, Outcome::kPlaced);
+}
+
 TEST(PlannerTest, AJobThatContradictsItselfStopsNobodyElse) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
   AddJob(s, "bad", 1).problems = {"spec.workers: is 0; give a number from 1 to 1000000"};

@@ -58,6 +58,8 @@ struct JobState {
   // Hosts that some pod of it may use; shared between jobs with the same pod template. Null: every
   // host.
   std::shared_ptr<const placement::HostSet> eligible;
+  // Of these, the hosts that a waiting job gets as long as it fits there. Null: no matter which.
+  std::shared_ptr<const placement::HostSet> preferred;
   // Of a job whose pods may use different hosts: those of each run of ranks. Null: all are alike.
   std::shared_ptr<const std::vector<placement::RoleHosts>> role_hosts;
   std::optional<Assignment> assignment;  // set once committed
