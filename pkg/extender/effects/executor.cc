@@ -147,6 +147,7 @@ void Executor::Abandon(const std::string& error) {
 }
 
 void Executor::TakeSnapshot() {
+  constexpr char kReading[] = "reading it into the snapshot";
   UpdateTime();
   const auto build = [this] { return builder_.Build(PlannedObjects(facts_)); };
   std::optional<plan::Snapshot> snapshot;
@@ -163,11 +164,13 @@ void Executor::TakeSnapshot() {
       try {
         state::BuildSnapshot(alone);
       } catch (const std::exception& cause) {
-        Isolate(KeyOf(gang->metadata), "reading it into the snapshot", cause.what());
+        Isolate(KeyOf(gang->metadata), kReading, cause.what());
       }
     }
   }
-  SetSnapshot(snapshot ? *std::move(snapshot) : build(), facts_);
+  for (const Unreadable& one : SetSnapshot(snapshot ? *std::move(snapshot) : build(), facts_)) {
+    Isolate(one.gang, kReading, one.error.c_str());
+  }
 }
 
 std::int64_t Executor::Run(const std::string& name, const Step& step, Limits limits) {

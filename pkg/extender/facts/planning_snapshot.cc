@@ -1,6 +1,7 @@
 #include "pkg/extender/facts/planning_snapshot.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "pkg/api/names.h"
 #include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/placement/gang_planner.h"
 #include "pkg/placement/worker_need.h"
 
 namespace yardmaster::extender {
@@ -68,20 +68,6 @@ void AddHold(const Hold& hold, PassFacts& facts) {
   }
 }
 
-// Of a gang that gave its place back after hosts were refused to it.
-void PreferUntried(plan::JobId id, const api::GangStatus& status, plan::Snapshot& snapshot) {
-  plan::JobState& job = snapshot.jobs[id.index()];
-  if (status.refusals.empty() || !job.problems.empty()) return;
-  const auto untried = UntriedHosts(snapshot, job, status);
-  if (untried == nullptr) return;
-  placement::GangRequest request = plan::RequestOf(job, id);
-  request.eligible = untried.get();
-  placement::PlannerOptions quick;
-  quick.explain = false;
-  const placement::GangPlan plan = placement::PlanGang(snapshot.cluster, request, quick);
-  if (plan.outcome == placement::Outcome::kPlaced) job.eligible = untried;
-}
-
 // What the gang's pods and status say besides its Gang's spec.
 void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   plan::JobState& job = snapshot.jobs[id.index()];
@@ -93,7 +79,8 @@ void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
     LimitToVolumes(*facts.volumes, *gathered, facts.cluster.nodes, snapshot, job);
   }
   job.eligible = EligibleNow(snapshot, job, gathered, status);
-  if (!job.assignment) PreferUntried(id, status, snapshot);
+  // Of a gang that gave its place back after hosts were refused to it.
+  if (!job.assignment) job.preferred = UntriedHosts(snapshot, job, status);
   const api::Condition* requeued = api::FindCondition(status.conditions, api::kRequeuedCondition);
   if (!job.assignment && requeued != nullptr) {
     job.job.created_ms = std::max(job.job.created_ms, requeued->transition_ms);
@@ -121,13 +108,21 @@ state::ClusterState PlannedObjects(const PassFacts& facts) {
   return objects;
 }
 
-void SetSnapshot(plan::Snapshot snapshot, PassFacts& facts) {
+std::vector<Unreadable> SetSnapshot(plan::Snapshot snapshot, PassFacts& facts) {
   snapshot.now_ms = facts.now.wall_ms;
   facts.holds.clear();
   facts.snapshot = std::move(snapshot);
-  for (const plan::JobId id : facts.snapshot->job_ids()) Refine(facts, id, *facts.snapshot);
+  std::vector<Unreadable> unreadable;
+  for (const plan::JobId id : facts.snapshot->job_ids()) {
+    try {
+      Refine(facts, id, *facts.snapshot);
+    } catch (const std::exception& error) {
+      unreadable.push_back({facts.Job(id).job.key, error.what()});
+    }
+  }
   AddHolds(HoldsOf(facts), facts);
   facts.not_in_snapshot.clear();
+  return unreadable;
 }
 
 std::vector<Hold> PreemptionHolds(const api::Gang& gang) {

@@ -20,8 +20,14 @@ namespace yardmaster::extender {
 
 // The objects that a snapshot is made of (state/snapshot_builder.h).
 state::ClusterState PlannedObjects(const PassFacts& facts);
-// The facts get the snapshot that was made of these objects, and its holds.
-void SetSnapshot(plan::Snapshot snapshot, PassFacts& facts);
+// A gang whose pods and status threw when they were read into the snapshot, and what.
+struct Unreadable {
+  NamespacedName gang;
+  std::string error;
+};
+// The facts get the snapshot that was made of these objects, and its holds. Gangs that are returned
+// must not be planned on it.
+std::vector<Unreadable> SetSnapshot(plan::Snapshot snapshot, PassFacts& facts);
 
 // By host name. Of all isolated gangs, indeterminate writes and decisions to stop gangs.
 std::vector<Hold> HoldsOf(const PassFacts& facts);

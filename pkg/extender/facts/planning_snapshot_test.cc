@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 
+#include "pkg/extender/ledger/refusals.h"
 #include "pkg/extender/testing/facts_fixture.h"
 
 namespace yardmaster::extender {
@@ -152,6 +153,66 @@ TEST_F(PlanningSnapshotTest, ADecisionThatWasDeletedStopsNoGang) {
   ASSERT_TRUE(facts.IsStopping(GangOf("low")));
   Apply(GangDeleted{GangOf("high")}, facts);
   EXPECT_FALSE(facts.IsStopping(GangOf("low")));
+}
+
+TEST_F(PlanningSnapshotTest, AGangThatThrowsIsNamedAndTheOthersAreReadInFull) {
+  AddJob("a", 1);
+  AddJob("b", 1);
+  PassFacts facts = Facts();
+  auto refused = std::make_shared<api::Gang>(*facts.gangs[GangOf("b")]);
+  AddRefusal(refused->status, 0, "s0h0", "no", facts.now.wall_ms);
+  facts.gangs[GangOf("b")] = refused;
+  plan::Snapshot snapshot = state::BuildSnapshot(PlannedObjects(facts));
+  facts.gangs.erase(GangOf("a"));
+  const std::vector<Unreadable> unreadable = SetSnapshot(std::move(snapshot), facts);
+  ASSERT_EQ(unreadable.size(), 1u);
+  EXPECT_EQ(unreadable[0].gang, GangOf("a"));
+  const auto& eligible = facts.Job(IdOfJob(*facts.snapshot, GangOf("b"))).eligible;
+  ASSERT_NE(eligible, nullptr);
+  EXPECT_EQ((*eligible)[facts.snapshot->places->FindHost("s0h0").index()], 0);
+}
+
+TEST_F(PlanningSnapshotTest, AGangThatHostsWereRefusedToPrefersOthersAndMayUseAll) {
+  AddJob("a", 1);
+  PassFacts facts = Facts();
+  auto refused = std::make_shared<api::Gang>(*facts.gangs[GangOf("a")]);
+  AddRefusal(refused->status, 0, "s0h0", "no", facts.now.wall_ms);
+  facts.gangs[GangOf("a")] = refused;
+  facts.now.wall_ms += 12 * 3'600'000;  // the refusal has ended
+  TakeSnapshot(facts);
+  const plan::JobState& job = facts.Job(IdOfJob(*facts.snapshot, GangOf("a")));
+  const std::size_t host = facts.snapshot->places->FindHost("s0h0").index();
+  EXPECT_TRUE(job.eligible == nullptr || job.eligible->empty() || (*job.eligible)[host] != 0);
+  ASSERT_NE(job.preferred, nullptr);
+  EXPECT_EQ((*job.preferred)[host], 0);
+}
+
+TEST_F(PlanningSnapshotTest, NewRanksOfAGangThatGrowsDoNotInheritTheVolumesOfTheLastOne) {
+  AddJob("a", 1);
+  const PassFacts facts = Facts();
+  GatheredGang pods = *facts.GatheredOf(GangOf("a"));
+  auto pod = std::make_shared<api::Pod>(*pods.members[0].pod);
+  pod->volume_claims = {"data"};
+  pods.members[0].pod = pod;
+  const nlohmann::json term = {{"matchFields",
+                                {{{"key", "metadata.name"},
+                                  {"operator", "In"},
+                                  {"values", nlohmann::json::array({"s0h0"})}}}}};
+  nlohmann::json volume;
+  volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] = nlohmann::json::array({term});
+  const VolumesByClaim volumes = {{{"team", "data"}, ReachOfVolume(volume)}};
+  plan::JobState job = facts.Job(IdOfJob(*facts.snapshot, GangOf("a")));
+  auto resize = std::make_shared<plan::Resize>();
+  resize->job = job.job;
+  resize->job.workers = 3;
+  job.resize = resize;
+  LimitToVolumes(volumes, pods, facts.cluster.nodes, *facts.snapshot, job);
+  ASSERT_NE(job.role_hosts, nullptr);
+  const fabric::HostId other = facts.snapshot->places->FindHost("s0h1");
+  placement::GangRequest request = plan::RequestOf(job, plan::JobId(0));
+  EXPECT_FALSE(request.AllowsRank(other, 0));
+  EXPECT_TRUE(request.AllowsRank(other, 1));
+  EXPECT_TRUE(request.AllowsRank(other, 2));
 }
 
 }  // namespace

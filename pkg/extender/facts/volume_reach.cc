@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/field_reader.h"
+#include "pkg/kube/object.h"
 
 namespace yardmaster::extender {
 
@@ -88,13 +89,30 @@ class RankHosts {
   std::map<std::pair<const HostSet*, Reaches>, HostSetPtr> common_;
 };
 
+// Of ranks whose pods have volumes that limit them.
+std::map<int, Reaches> LimitedRanks(const VolumesByClaim& volumes, const GatheredGang& pods) {
+  std::map<int, Reaches> limited;
+  for (const GangMember& member : pods.members) {
+    if (!member.rank || member.pod->volume_claims.empty()) continue;
+    Reaches reaches = ReachesOf(volumes, *member.pod);
+    if (!reaches.empty()) limited[*member.rank] = std::move(reaches);
+  }
+  return limited;
+}
+
+bool AreFew(const std::map<int, Reaches>& limited) {
+  std::set<Reaches> distinct;
+  for (const auto& [rank, reaches] : limited) distinct.insert(reaches);
+  return distinct.size() < placement::kMaxHostClasses;
+}
+
 }  // namespace
 
 std::string VolumeOfClaim(const json& claim) {
-  const auto name = claim.is_object() ? claim.value("spec", json::object()) : json::object();
-  const auto at = name.is_object() ? name.find("volumeName") : name.end();
-  return at != name.end() && at->is_string() ? at->get<std::string>() : std::string();
+  return kube::StringAt(claim, {"spec", "volumeName"});
 }
+
+std::string UidOfClaim(const json& claim) { return kube::StringAt(claim, {"metadata", "uid"}); }
 
 VolumeReach ReachOfVolume(const json& volume) {
   VolumeReach reach{true, std::nullopt};
@@ -114,22 +132,19 @@ VolumeReach ReachOfVolume(const json& volume) {
   return reach;
 }
 
+bool MayLimit(const VolumesByClaim& volumes, const GatheredGang& pods) {
+  return AreFew(LimitedRanks(volumes, pods));
+}
+
 void LimitToVolumes(const VolumesByClaim& volumes, const GatheredGang& pods,
                     const state::ObjectTable<api::Node>& nodes, const plan::Snapshot& snapshot,
                     plan::JobState& job) {
-  std::map<int, Reaches> limited;  // by rank
-  std::set<Reaches> distinct;
-  for (const GangMember& member : pods.members) {
-    if (!member.rank || member.pod->volume_claims.empty()) continue;
-    Reaches reaches = ReachesOf(volumes, *member.pod);
-    if (reaches.empty()) continue;
-    distinct.insert(reaches);
-    limited[*member.rank] = std::move(reaches);
-  }
-  if (limited.empty() || distinct.size() >= placement::kMaxHostClasses) return;
+  const std::map<int, Reaches> limited = LimitedRanks(volumes, pods);
+  if (limited.empty() || !AreFew(limited)) return;
   RankHosts hosts(nodes, snapshot, job);
   std::vector<placement::RoleHosts> roles;
-  const int last = std::max(job.job.workers - 1, limited.rbegin()->first);
+  const int workers = std::max(job.job.workers, job.resize ? job.resize->job.workers : 0);
+  const int last = std::max(workers - 1, limited.rbegin()->first);
   for (int rank = 0; rank <= last; ++rank) {
     const auto at = limited.find(rank);
     const HostSetPtr& own = hosts.Of(rank, at == limited.end() ? Reaches() : at->second);

@@ -21,16 +21,20 @@
 namespace yardmaster::extender {
 
 struct VolumeReach {
-  bool bound = false;                         // and it stays so
+  bool bound = false;
   std::optional<api::NodeConstraints> nodes;  // nullopt: every node, as far as it is known
 };
 using VolumesByClaim = std::map<NamespacedName, VolumeReach>;
 
 // The volume that a PersistentVolumeClaim is bound to; empty: none.
 std::string VolumeOfClaim(const nlohmann::json& claim);
+// Tells a claim from an earlier one of its name.
+std::string UidOfClaim(const nlohmann::json& claim);
 // Of a PersistentVolume. One whose affinity cannot be read limits nothing.
 VolumeReach ReachOfVolume(const nlohmann::json& volume);
 
+// Whether LimitToVolumes may use what these volumes say. More known volumes never make it true.
+bool MayLimit(const VolumesByClaim& volumes, const GatheredGang& pods);
 // Leaves each rank of `job` the hosts that reach the volumes of its pod. O(hosts) for each distinct
 // set of volumes; where the ranks would have more than placement::kMaxHostClasses sets of hosts the
 // volumes are left to kube-scheduler.
