@@ -1,6 +1,7 @@
 // Gangs whose ranks may use different hosts.
 #include "pkg/placement/role_hosts.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/testing/rounds.h"
+#include "pkg/placement/alike_planner.h"
 #include "pkg/placement/gang_planner.h"
 #include "pkg/placement/partial_planner.h"
 #include "pkg/placement/replacement.h"
@@ -141,6 +143,125 @@ TEST(RoleHostsTest, RanksThatMustShareAHostGetOneThatAllOfThemMayUse) {
   const GangPlan plan = roles.Plan();
   ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Sentence(plan);
   EXPECT_EQ(plan.host_of_rank, (std::vector<HostId>{HostId(2), HostId(2)}));
+}
+
+// The first workers of `first_gpus` GPUs, the others of `other_gpus`; tensor groups of `tensor`.
+Case WorkersOfTwoSizes(Cluster cluster, int firsts, int first_gpus, int others, int other_gpus,
+                       int tensor) {
+  Case c;
+  c.cluster = std::move(cluster);
+  c.job = MakeJob(tensor, 1, 1, (firsts * first_gpus + others * other_gpus) / tensor, 1);
+  c.job.workers = firsts + others;
+  c.job.gpus_per_worker = std::max(first_gpus, other_gpus);
+  if (first_gpus != other_gpus) c.job.roles = {{0, {}, first_gpus}, {firsts, {}, other_gpus}};
+  c.groups = workload::GroupsOf(c.job);
+  return c;
+}
+
+bool AreTogether(const std::vector<workload::WorkerGroup>& groups,
+                 const workload::GroupPolicy& policy, const fabric::Places& places,
+                 const std::vector<HostId>& hosts) {
+  if (policy.mode != Enforcement::kRequired) return true;
+  const auto place_of = [&](HostId host) {
+    return policy.within == TopologyLevel::kHost        ? host.value
+           : policy.within == TopologyLevel::kSegment   ? places.segment_of(host).value
+           : policy.within == TopologyLevel::kFabricPod ? places.fabric_pod_of(host).value
+                                                        : 0;
+  };
+  return std::all_of(groups.begin(), groups.end(), [&](const workload::WorkerGroup& group) {
+    return std::all_of(group.workers.begin(), group.workers.end(), [&](int worker) {
+      const auto placed = [&](int w) { return static_cast<std::size_t>(w) < hosts.size(); };
+      return !placed(worker) || place_of(hosts[static_cast<std::size_t>(worker)]) ==
+                                    place_of(hosts[static_cast<std::size_t>(group.workers[0])]);
+    });
+  });
+}
+
+// As Holds, of workers with different numbers of GPUs.
+bool HoldsBySize(const RoleCase& c, const std::vector<HostId>& hosts) {
+  std::vector<int> given(c.c.cluster.hosts.size(), 0);
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const HostId host = hosts[rank];
+    if (!host.valid() || !c.request().AllowsRank(host, static_cast<int>(rank))) return false;
+    given[host.index()] += c.c.job.GpusOf(static_cast<int>(rank));
+    if (given[host.index()] > c.c.cluster.hosts[host.index()].free_gpus) return false;
+  }
+  const fabric::Places& places = *c.c.cluster.places;
+  return AreTogether(c.c.groups.tensor, c.c.job.placement.tensor, places, hosts) &&
+         AreTogether(c.c.groups.data, c.c.job.placement.data, places, hosts);
+}
+
+TEST(RoleHostsTest, AWorkerLeavesTheOnlyHostThatASetOfTwoMayUse) {
+  Case c = WorkersOfTwoSizes(MakeCluster({{2}}), 1, 4, 2, 2, 4);
+  c.job.placement.tensor = {TopologyLevel::kHost, Enforcement::kRequired};
+  const RoleCase roles = MakeRoleCase(c, {{0, nullptr}, {1, Set({1, 0})}});
+  const GangPlan alike = PlanAlike(roles.c.cluster, roles.request(), {});
+  ASSERT_EQ(alike.outcome, Outcome::kPlaced) << Sentence(alike);
+  EXPECT_EQ(alike.host_of_rank, (std::vector<HostId>{HostId(1), HostId(0), HostId(0)}));
+  const GangPlan plan = roles.Plan();
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Sentence(plan);
+  EXPECT_EQ(plan.host_of_rank.size(), 3u);
+  EXPECT_TRUE(HoldsBySize(roles, plan.host_of_rank));
+}
+
+// Several workers a host, of one size or of two, in sets that must share one or not.
+RoleCase RandomSharedHosts(Random& random) {
+  const auto below = [&](int n) {
+    return static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
+  };
+  Cluster cluster = below(2) == 0 ? MakeCluster({{1 + below(3), 1 + below(2)}})
+                                  : MakeCluster({{1 + below(2)}, {1 + below(2), 1}});
+  for (HostState& host : cluster.hosts) {
+    if (below(4) == 0) host.free_gpus = static_cast<std::int16_t>(4 * below(2));
+  }
+  const int sizes[][2] = {{2, 2}, {4, 4}, {4, 2}, {2, 4}, {8, 2}};
+  const auto [first_gpus, other_gpus] = sizes[below(5)];
+  const int firsts = first_gpus == 2 ? 2 : 1 + below(2);
+  const int others = other_gpus == 2 ? 2 * (1 + below(2)) : 1 + below(3);
+  Case c = WorkersOfTwoSizes(std::move(cluster), firsts, first_gpus, others, other_gpus, 4);
+  const TopologyLevel levels[] = {TopologyLevel::kHost, TopologyLevel::kHost,
+                                  TopologyLevel::kSegment, TopologyLevel::kFabricPod};
+  c.job.placement.tensor = {levels[below(4)], Enforcement::kRequired};
+  c.job.placement.data = {levels[2 + below(2)],
+                          below(2) == 0 ? Enforcement::kPreferred : Enforcement::kRequired};
+  std::vector<RoleHosts> roles;
+  for (int first = 0; first < c.job.workers; first += 1 + below(3)) {
+    HostSet hosts(c.cluster.hosts.size(), 0);
+    for (std::uint8_t& open : hosts) open = below(3) == 0 ? 0 : 1;
+    roles.push_back({first, below(3) == 0 ? nullptr : Set(std::move(hosts))});
+  }
+  return MakeRoleCase(std::move(c), std::move(roles));
+}
+
+TEST(RoleHostsTest, WorkersThatShareHostsAgreeWithExhaustiveSearch) {
+  int placed = 0, differ = 0, missed = 0, never = 0;
+  for (std::uint64_t seed = 0; seed < Rounds(800u); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    RoleCase c = RandomSharedHosts(random);
+    const auto holds = [&](const std::vector<HostId>& hosts) { return HoldsBySize(c, hosts); };
+    const std::optional<Objective> least = LeastObjective(c.c, holds);
+    const bool sizes_differ = c.c.job.gpus_differ();
+    for (const GangPlan& plan : {PlanAlike(c.c.cluster, c.request(), {}), c.Plan()}) {
+      if (plan.outcome != Outcome::kPlaced) continue;
+      ASSERT_EQ(plan.host_of_rank.size(), static_cast<std::size_t>(c.c.job.workers));
+      ASSERT_TRUE(HoldsBySize(c, plan.host_of_rank));
+      EXPECT_GE(plan.objective, *least);
+    }
+    const GangPlan plan = c.Plan();
+    placed += plan.outcome == Outcome::kPlaced ? 1 : 0;
+    differ += plan.outcome == Outcome::kPlaced && sizes_differ ? 1 : 0;
+    never += plan.outcome == Outcome::kNever ? 1 : 0;
+    missed += plan.outcome != Outcome::kPlaced && least ? 1 : 0;
+    EXPECT_TRUE(plan.outcome != Outcome::kPlaced || !plan.optimal || plan.objective == *least);
+    if (plan.outcome != Outcome::kNever) continue;
+    for (HostState& host : c.c.cluster.hosts) host.free_gpus = host.gpus;
+    EXPECT_FALSE(LeastObjective(c.c, holds).has_value()) << Sentence(plan);
+  }
+  EXPECT_GT(placed, MoreThan(200));
+  EXPECT_GT(differ, MoreThan(100));
+  EXPECT_GT(never, MoreThan(50));
+  EXPECT_LE(missed, placed / 50);
 }
 
 RoleCase RandomRoleCase(Random& random) {

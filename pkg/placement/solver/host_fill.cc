@@ -107,15 +107,30 @@ class SegmentFill {
   std::vector<HostId>& host_of_;
 };
 
-// Host sets of workers that may use different hosts: the first takes the tightest host that it may
-// use, and those before it move on where they can.
+// Host sets of workers that may use different hosts, the largest first: each takes the tightest
+// host that it may use, and one of those before it moves on where none is left. Sets of one kind
+// have the same classes and size. Finds hosts for sets of one size whenever there are some.
 class ClassFill {
  public:
-  ClassFill(const Cluster& cluster, const Capacity& capacity, fabric::SegmentId segment)
-      : classes_(capacity.classes) {
+  ClassFill(const Cluster& cluster, const Capacity& capacity, fabric::SegmentId segment,
+            std::vector<Bundle> host_sets)
+      : host_sets_(std::move(host_sets)) {
+    std::stable_sort(host_sets_.begin(), host_sets_.end(),
+                     [](const Bundle& a, const Bundle& b) { return a.size() > b.size(); });
+    std::map<std::pair<std::uint32_t, int>, int> numbers;
+    for (const Bundle& set : host_sets_) {
+      std::uint32_t classes = 0;
+      for (const int worker : set) {
+        classes |= std::uint32_t{1} << capacity.classes.class_of_worker[worker];
+      }
+      const std::pair key{classes, static_cast<int>(set.size())};
+      const auto [at, is_new] = numbers.emplace(key, static_cast<int>(kinds_.size()));
+      if (is_new) kinds_.push_back({classes, key.second});
+      kind_of_.push_back(at->second);
+    }
     for (HostId id : cluster.places->hosts_of(segment)) {
-      if (capacity.of_host[id.index()] > 0)
-        hosts_.push_back({id, capacity.of_host[id.index()], {}});
+      const int room = capacity.of_host[id.index()];
+      if (room > 0) hosts_.push_back({id, capacity.classes.of_host[id.index()], room, false, {}});
     }
     std::sort(hosts_.begin(), hosts_.end(), [&](const Host& a, const Host& b) {
       const auto key = [&](const Host& host) {
@@ -126,10 +141,9 @@ class ClassFill {
     });
   }
 
-  bool Run(const std::vector<Bundle>& host_sets, std::vector<HostId>& host_of) {
-    host_sets_ = host_sets;
+  bool Run(std::vector<HostId>& host_of) {
     for (std::size_t set = 0; set < host_sets_.size(); ++set) {
-      tried_.assign(hosts_.size(), 0);
+      tried_.assign(kinds_.size(), 0);
       if (!Place(static_cast<int>(set))) return false;
     }
     Write(host_of);
@@ -137,58 +151,64 @@ class ClassFill {
   }
 
  private:
+  struct Kind {
+    std::uint32_t classes = 0;  // as bits
+    int size = 0;
+  };
   struct Host {
     HostId id;
+    std::uint32_t classes = 0;  // that may use it, as bits
     int room = 0;
+    bool gives_one_up = false;  // one of its sets is being moved on
     std::vector<int> sets;
   };
 
-  int SizeOf(int set) const { return static_cast<int>(host_sets_[set].size()); }
+  const Kind& KindOf(int set) const { return kinds_[kind_of_[set]]; }
 
-  // As bits.
-  std::uint32_t ClassesOfSet(int set) const {
-    std::uint32_t classes = 0;
-    for (const int worker : host_sets_[set])
-      classes |= std::uint32_t{1} << classes_.class_of_worker[worker];
-    return classes;
-  }
-
-  bool MayUse(int set, HostId host) const {
-    return (ClassesOfSet(set) & ~classes_.of_host[host.index()]) == 0;
-  }
-
+  // A host that gives one of its sets up is neither filled nor asked again until that set has its
+  // place, so its room and sets are the same after the call. A kind that found no place is not
+  // tried again: so there are at most as many calls within each other as there are kinds.
   bool Place(int set) {
+    const Kind& kind = KindOf(set);
+    tried_[kind_of_[set]] = 1;
     for (Host& host : hosts_) {
-      if (host.room < SizeOf(set) || !MayUse(set, host.id)) continue;
-      host.room -= SizeOf(set);
+      if (host.room < kind.size || !MayUse(kind, host)) continue;
+      host.room -= kind.size;
       host.sets.push_back(set);
       return true;
     }
-    for (std::size_t h = 0; h < hosts_.size(); ++h) {
-      if (tried_[h] != 0 || !MayUse(set, hosts_[h].id)) continue;
-      tried_[h] = 1;
-      for (int& other : hosts_[h].sets) {
-        if (SizeOf(other) + hosts_[h].room < SizeOf(set) || !Place(other)) continue;
-        hosts_[h].room += SizeOf(other) - SizeOf(set);
-        other = set;
-        return true;
-      }
-    }
-    return false;
+    return std::any_of(hosts_.begin(), hosts_.end(),
+                       [&](Host& host) { return MayUse(kind, host) && Replace(host, set); });
   }
 
-  // Among sets of the same classes and size ranks ascend with hosts.
+  static bool MayUse(const Kind& kind, const Host& host) {
+    return !host.gives_one_up && (kind.classes & ~host.classes) == 0;
+  }
+
+  bool Replace(Host& host, int set) {
+    host.gives_one_up = true;
+    const auto gone = std::find_if(host.sets.begin(), host.sets.end(), [&](int other) {
+      return tried_[kind_of_[other]] == 0 && KindOf(other).size + host.room >= KindOf(set).size &&
+             Place(other);
+    });
+    host.gives_one_up = false;
+    if (gone == host.sets.end()) return false;
+    host.room += KindOf(*gone).size - KindOf(set).size;
+    *gone = set;
+    return true;
+  }
+
+  // Among sets of a kind ranks ascend with hosts.
   void Write(std::vector<HostId>& host_of) const {
-    std::map<std::pair<std::uint32_t, int>, std::pair<std::vector<int>, std::vector<HostId>>> alike;
+    std::vector<std::pair<std::vector<int>, std::vector<HostId>>> of_kind(kinds_.size());
     for (const Host& host : hosts_) {
       for (const int set : host.sets) {
-        auto& [sets, hosts] = alike[{ClassesOfSet(set), SizeOf(set)}];
+        auto& [sets, hosts] = of_kind[kind_of_[set]];
         sets.push_back(set);
         hosts.push_back(host.id);
       }
     }
-    for (auto& [key, entry] : alike) {
-      auto& [sets, hosts] = entry;
+    for (auto& [sets, hosts] : of_kind) {
       std::sort(sets.begin(), sets.end());
       std::sort(hosts.begin(), hosts.end());
       for (std::size_t i = 0; i < sets.size(); ++i) {
@@ -197,10 +217,11 @@ class ClassFill {
     }
   }
 
-  const ClassRooms& classes_;
-  std::vector<Host> hosts_;  // tightest first
-  std::vector<Bundle> host_sets_;
-  std::vector<std::uint8_t> tried_;  // by host
+  std::vector<Bundle> host_sets_;  // largest first
+  std::vector<Kind> kinds_;
+  std::vector<int> kind_of_;         // by host set
+  std::vector<Host> hosts_;          // tightest first
+  std::vector<std::uint8_t> tried_;  // by kind, for the set that is being placed
 };
 
 // Equal bundles of a segment are interchangeable: give ascending ranks ascending hosts.
@@ -223,8 +244,8 @@ std::vector<HostId> FillHosts(const Cluster& cluster, const Capacity& capacity,
     if (workers[s].empty()) continue;
     const fabric::SegmentId segment(static_cast<std::int32_t>(s));
     if (capacity.classes.any()) {
-      ClassFill fill(cluster, capacity, segment);
-      if (!fill.Run(BundlesOf(workers[s], model.host_sets.of), host_of)) return {};
+      ClassFill fill(cluster, capacity, segment, BundlesOf(workers[s], model.host_sets.of));
+      if (!fill.Run(host_of)) return {};
       continue;
     }
     Rooms rooms(cluster, capacity, segment);

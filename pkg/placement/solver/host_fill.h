@@ -4,8 +4,9 @@
 // (tensor groups) stay together where they fit, tightest host first, hosts with all links up before
 // degraded ones, then the lowest id. Where every worker of a segment has a host of its own, ranks
 // ascend with hosts. Workers that may use different hosts are matched with them host set by host
-// set, and units may be parted. Complexity: O(hosts log hosts + workers log hosts); of a matching
-// O(workers * hosts). Deterministic. Thread safety: pure function.
+// set, and units may be parted; host sets of one size find hosts whenever there are some, of
+// unequal sizes not always. Complexity: O(hosts log hosts + workers log hosts); of a matching
+// O(workers * (hosts + workers) * kinds of host sets). Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <vector>
