@@ -112,7 +112,6 @@ enum class Question {
   kJobsOfJobSet,
   kPodGroup,
   kAdoption,
-  kVolumes,
 };
 // Done when it is the gang's turn. Stands before what it guards, so that the latter is not tried
 // otherwise.

@@ -1,17 +1,27 @@
 #include "pkg/extender/steps/volume_step.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "nlohmann/json.hpp"
+
+#include "pkg/base/backoff.h"
 
 namespace yardmaster::extender {
 
 namespace {
 
-// Claims that a pass reads, one after the other, of all gangs; the next one has the others.
+// Claims that a pass reads, one after the other, and for how long; the next one has the others.
 constexpr std::size_t kMaxInAPass = 64;
+constexpr std::int64_t kMaxMsInAPass = 1'000;
+constexpr std::size_t kMaxOfAGang = 16;  // while others have wishes
+constexpr int kMaxPassesLeftOut = 5;
+constexpr std::size_t kMaxNamespaces = 1'000;  // whose last turn is remembered
+constexpr BackoffLimits kAskAgain{250, 30'000};
+constexpr std::int64_t kAskBoundAgainMs = 300'000;
 
 const kube::Resource& ClaimsResource() {
   static const kube::Resource kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
@@ -40,88 +50,166 @@ std::set<NamespacedName> ClaimsOf(const GatheredGang& pods) {
 }  // namespace
 
 std::vector<Work> VolumeStep::Plan(const PassFacts& facts) {
+  began_ms_ = facts.now.steady_ms;
+  std::int64_t wake_ms = std::numeric_limits<std::int64_t>::max();
+  std::vector<Wish> wishes = Wishes(facts, wake_ms);
+  Share(wishes);
   std::vector<Work> works;
-  left_ = kMaxInAPass;
-  auto known = std::make_shared<VolumesByClaim>();
-  for (const auto& [key, pods] : facts.gathered) {
-    if (facts.FindGang(key) == nullptr || facts.IsLeftAlone(key)) continue;
-    Claims unknown, unbound;
-    for (const NamespacedName& claim : ClaimsOf(*pods)) {
-      const auto at = known_->find(claim);
-      if (at == known_->end()) {
-        unknown.push_back(claim);
-        continue;
-      }
-      known->insert(*at);
-      if (!at->second.bound) unbound.push_back(claim);
-    }
-    if (unknown.empty() && unbound.empty()) continue;
-    works.push_back({key, [this, key = key, unknown, unbound](const PassFacts& now) {
-                       return Read(now, key, unknown, unbound);
+  if (!known_->empty()) {
+    works.push_back({NamespacedName(), [this, wake_ms](const PassFacts&) {
+                       return Decision{{Change(VolumesRead{known_}), WakeIn{wake_ms}}};
                      }});
   }
-  known_ = std::move(known);
-  if (!known_->empty()) {
-    works.insert(works.begin(), {NamespacedName(), [this](const PassFacts&) {
-                                   return Decision{{Change(VolumesRead{known_})}};
-                                 }});
+  for (const Wish& wish : wishes) {
+    works.push_back({wish.gang, [this, wish](const PassFacts& now) { return Read(now, wish); }});
   }
   return works;
 }
 
-Decision VolumeStep::Read(const PassFacts& facts, const NamespacedName& gang, const Claims& unknown,
-                          const Claims& unbound) {
-  const bool is_placed = facts.FindGang(gang)->status.committed();
-  Decision decision{{AwaitTurn{gang, Question::kVolumes}}};
-  decision.then = [this, gang, unknown, unbound, is_placed](const PassFacts&,
-                                                            const EffectOutcomes& turn) {
-    Claims claims = unknown;
-    claims.insert(claims.end(), unbound.begin(), unbound.end());
-    claims.resize(turn.front().done() ? std::min(claims.size(), left_) : 0);
-    left_ -= claims.size();
-    Decision read;
-    read.threads = 1;  // none counts on another
+std::vector<VolumeStep::Wish> VolumeStep::Wishes(const PassFacts& facts, std::int64_t& wake_ms) {
+  const std::int64_t now_ms = facts.now.steady_ms;
+  std::vector<Wish> wishes;
+  auto known = std::make_shared<VolumesByClaim>();
+  std::map<NamespacedName, Answer> answers;
+  std::map<NamespacedName, Waiting> waiting;
+  for (const auto& [key, pods] : facts.gathered) {
+    if (facts.FindGang(key) == nullptr || facts.IsLeftAlone(key)) continue;
+    const std::set<NamespacedName> claims = ClaimsOf(*pods);
+    if (claims.empty()) continue;
+    Waiting& gang = waiting.emplace(key, std::move(waiting_[key])).first->second;
+    const bool changed = std::exchange(gang.pods, pods) != pods;
+    Wish wish{key};
+    std::int64_t next_ms = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::pair<std::int64_t, NamespacedName>> again;
     for (const NamespacedName& claim : claims) {
-      read.effects.push_back(ReadObject{{ClaimsResource(), claim.namespace_name, claim.name, ""}});
-    }
-    const bool waits = claims.size() < unknown.size() && !is_placed;
-    if (waits) read.effects.push_back(Change(GangMarked{gang, GangMark::kLeftOut}));
-    if (claims.empty()) return read;
-    read.then = [this, claims](const PassFacts&, const EffectOutcomes& outcomes) {
-      std::vector<std::string> volumes;
-      for (std::size_t i = 0; i < claims.size(); ++i) {
-        volumes.push_back(outcomes[i].done() ? VolumeOfClaim(outcomes[i].object) : "");
+      const auto at = answers_.find(claim);
+      if (at == answers_.end()) {
+        wish.claims.push_back(claim);
+        continue;
       }
-      return ReadVolumes(claims, volumes);
-    };
-    return read;
-  };
-  return decision;
+      known->insert(*known_->find(claim));
+      Answer& answer = answers.insert(*at).first->second;
+      if (changed && answer.volume.empty()) answer = {answer.uid, "", now_ms, 0};
+      if (answer.next_ms <= now_ms) {
+        again.emplace_back(answer.next_ms, claim);
+      } else {
+        next_ms = std::min(next_ms, answer.next_ms - now_ms);
+      }
+    }
+    if (!MayLimit(*known, *pods)) continue;
+    wake_ms = std::min(wake_ms, next_ms);
+    wish.unknown = wish.claims.size();
+    std::sort(again.begin(), again.end());
+    for (auto& [due_ms, claim] : again) wish.claims.push_back(std::move(claim));
+    if (!wish.claims.empty()) wishes.push_back(std::move(wish));
+  }
+  known_ = std::move(known);
+  answers_ = std::move(answers);
+  waiting_ = std::move(waiting);
+  if (served_.size() > kMaxNamespaces) served_.clear();
+  return wishes;
 }
 
-Decision VolumeStep::ReadVolumes(const Claims& claims, const std::vector<std::string>& volumes) {
+void VolumeStep::Share(std::vector<Wish>& wishes) const {
+  const auto served = [this](const Wish& wish) {
+    const auto at = served_.find(wish.gang.namespace_name);
+    return at == served_.end() ? 0 : at->second;
+  };
+  const auto in_namespace = [this](const Wish& wish) {
+    return std::tuple(wish.unknown == 0, waiting_.at(wish.gang).served, wish.gang);
+  };
+  std::sort(wishes.begin(), wishes.end(),
+            [&](const Wish& a, const Wish& b) { return in_namespace(a) < in_namespace(b); });
+  std::map<std::string, std::size_t> turns;
+  for (Wish& wish : wishes) wish.turn = turns[wish.gang.namespace_name]++;
+  const auto order = [&](const Wish& wish) {
+    return std::tuple(wish.turn, wish.unknown == 0, served(wish), wish.gang);
+  };
+  std::sort(wishes.begin(), wishes.end(),
+            [&](const Wish& a, const Wish& b) { return order(a) < order(b); });
+  std::size_t left = kMaxInAPass;
+  for (const std::size_t most : {kMaxOfAGang, kMaxInAPass}) {
+    for (Wish& wish : wishes) {
+      const std::size_t wanted = std::min(most, wish.claims.size());
+      const std::size_t more = std::min(left, wanted - std::min(wanted, wish.share));
+      wish.share += more;
+      left -= more;
+    }
+  }
+}
+
+Decision VolumeStep::Read(const PassFacts& facts, const Wish& wish) {
+  const bool has_time = facts.now.steady_ms - began_ms_ < kMaxMsInAPass;
+  const std::size_t share = has_time ? wish.share : 0;
+  const Claims claims(wish.claims.begin(),
+                      wish.claims.begin() + static_cast<std::ptrdiff_t>(share));
+  Decision read;
+  read.threads = 1;  // none counts on another
+  for (const NamespacedName& claim : claims) {
+    read.effects.push_back(ReadObject{{ClaimsResource(), claim.namespace_name, claim.name, ""}});
+  }
+  Waiting& waiting = waiting_.at(wish.gang);
+  if (share < wish.claims.size()) read.effects.push_back(WakeIn{0});
+  if (share >= wish.unknown) {
+    waiting.left_out = 0;
+  } else if (!facts.FindGang(wish.gang)->status.committed() &&
+             waiting.left_out < kMaxPassesLeftOut) {
+    ++waiting.left_out;
+    read.effects.push_back(Change(GangMarked{wish.gang, GangMark::kLeftOut}));
+  }
+  if (claims.empty()) return read;
+  waiting.served = served_[wish.gang.namespace_name] = ++turns_;
+  read.then = [this, claims](const PassFacts& now, const EffectOutcomes& outcomes) {
+    return ReadVolumes(now, claims, outcomes);
+  };
+  return read;
+}
+
+Decision VolumeStep::ReadVolumes(const PassFacts& facts, const Claims& claims,
+                                 const EffectOutcomes& read) {
   Decision decision;
   decision.threads = 1;
   Claims bound;
+  std::vector<Effect> volumes;
   auto known = std::make_shared<VolumesByClaim>(*known_);
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    known->insert({claims[i], VolumeReach{}});
-    if (volumes[i].empty()) continue;
+    Answer& answer = answers_[claims[i]];
+    VolumeReach& reach = (*known)[claims[i]];
+    if (read[i].answered()) {
+      const nlohmann::json& claim = read[i].object;
+      std::string uid = UidOfClaim(claim), volume = VolumeOfClaim(claim);
+      // Another claim of that name may have another volume.
+      if (uid != answer.uid || volume != answer.volume) reach = VolumeReach{};
+      answer.uid = std::move(uid);
+      answer.volume = std::move(volume);
+    }
+    answer.wait_ms = NextDelayMs(answer.wait_ms, kAskAgain);
+    const std::int64_t wait_ms = reach.bound ? kAskBoundAgainMs : answer.wait_ms;
+    answer.next_ms = facts.now.steady_ms + wait_ms;
+    decision.effects.push_back(WakeIn{wait_ms});
+    if (answer.volume.empty() || reach.bound) continue;
     bound.push_back(claims[i]);
-    decision.effects.push_back(ReadObject{{VolumesResource(), "", volumes[i], ""}});
+    volumes.push_back(ReadObject{{VolumesResource(), "", answer.volume, ""}});
   }
   known_ = std::move(known);
-  if (bound.empty()) return Decision{{Change(VolumesRead{known_})}};
-  decision.then = [this, bound](const PassFacts&, const EffectOutcomes& outcomes) {
-    return Learn(bound, outcomes);
+  decision.effects.push_back(Change(VolumesRead{known_}));
+  if (bound.empty()) return decision;
+  // First, so that outcomes and claims have the same order.
+  decision.effects.insert(decision.effects.begin(), volumes.begin(), volumes.end());
+  decision.then = [this, bound](const PassFacts& now, const EffectOutcomes& outcomes) {
+    return Learn(now, bound, outcomes);
   };
   return decision;
 }
 
-Decision VolumeStep::Learn(const Claims& claims, const EffectOutcomes& read) {
+Decision VolumeStep::Learn(const PassFacts& facts, const Claims& claims,
+                           const EffectOutcomes& read) {
   auto known = std::make_shared<VolumesByClaim>(*known_);
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    if (read[i].done()) (*known)[claims[i]] = ReachOfVolume(read[i].object);
+    if (!read[i].done()) continue;
+    (*known)[claims[i]] = ReachOfVolume(read[i].object);
+    answers_[claims[i]].wait_ms = 0;
+    answers_[claims[i]].next_ms = facts.now.steady_ms + kAskBoundAgainMs;
   }
   known_ = std::move(known);
   return {{Change(VolumesRead{known_})}};

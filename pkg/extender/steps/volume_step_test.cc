@@ -1,6 +1,6 @@
 #include "pkg/extender/steps/volume_step.h"
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,6 +43,39 @@ class VolumeStepTest : public BatchJobFixture {
          {"metadata", {{"name", name}}},
          {"spec",
           {{"nodeAffinity", {{"required", {{"nodeSelectorTerms", json::array({term})}}}}}}}});
+  }
+  // A gang of one pod in namespace "z", behind all of "team".
+  void AddJobOfAnotherTeam(const std::string& claim) {
+    const json owner = {{"apiVersion", "batch/v1"},
+                        {"kind", "Job"},
+                        {"name", "other"},
+                        {"uid", "uid-other"},
+                        {"controller", true}};
+    client_.Seed(BatchJobs(),
+                 {{"apiVersion", "batch/v1"},
+                  {"kind", "Job"},
+                  {"metadata", {{"name", "other"}, {"namespace", "z"}, {"uid", "uid-other"}}},
+                  {"spec", {{"parallelism", 1}, {"completions", 1}}},
+                  {"status", json::object()}});
+    json pod = GatedPod("other-0", {{api::kGpuResource, "8"}},
+                        {{"batch.kubernetes.io/job-name", "other"},
+                         {"batch.kubernetes.io/controller-uid", "uid-other"},
+                         {"batch.kubernetes.io/job-completion-index", "0"}},
+                        owner, "tp=8,dp=1");
+    pod["metadata"]["namespace"] = "z";
+    pod["spec"]["volumes"] = {{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", claim}}}}};
+    client_.Seed(kube::Pods(), pod);
+  }
+  // Each pod gets so many claims, which are not there, "<name of the pod>-<number>".
+  void MountMany(const std::string& job, int count) {
+    for (json pod : PodsOf(job)) {
+      for (int i = 0; i < count; ++i) {
+        const std::string claim = StrCat(pod["metadata"]["name"].get<std::string>(), "-", i);
+        pod["spec"]["volumes"].push_back(
+            {{"name", StrCat(i)}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+      }
+      client_.Seed(kube::Pods(), pod);
+    }
   }
   // Every pod of the job has the volume; "*" in the claim stands for its index.
   void Mount(const std::string& job, const std::string& claim) {
@@ -161,6 +194,114 @@ TEST_F(VolumeStepTest, AGangWithManyClaimsIsPlacedOnceAllAreKnownAndOthersMeanwh
     process.Pass();
   }
   EXPECT_EQ(HostsOf("job-a").size(), 3u);
+}
+
+TEST_F(VolumeStepTest, ManyClaimsOfANamespaceDoNotKeepAGangOfAnotherFromItsPlace) {
+  for (int job = 0; job < 6; ++job) {
+    AddBatchJob(StrCat("a", job), 1);
+    MountMany(StrCat("a", job), 70);
+  }
+  AddJobOfAnotherTeam("data");
+  Process process(*this, true);
+  process.Pass();
+  const auto gang = client_.Find(kube::Gangs(), "z", "job-other");
+  ASSERT_TRUE(gang.has_value());
+  EXPECT_EQ(gang->value("/status/assignments"_json_pointer, json::array()).size(), 1u);
+}
+
+TEST_F(VolumeStepTest, SlowReadsOfClaimsEndAfterASecondAndGoOnInTheNextPass) {
+  for (const char* job : {"a", "b", "c", "d"}) {
+    AddBatchJob(job, 1);
+    MountMany(job, 16);
+  }
+  client_.SetHook([this](const kube::Call& call) {
+    if (call.target.resource == kClaims) clock_.Advance(100);
+    return absl::OkStatus();
+  });
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "persistentvolumeclaims"), 16);
+  EXPECT_EQ(HostsOf("job-a").size(), 1u);
+  for (int i = 0; i < 3; ++i) process.Pass();
+  for (const char* job : {"job-b", "job-c", "job-d"}) EXPECT_EQ(HostsOf(job).size(), 1u) << job;
+}
+
+TEST_F(VolumeStepTest, AGangWithMoreClaimsThanAFewPassesReadIsPlannedOnWhatIsKnown) {
+  AddBatchJob("a", 14);
+  MountMany("a", 32);
+  Process process(*this, true);
+  for (int i = 0; i < 5; ++i) {
+    process.Pass();
+    EXPECT_FALSE(Gang("job-a")["status"].contains("outcome")) << i;
+  }
+  process.Pass();
+  EXPECT_TRUE(Gang("job-a")["status"].contains("outcome"));
+  EXPECT_LT(client_.CountCalls(kube::Verb::kGet, "persistentvolumeclaims"), 14 * 32);
+}
+
+TEST_F(VolumeStepTest, NoMoreClaimsAreReadOnceTheirLimitsAreTooManyToBeUsed) {
+  AddBatchJob("a", 40);
+  MountMany("a", 2);
+  AddVolume("disk", {NodeName(1, 1)});
+  for (const json& pod : PodsOf("a")) {
+    for (int i = 0; i < 2; ++i) {
+      AddClaim(StrCat(pod["metadata"]["name"].get<std::string>(), "-", i), "disk");
+    }
+  }
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_FALSE(Gang("job-a")["status"].contains("outcome"));
+  for (int i = 0; i < 5; ++i) {
+    clock_.Advance(1'000);
+    process.Pass();
+  }
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "persistentvolumeclaims"), 64);
+  EXPECT_TRUE(Gang("job-a")["status"].contains("outcome")) << Gang("job-a").dump();
+}
+
+TEST_F(VolumeStepTest, EveryClaimThatIsNotBoundIsReadAgain) {
+  AddBatchJob("a", 7);  // there are six hosts
+  MountMany("a", 15);
+  std::map<std::string, int> reads;
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.target.resource == kClaims) ++reads[call.target.name];
+    return absl::OkStatus();
+  });
+  Process process(*this, true);
+  for (int i = 0; i < 8; ++i) {
+    process.Pass();
+    clock_.Advance(60'000);
+  }
+  EXPECT_EQ(reads.size(), 105u);
+  for (const auto& [claim, count] : reads) EXPECT_GE(count, 3) << claim;
+}
+
+TEST_F(VolumeStepTest, AClaimThatIsMadeAgainIsReadAgain) {
+  AddVolume("old", {"no-such-host"});
+  AddVolume("new", {NodeName(1, 1)});
+  AddClaim("data", "old");
+  AddBatchJob("a", 1);
+  Mount("a", "data");
+  Process process(*this, true);
+  process.Pass();
+  ASSERT_TRUE(HostsOf("job-a").empty());
+  AddClaim("data", "new");
+  clock_.Advance(300'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a"), std::vector<std::string>{NodeName(1, 1)});
+}
+
+TEST_F(VolumeStepTest, ANewClaimOfThatNameThatIsNotBoundYetLimitsNothing) {
+  AddVolume("old", {"no-such-host"});
+  AddClaim("data", "old");
+  AddBatchJob("a", 1);
+  Mount("a", "data");
+  Process process(*this, true);
+  process.Pass();
+  AddClaim("data", "");
+  clock_.Advance(300'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 1u);
 }
 
 }  // namespace
