@@ -23,7 +23,7 @@ struct Attempt {
 Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel model,
                  std::int64_t max_steps) {
   Attempt out{std::move(model), {}, {}};
-  out.capacity = CapacityFor(cluster, request, out.model.host_set_size);
+  out.capacity = CapacityFor(cluster, request, out.model);
   const std::vector<SegmentScore> scores = ScoreSegments(cluster, out.capacity);
   out.segments = ChooseSegments({*cluster.places, out.model, *request.groups, scores}, out.capacity,
                                 max_steps);
@@ -65,8 +65,10 @@ GangPlan PlanAlike(const Cluster& cluster, const GangRequest& request,
         FillHosts(cluster, attempt.capacity, attempt.model, segments.segment_of_worker);
   }
   if (plan.host_of_rank.empty()) {
-    Explain(cluster, request, attempt.model, attempt.capacity, segments.exact && !segments.found,
-            options, plan);
+    const NotPlaced why = segments.found   ? NotPlaced::kHostsNotFound
+                          : segments.exact ? NotPlaced::kProved
+                                           : NotPlaced::kSearchCut;
+    Explain(cluster, request, attempt.model, attempt.capacity, why, options, plan);
     return plan;
   }
   plan.outcome = Outcome::kPlaced;

@@ -204,6 +204,49 @@ TEST(RoleHostsTest, AWorkerLeavesTheOnlyHostThatASetOfTwoMayUse) {
   EXPECT_TRUE(HoldsBySize(roles, plan.host_of_rank));
 }
 
+// Host sets of two workers of four GPUs; rank 0 may use `first`, the others `rest`.
+RoleCase PairsOnHosts(Cluster cluster, HostSet first, HostSet rest) {
+  Case c = MakeCase(std::move(cluster), MakeJob(8, 1, 1, 2, 1, 4));
+  c.job.placement.tensor = {TopologyLevel::kHost, Enforcement::kRequired};
+  return MakeRoleCase(std::move(c), {{0, Set(std::move(first))}, {1, Set(std::move(rest))}});
+}
+
+TEST(RoleHostsTest, ASegmentCountsOnlyHostsThatAllWorkersOfASetMayUse) {
+  // The first segment has room for each rank, and no host for ranks 0 and 1 together.
+  const RoleCase c =
+      PairsOnHosts(MakeCluster({{3, 4}}), {1, 0, 0, 1, 1, 0, 0}, {0, 1, 1, 1, 1, 1, 1});
+  for (const GangPlan& plan : {PlanAlike(c.c.cluster, c.request(), {}), c.Plan()}) {
+    ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Sentence(plan);
+    EXPECT_TRUE(Holds(c, plan.host_of_rank));
+    EXPECT_EQ(plan.objective.segments, 1);
+    EXPECT_TRUE(plan.optimal);
+  }
+}
+
+TEST(RoleHostsTest, NeverNamesTheRanksThatMustShareAHostAndMayUseNone) {
+  const GangPlan plan = PairsOnHosts(MakeCluster({{3}}), {1, 0, 0}, {0, 1, 1}).Plan();
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_NE(Sentence(plan).find("1 host short for ranks 0 to 1: 1 host needed, 0 that"),
+            std::string::npos)
+      << Sentence(plan);
+}
+
+TEST(RoleHostsTest, SetsOfUnequalSizeThatFindNoHostsSayThatAndNotThatASearchWasCut) {
+  // Room for a set of one and two of two by number, on no three hosts as they are.
+  Case c = WorkersOfTwoSizes(MakeCluster({{3}}), 1, 4, 4, 2, 4);
+  c.job.placement.tensor = {TopologyLevel::kHost, Enforcement::kRequired};
+  c.cluster.hosts[0].free_gpus = c.cluster.hosts[1].free_gpus = 4;
+  c.cluster.hosts[2].gpus = c.cluster.hosts[2].free_gpus = 12;
+  const RoleCase roles = MakeRoleCase(c, {{0, nullptr}, {1, Set({1, 1, 1})}});
+  const GangPlan alike = PlanAlike(roles.c.cluster, roles.request(), {});
+  EXPECT_EQ(alike.outcome, Outcome::kNotNow);
+  EXPECT_FALSE(alike.optimal);
+  EXPECT_NE(Sentence(alike).find("workers that must share a host found none there"),
+            std::string::npos)
+      << Sentence(alike);
+  EXPECT_EQ(Sentence(alike).find("cut after"), std::string::npos);
+}
+
 // Several workers a host, of one size or of two, in sets that must share one or not.
 RoleCase RandomSharedHosts(Random& random) {
   const auto below = [&](int n) {
@@ -254,9 +297,15 @@ TEST(RoleHostsTest, WorkersThatShareHostsAgreeWithExhaustiveSearch) {
     never += plan.outcome == Outcome::kNever ? 1 : 0;
     missed += plan.outcome != Outcome::kPlaced && least ? 1 : 0;
     EXPECT_TRUE(plan.outcome != Outcome::kPlaced || !plan.optimal || plan.objective == *least);
-    if (plan.outcome != Outcome::kNever) continue;
+    if (!sizes_differ) {
+      ASSERT_EQ(plan.outcome == Outcome::kPlaced, least.has_value()) << Sentence(plan);
+      EXPECT_TRUE(plan.optimal);
+    }
+    if (plan.outcome == Outcome::kPlaced) continue;
     for (HostState& host : c.c.cluster.hosts) host.free_gpus = host.gpus;
-    EXPECT_FALSE(LeastObjective(c.c, holds).has_value()) << Sentence(plan);
+    const bool fits_empty = LeastObjective(c.c, holds).has_value();
+    EXPECT_FALSE(plan.outcome == Outcome::kNever && fits_empty) << Sentence(plan);
+    EXPECT_TRUE(sizes_differ || fits_empty == (plan.outcome == Outcome::kNotNow)) << Sentence(plan);
   }
   EXPECT_GT(placed, MoreThan(200));
   EXPECT_GT(differ, MoreThan(100));

@@ -58,15 +58,20 @@ class Explainer {
         request_(request),
         model_(model),
         now_(now),
-        empty_(CapacityFor(cluster, request, model.host_set_size, {true, false})),
+        empty_(CapacityFor(cluster, request, model, {true, false})),
         options_(options),
         plan_(plan),
         need_(cluster, *request.job) {}
 
-  void Run(bool proved) {
+  void Run(NotPlaced why) {
     const Fit empty = TryToFit(places_, model_, *request_.groups, empty_, options_.max_steps);
     plan_.outcome = empty == Fit::kNo ? Outcome::kNever : Outcome::kNotNow;
-    if (!proved || empty == Fit::kUnknown) {
+    if (why == NotPlaced::kHostsNotFound) {
+      plan_.optimal = false;
+      Add(ReasonCode::kSearchCut, TopologyLevel::kHost, 0,
+          "the segments that were chosen have room, but workers that must share a host found none "
+          "there; other segments were not tried");
+    } else if (why == NotPlaced::kSearchCut || empty == Fit::kUnknown) {
       plan_.optimal = false;
       plan_.reasons.push_back(
           {ReasonCode::kSearchCut, TopologyLevel::kFabric, options_.max_steps,
@@ -74,7 +79,7 @@ class Explainer {
     }
     const Capacity& view = plan_.outcome == Outcome::kNever ? empty_ : now_;
     if (WorkerTooLarge()) return;
-    if (!UnitTooLarge()) FindShortages(view);
+    if (!UnitTooLarge() && why != NotPlaced::kHostsNotFound) FindShortages(view);
     CountHosts();
     if (options_.explain) {
       FindRelaxations(cluster_, request_, model_, now_, empty_, options_, plan_);
@@ -291,7 +296,8 @@ class Explainer {
     }
     shortages.AppendReasons(plan_.reasons);
     add(ReasonCode::kHostsKeptAsBackup, backup, "kept as backup");
-    add(ReasonCode::kHostsExcluded, excluded, "left out by the pods' selectors, tolerations or volumes");
+    add(ReasonCode::kHostsExcluded, excluded,
+        "left out by the pods' selectors, tolerations or volumes");
   }
 
   const Cluster& cluster_;
@@ -308,8 +314,8 @@ class Explainer {
 }  // namespace
 
 void Explain(const Cluster& cluster, const GangRequest& request, const GangModel& model,
-             const Capacity& now, bool proved, const PlannerOptions& options, GangPlan& plan) {
-  Explainer(cluster, request, model, now, options, plan).Run(proved);
+             const Capacity& now, NotPlaced why, const PlannerOptions& options, GangPlan& plan) {
+  Explainer(cluster, request, model, now, options, plan).Run(why);
 }
 
 }  // namespace yardmaster::placement

@@ -13,9 +13,15 @@
 
 namespace yardmaster::placement {
 
-// Fills in outcome (NotNow or Never), reasons and, if options.explain, relaxations. `proved`: the
-// gang is known not to fit now, not merely not found.
+// What is known of a gang that has no place now.
+enum class NotPlaced {
+  kProved,         // it does not fit
+  kSearchCut,      // no segments were found before the search was cut
+  kHostsNotFound,  // segments were found, and in these no hosts for all host sets
+};
+
+// Fills in outcome (NotNow or Never), reasons and, if options.explain, relaxations.
 void Explain(const Cluster& cluster, const GangRequest& request, const GangModel& model,
-             const Capacity& now, bool proved, const PlannerOptions& options, GangPlan& plan);
+             const Capacity& now, NotPlaced why, const PlannerOptions& options, GangPlan& plan);
 
 }  // namespace yardmaster::placement

@@ -81,8 +81,8 @@ class Finder {
 
   Outcome OutcomeOf(const GangModel& model) const {
     auto capacity = [&](const Capacity& same, bool empty) {
-      if (model.host_set_size == model_.host_set_size) return Fits(model, same);
-      return Fits(model, CapacityFor(cluster_, request_, model.host_set_size, {empty, false}));
+      if (model.host_sets.of == model_.host_sets.of) return Fits(model, same);
+      return Fits(model, CapacityFor(cluster_, request_, model, {empty, false}));
     };
     if (capacity(now_, false)) return Outcome::kPlaced;
     // A wish that is less than a possible one stays possible.
@@ -261,14 +261,12 @@ class Finder {
   }
 
   void TryCluster() {
-    const Capacity with_backup =
-        CapacityFor(cluster_, request_, model_.host_set_size, {false, true});
+    const Capacity with_backup = CapacityFor(cluster_, request_, model_, {false, true});
     if (with_backup.total > now_.total) {
       if (Fits(model_, with_backup)) {
         plan_.relaxations.push_back({"backup hosts: used", Outcome::kPlaced});
       } else if (own_ == Outcome::kNever &&
-                 Fits(model_,
-                      CapacityFor(cluster_, request_, model_.host_set_size, {true, true}))) {
+                 Fits(model_, CapacityFor(cluster_, request_, model_, {true, true}))) {
         plan_.relaxations.push_back({"backup hosts: used", Outcome::kNotNow});
       }
     }

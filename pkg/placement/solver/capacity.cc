@@ -17,29 +17,68 @@ bool Usable(const HostState& host, const GangRequest& request, const CapacityVie
          (host.reserved_for < 0 || host.reserved_for == request.queue_index);
 }
 
-// Bit c: class c may use the host. Without classes: every bit.
-std::uint32_t ClassesOn(const HostClasses& classes, fabric::HostId host) {
-  if (classes.hosts.empty()) return ~std::uint32_t{0};
-  std::uint32_t bits = 0;
-  for (std::size_t c = 0; c < classes.hosts.size(); ++c) {
-    if (IsIn(classes.hosts[c], host)) bits |= std::uint32_t{1} << c;
+// Workers by what they may use, or by what all workers of their host set may use.
+class WorkerClasses {
+ public:
+  WorkerClasses(const GangRequest& request, const Partition* host_sets)
+      : hosts_(ClassesOf(request.role_hosts, request.job->workers)) {
+    for (std::size_t c = 0; c < hosts_.hosts.size(); ++c) {
+      members_.push_back(std::uint32_t{1} << c);
+    }
+    if (hosts_.differ() && host_sets != nullptr) Join(*host_sets);
   }
-  return bits;
-}
 
-}  // namespace
+  bool differ() const { return members_.size() > 1; }
+  int count() const { return static_cast<int>(members_.size()); }
+  const std::vector<std::uint8_t>& of_rank() const { return hosts_.of_rank; }
 
-Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
-                     const CapacityView& view) {
+  // Bit c: class c may use the host. Without classes: every bit.
+  std::uint32_t On(fabric::HostId host) const {
+    if (members_.empty()) return ~std::uint32_t{0};
+    std::uint32_t open = 0;
+    for (std::size_t c = 0; c < hosts_.hosts.size(); ++c) {
+      if (IsIn(hosts_.hosts[c], host)) open |= std::uint32_t{1} << c;
+    }
+    std::uint32_t bits = 0;
+    for (std::size_t c = 0; c < members_.size(); ++c) {
+      if ((members_[c] & ~open) == 0) bits |= std::uint32_t{1} << c;
+    }
+    return bits;
+  }
+
+ private:
+  void Join(const Partition& host_sets) {
+    std::vector<std::uint32_t> in_set(host_sets.size.size(), 0);
+    for (std::size_t w = 0; w < host_sets.of.size(); ++w) {
+      in_set[host_sets.of[w]] |= std::uint32_t{1} << hosts_.of_rank[w];
+    }
+    std::vector<std::uint32_t> members;
+    std::vector<std::uint8_t> of_rank;
+    for (const int set : host_sets.of) {
+      const auto known = std::find(members.begin(), members.end(), in_set[set]);
+      const auto number = static_cast<std::size_t>(known - members.begin());
+      if (number == kMaxHostClasses) return;
+      if (known == members.end()) members.push_back(in_set[set]);
+      of_rank.push_back(static_cast<std::uint8_t>(number));
+    }
+    members_ = std::move(members);
+    hosts_.of_rank = std::move(of_rank);
+  }
+
+  HostClasses hosts_;
+  std::vector<std::uint32_t> members_;  // by class: of hosts_.hosts, as bits
+};
+
+Capacity CapacityOf(const Cluster& cluster, const GangRequest& request,
+                    const WorkerClasses& classes, int host_set_size, const CapacityView& view) {
   const fabric::Places& places = *cluster.places;
   Capacity capacity;
   capacity.of_host.assign(static_cast<std::size_t>(places.num_hosts()), 0);
   capacity.of_segment.assign(static_cast<std::size_t>(places.num_segments()), 0);
   const WorkerNeed need(cluster, *request.job);
-  HostClasses classes = ClassesOf(request.role_hosts, request.job->workers);
   if (classes.differ()) {
-    capacity.classes.class_of_worker = std::move(classes.of_rank);
-    capacity.classes.num_classes = static_cast<int>(classes.hosts.size());
+    capacity.classes.class_of_worker = classes.of_rank();
+    capacity.classes.num_classes = classes.count();
     capacity.classes.of_host.resize(capacity.of_host.size(), 0);
     capacity.classes.of_segment.resize(capacity.of_segment.size());
   }
@@ -51,7 +90,7 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
       int workers = need.RoomOn(cluster, id, view.empty);
       if (workers == 0) continue;  // most hosts of a busy cluster
       if (host_set_size > 1) workers -= workers % host_set_size;
-      const std::uint32_t usable_by = ClassesOn(classes, id);
+      const std::uint32_t usable_by = classes.On(id);
       if (usable_by == 0) continue;
       if (capacity.classes.any()) {
         capacity.classes.of_host[id.index()] = usable_by;
@@ -65,6 +104,18 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
     capacity.total += sum;
   }
   return capacity;
+}
+
+}  // namespace
+
+Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
+                     const CapacityView& view) {
+  return CapacityOf(cluster, request, {request, nullptr}, host_set_size, view);
+}
+
+Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, const GangModel& model,
+                     const CapacityView& view) {
+  return CapacityOf(cluster, request, {request, &model.host_sets}, model.host_set_size, view);
 }
 
 SegmentScore& SegmentScore::operator+=(const SegmentScore& other) {

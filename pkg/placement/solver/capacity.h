@@ -13,6 +13,7 @@
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/gang_request.h"
 #include "pkg/placement/solver/class_rooms.h"
+#include "pkg/placement/solver/gang_model.h"
 
 namespace yardmaster::placement {
 
@@ -39,6 +40,11 @@ struct Capacity {
 
 // `host_set_size`: workers that must share a host, so only multiples of it count (1: any number).
 Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
+                     const CapacityView& view = {});
+// For the host sets of `model`, of the gang that `request` names: of hosts that only some workers
+// may use, those count that all workers of a host set may use. (Where host sets mix workers in more
+// than kMaxHostClasses ways, every worker counts by itself.)
+Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, const GangModel& model,
                      const CapacityView& view = {});
 
 // Ties between equally good segments, summed over the segments used and compared in order.
