@@ -20,7 +20,8 @@ JobLoop::JobLoop(const state::ClusterCache& cache, const Clock& clock, metrics::
       loop_("jobs", registry, log) {}
 
 void JobLoop::RoomMayHaveCome(const std::string& namespace_name, const std::string& freed_by) {
-  for (const std::string& key : refusals_.TakeNext(namespace_name, freed_by)) queue_.Add(key);
+  const op::JobsToTry next = refusals_.TakeNext(namespace_name, freed_by);
+  for (const std::string& key : next.keys) queue_.AddAfter(key, next.in_ms);
 }
 
 // The job's condition says what refuses its pods.
@@ -59,15 +60,20 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
   }
   const std::int64_t refused_wait_ms = refusals_.WaitMs(in_line, turn == op::JobTurn::kBackground);
   std::size_t pods_left = 0;
-  const absl::Status made = Contain([&]() -> absl::Status {
-    YM_ASSIGN_OR_RETURN(const op::TurnResult done,
-                        handlers_.run(key, refused_wait_ms > 0 ? op::JobTurn::kLook : turn));
-    pods_left = done.pods_left;
-    if (done.look_again_ms) result.Again(*done.look_again_ms);
-    return absl::OkStatus();
-  });
+  const auto run = [&](op::JobTurn one) {
+    return Contain([&]() -> absl::Status {
+      YM_ASSIGN_OR_RETURN(const op::TurnResult done, handlers_.run(key, one));
+      pods_left = done.pods_left;
+      if (done.look_again_ms) result.Again(*done.look_again_ms);
+      if (done.taken_back > 0) refusals_.TookBack(key);
+      return absl::OkStatus();
+    });
+  };
+  const absl::Status made = run(refused_wait_ms > 0 ? op::JobTurn::kLook : turn);
   if (op::IsRefusal(made) && SaysRefused(key)) {
     result.Again(refusals_.Refused(in_line));
+    // It is known as refused first: what it takes back is no room for others.
+    result.Fail(key, run(op::JobTurn::kLook));
   } else if (!made.ok()) {
     result.Fail(key, made);
   } else if (pods_left > 0 && refused_wait_ms > 0) {

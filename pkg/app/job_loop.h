@@ -3,7 +3,8 @@
 //
 //   the job said when       then
 //   pods are left to make   a background turn (op::JobTurn)
-//   its pods were refused   as op::RefusalPacer says; its turns make no pods meanwhile
+//   its pods were refused   as op::RefusalPacer says; its turns, the first of them at once, make no
+//                           pods meanwhile and take back what it has
 //   the turn failed         after 50 ms, which doubles with each failure up to 30 s
 //
 // In a namespace where some job was refused, new jobs take turns with it in the same way.

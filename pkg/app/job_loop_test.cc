@@ -44,6 +44,7 @@ class JobLoopTest : public ::testing::Test {
   }
   absl::StatusOr<op::TurnResult> Turn(const std::string& key, JobTurn turn) {
     turns_[key].push_back(turn);
+    if (turn == JobTurn::kLook) return look_();
     const auto outcome = outcomes_.find(key);
     return outcome == outcomes_.end() ? op::TurnResult() : outcome->second();
   }
@@ -63,6 +64,9 @@ class JobLoopTest : public ::testing::Test {
   bool leads_ = true;
   std::map<std::string, std::vector<JobTurn>> turns_;
   std::map<std::string, std::function<absl::StatusOr<op::TurnResult>()>> outcomes_;
+  std::function<absl::StatusOr<op::TurnResult>()> look_ = [] {  // what a turn without pods says
+    return op::TurnResult{std::nullopt, 8};
+  };
   std::function<absl::StatusOr<std::optional<std::int64_t>>()> rent_ = [] {
     return std::optional<std::int64_t>();
   };
@@ -145,9 +149,38 @@ TEST_F(JobLoopTest, ARefusedJobThatIsEditedIsTriedAtOnce) {
   RunOnce("team/a");
   RunOnce("team/a");
   EXPECT_EQ(turns_["team/a"].back(), JobTurn::kLook);
+  outcomes_.erase("team/a");
   Put("team", "a", true, 2);
   RunOnce("team/a");
   EXPECT_EQ(turns_["team/a"].back(), JobTurn::kBackground);
+}
+
+TEST_F(JobLoopTest, WhatAJobTakesBackAtItsFirstRefusalWakesNoOther) {
+  for (const char* name : {"a", "b"}) {
+    Put("team", name, true);
+    outcomes_[StrCat("team/", name)] = [] { return absl::PermissionDeniedError("exceeded quota"); };
+  }
+  RunOnce("team/a");
+  clock_.Advance(500);
+  look_ = [this] {
+    loop_.RoomMayHaveCome("team", "team/b");  // its pods go
+    return op::TurnResult{100, 8, 63};
+  };
+  const RunResult refused = RunOnce("team/b");
+  EXPECT_EQ(turns_["team/b"], (std::vector<JobTurn>{JobTurn::kBackground, JobTurn::kLook}));
+  EXPECT_EQ(refused.again_ms, 100) << "to take back the rest";
+  EXPECT_EQ(loop_.Depth(), 0u);
+  outcomes_.erase("team/a");
+  clock_.Advance(700);
+  RunOnce("team/a");
+  EXPECT_EQ(turns_["team/a"].back(), JobTurn::kLook) << "a quota has not counted it yet";
+}
+
+TEST_F(JobLoopTest, PodsThatCannotBeTakenBackAreAFailureThatIsTriedAgain) {
+  Put("team", "a", true);
+  outcomes_["team/a"] = [] { return absl::PermissionDeniedError("exceeded quota"); };
+  look_ = [] { return absl::UnavailableError("busy"); };
+  EXPECT_FALSE(RunOnce("team/a").ok());
 }
 
 TEST_F(JobLoopTest, ARefusalThatNoConditionExplainsIsAFailure) {
@@ -164,7 +197,7 @@ TEST_F(JobLoopTest, JobsThatWereRefusedAreTriedWhenAnotherIsLetThroughAndWhenPod
     RunOnce(key);
     clock_.Advance(1);
   }
-  outcomes_["team/a"] = [] { return op::TurnResult(); };
+  look_ = [] { return op::TurnResult(); };  // its pods are there
   RunOnce("team/a");
   EXPECT_EQ(loop_.Depth(), 2u) << "b and c";
   loop_.RoomMayHaveCome("other", "");

@@ -25,8 +25,9 @@ namespace {
 constexpr std::int64_t kNameTakenAgainMs = 30'000;
 constexpr std::int64_t kUnconfirmedAgainMs = 1'000;
 constexpr std::int64_t kResizedAgainMs = 1;
+constexpr std::int64_t kTakeBackAgainMs = 100;
 constexpr char kStalled[] = "Stalled";
-// Of one turn that makes pods: other jobs wait for it that long.
+// Of one turn that makes pods or takes them back: other jobs wait for it that long.
 constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
 constexpr std::int64_t kTurnMs = 100;
 
@@ -35,6 +36,18 @@ CreateLimit LimitOf(JobTurn turn, const api::TrainingJob& job) {
   const bool has_run = job.status.recovery.running_attempt >= 0;
   if (turn == JobTurn::kLook || (turn == JobTurn::kPrompt && !has_run)) return {0, 0};
   return {kTurnPods, kTurnMs};
+}
+
+// All pods are there and are to stay, and the Service was refused.
+bool LacksService(const api::TrainingJob& job, const JobStep& step) {
+  return step.create.empty() && step.pods > 0 && !step.recovery.suspended && ServiceWasRefused(job);
+}
+
+// Why nothing of the job is refused any more; empty: a job that waits to be made says so.
+std::string ReasonOfNoStall(const JobStep& step) {
+  if (step.recovery.suspended) return "Suspended";
+  if (step.outcome != JobOutcome::kRunning) return "Ended";
+  return step.pods > 0 || !step.create.empty() ? "PodsCreated" : "";
 }
 
 // The contradiction within the job, with hosts of any size; empty: none.
@@ -173,26 +186,20 @@ absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& ste
   const bool stalled = stall.exists();
   const api::Condition* before = api::FindCondition(job.status.conditions, kStalled);
   const bool was_stalled = before != nullptr && before->status == api::ConditionStatus::kTrue;
-  if (!stalled && !was_stalled) return absl::OkStatus();
+  const std::string reason = stalled ? stall.reason : ReasonOfNoStall(step);
+  if (reason.empty() || (!stalled && !was_stalled)) return absl::OkStatus();
   // The numbers of a quota change with every try.
   const bool fresh = stalled && !(was_stalled && before->reason == stall.reason);
   api::TrainingJob next = job;
   api::SetCondition(
       next.status.conditions,
-      {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-       stalled ? stall.reason : "PodsCreated", stalled ? stall.message : "no pod of the job is refused",
-       job.metadata.generation, 0},
+      {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, reason,
+       stalled ? stall.message : "no pod of the job is refused", job.metadata.generation, 0},
       clock_.WallMs());
   // Why it has no place follows from it.
   YM_RETURN_IF_ERROR(WriteStatus(job, StatusOf(next, GangOf(job).get(), step, clock_.WallMs())));
   if (fresh) EmitEvent(job, true, kStalled, stall.message);
   return absl::OkStatus();
-}
-
-absl::Status JobController::TakeBack(const api::TrainingJob& job) {
-  StallReason ignored;
-  api::CheckpointMark checkpoint;
-  return writes_.Remove(job, NextStep(observer_.Observe(job, ignored, checkpoint)).give_back);
 }
 
 absl::Status JobController::Refuse(const api::TrainingJob& job, const std::string& problem) {
@@ -248,17 +255,14 @@ absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobS
   YM_RETURN_IF_ERROR(fenced);
   absl::Status done = writes_.Remove(job, step.remove);
   if (done.ok()) done = writes_.Mark(job, step.in_place);
-  absl::StatusOr<std::size_t> left = step.create.size();
-  const bool creates = !step.create.empty() && limit.pods > 0;
-  if (!stall.exists() && creates && done.ok()) {
+  absl::StatusOr<std::size_t> left = LacksService(job, step) ? 1 : step.create.size();
+  if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok()) {
     left = writes_.Create(job, step.create, limit, stall);
     done = left.status();
   }
   const bool all_made = done.ok() && *left == 0;
   const absl::Status said =
       all_made || stall.exists() ? SetStalled(job, step, stall) : absl::OkStatus();
-  // What cannot be removed now is after the next refusal.
-  if (IsRefusal(done) && !step.create.empty()) (void)TakeBack(job);
   YM_RETURN_IF_ERROR(said);
   YM_RETURN_IF_ERROR(done);
   // What is in the way is looked at again in its own time.
@@ -367,16 +371,26 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }
+  TurnResult result{step.look_again_ms, 0};
+  const auto again = [&](std::int64_t in_ms) {
+    result.look_again_ms = std::min(result.look_again_ms.value_or(in_ms), in_ms);
+  };
   // It waits for its next try, and others may have what it has.
-  if (turn == JobTurn::kLook) YM_RETURN_IF_ERROR(writes_.Remove(job, step.give_back));
+  if (turn == JobTurn::kLook && (!step.create.empty() || LacksService(job, step))) {
+    result.taken_back = std::min(step.give_back.size(), kTurnPods);
+    const auto begin = step.give_back.begin();
+    YM_RETURN_IF_ERROR(
+        writes_.Remove(job, {begin, begin + static_cast<std::ptrdiff_t>(result.taken_back)}));
+    if (result.taken_back < step.give_back.size()) again(kTakeBackAgainMs);
+  }
   const CreateLimit limit = LimitOf(turn, job);
   if (!step.create.empty() && limit.pods > 0 &&
       job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
     YM_RETURN_IF_ERROR(SetFinalizer(job, true));
   }
-  YM_ASSIGN_OR_RETURN(const std::size_t left, Act(job, step, limit, stall));
-  if (!stall.exists()) return TurnResult{step.look_again_ms, left};
-  return TurnResult{std::min(step.look_again_ms.value_or(kNameTakenAgainMs), kNameTakenAgainMs), 0};
+  YM_ASSIGN_OR_RETURN(result.pods_left, Act(job, step, limit, stall));
+  if (stall.exists()) again(kNameTakenAgainMs);
+  return result;
 }
 
 }  // namespace yardmaster::op

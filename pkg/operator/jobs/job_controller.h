@@ -5,9 +5,10 @@
 //
 // The reason why a job cannot run is a condition with the field and the fix: Planned False
 // (Invalid) for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded,
-// PodsRefused, NameTaken, QueueNotSupported, ClaimsNotSupported) for pods that cannot be made.
-// Where some pods of a job without a place are refused, the others are taken back, and all are
-// tried again together (refusal_pacer.h).
+// PodsRefused, ServiceRefused, NameTaken, QueueNotSupported) for pods that cannot be made.
+// Where a pod or the Service of a job without a place is refused, the turns in which it waits take
+// back what it has, and all is tried again together (refusal_pacer.h). A job that has a place keeps
+// its pods, and a Service that was refused is tried until it is there.
 //
 // A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is
 // made: when it is deleted it is stopped as for a suspension, and goes when no pod runs any more.
@@ -60,12 +61,15 @@ enum class JobTurn {
   kWhole,       // all
   kPrompt,      // of a job that has run in full before, up to the limit of a turn; else none
   kBackground,  // up to the limit of a turn
-  kLook  // none, and a part that was made is taken back: it waits for its try (refusal_pacer.h)
+  kLook  // none: it waits for its try (refusal_pacer.h), and of a part that was made as many pods
+         // as a turn may make are taken back
 };
 struct TurnResult {
   // Look again after this time although nothing has changed.
   std::optional<std::int64_t> look_again_ms;
-  std::size_t pods_left = 0;  // to make: the job needs a background turn
+  // To make: the job needs a background turn. A Service that was refused counts as one.
+  std::size_t pods_left = 0;
+  std::size_t taken_back = 0;  // pods of a job that waits for its try
 };
 
 // When a background turn with so many pods is due: jobs with few pods go before larger ones that
@@ -122,8 +126,6 @@ class JobController {
   absl::Status SetFinalizer(api::TrainingJob& job, bool wanted);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
   absl::Status SetStalled(api::TrainingJob& job, const JobStep& step, const StallReason& stall);
-  // After a refusal: removes the pods of a job without a place, those that were just made, too.
-  absl::Status TakeBack(const api::TrainingJob& job);
   // A job that contradicts itself gets no pods; its condition Planned and one event say why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);

@@ -1,10 +1,8 @@
 #include "pkg/operator/jobs/job_hold.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 
-#include "pkg/api/pod_manifest.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::op {
@@ -35,18 +33,12 @@ NamedQueue QueueOf(const api::TrainingJob& job) {
   return {};
 }
 
-bool HasGpusByClaims(const api::TrainingJob& job) {
-  if (!job.pod_template.has_claims()) return false;
-  const api::PodManifest pod = job.pod_template.Manifest();
-  return std::none_of(pod.containers.begin(), pod.containers.end(),
-                      [&](const api::ContainerManifest& container) {
-                        return container.AsksFor(job.job.gpu_resource);
-                      });
-}
-
 }  // namespace
 
-StallReason HoldReason(const api::TrainingJob& job) {
+StallReason HoldReason(const api::TrainingJob& job, bool was_placed) {
+  const api::RecoveryState& recovery = job.status.recovery;
+  // An attempt is no sign of pods: a suspension begins one of a job that never had any.
+  if (was_placed || recovery.running_attempt >= 0 || !recovery.incidents.empty()) return {};
   if (const NamedQueue queue = QueueOf(job); !queue.field.empty()) {
     return {kQueueNotSupported,
             StrCat(queue.field, ": names Kueue's queue ", queue.name,
@@ -56,14 +48,6 @@ StallReason HoldReason(const api::TrainingJob& job) {
                          "TrainingJobs",
                    "; the job gets no pods; remove the label and bound the namespace by a "
                    "ResourceQuota, or train in a Job or JobSet, which Kueue admits by itself")};
-  }
-  if (HasGpusByClaims(job)) {
-    return {kClaimsNotSupported,
-            StrCat("spec.template.spec.resourceClaims: GPUs that come by resource claims are not "
-                   "placed yet, and no container asks for ",
-                   job.job.gpu_resource,
-                   "; the job gets no pods; let its containers ask for the GPUs in "
-                   "resources.limits, and claim other devices only")};
   }
   return {};
 }

@@ -4,14 +4,15 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/operator/pods/pod_builder.h"
 
 namespace yardmaster::op {
 namespace {
 
 using nlohmann::json;
 
-// Of a job with `more` over one that is not held.
-StallReason HoldOf(const char* more) {
+// With `more` over one that is not held.
+api::TrainingJob JobWith(const char* more) {
   json job = json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob",
       "metadata": {"name": "a", "namespace": "team"},
       "spec": {"workers": 2, "gpusPerWorker": 8, "template": {"spec": {"containers": [
@@ -19,8 +20,10 @@ StallReason HoldOf(const char* more) {
   job.merge_patch(json::parse(more));
   const auto decoded = api::DecodeTrainingJob(job, api::UnknownFields::kIgnore);
   EXPECT_TRUE(decoded.ok()) << decoded.status();
-  return decoded.ok() ? HoldReason(*decoded) : StallReason{};
+  return decoded.ok() ? *decoded : api::TrainingJob{};
 }
+
+StallReason HoldOf(const char* more) { return HoldReason(JobWith(more), /*was_placed=*/false); }
 
 TEST(JobHoldTest, AnOrdinaryJobIsNotHeld) {
   EXPECT_FALSE(HoldOf("{}").exists());
@@ -54,17 +57,31 @@ TEST(JobHoldTest, AJobThatKueueHasAdmittedIsNotHeld) {
   }
 }
 
-TEST(JobHoldTest, GpusByClaimsHoldAJobAndOtherClaimsDoNot) {
-  const StallReason hold = HoldOf(R"({"spec": {"template": {"spec": {
-      "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "eight"}],
-      "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "g"}]}}]}}}})");
-  EXPECT_EQ(hold.reason, kClaimsNotSupported);
-  EXPECT_TRUE(hold.message.starts_with("spec.template.spec.resourceClaims: ")) << hold.message;
-  EXPECT_FALSE(HoldOf(R"({"spec": {"template": {"spec": {
+TEST(JobHoldTest, AJobThatHadAPlaceOrHasRunIsNotHeld) {
+  const char* const queue = R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "q"}}})";
+  api::TrainingJob job = JobWith(queue);
+  EXPECT_FALSE(HoldReason(job, /*was_placed=*/true).exists());
+  job.status.recovery.attempt = job.status.recovery.min_attempt = 1;
+  EXPECT_TRUE(HoldReason(job, false).exists()) << "it was suspended before it had pods";
+  job.status.recovery.running_attempt = 0;
+  EXPECT_FALSE(HoldReason(job, false).exists());
+  job.status.recovery.running_attempt = -1;
+  job.status.recovery.incidents.emplace_back();
+  EXPECT_FALSE(HoldReason(job, false).exists()) << "a pod failed before all ran";
+}
+
+TEST(JobHoldTest, AJobWithClaimsIsNotHeldAndItsPodsAskForItsGpus) {
+  const char* const claims = R"({"spec": {"template": {"spec": {
       "resourceClaims": [{"name": "nic", "resourceClaimTemplateName": "rdma"}],
-      "containers": [{"name": "c", "image": "i", "resources": {
-          "claims": [{"name": "nic"}], "limits": {"nvidia.com/gpu": 8}}}]}}}})")
-                   .exists());
+      "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "nic"}]}}]}}}})";
+  EXPECT_FALSE(HoldOf(claims).exists());
+  const api::TrainingJob job = JobWith(claims);
+  const json pod =
+      BuildPod(job, {job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource}, 0);
+  const json& resources = pod["spec"]["containers"][0]["resources"];
+  EXPECT_EQ(resources["limits"]["nvidia.com/gpu"], "8");
+  EXPECT_EQ(resources["claims"][0]["name"], "nic");
+  EXPECT_EQ(pod["spec"]["resourceClaims"].size(), 1u);
 }
 
 }  // namespace

@@ -59,6 +59,11 @@ class JobKueueTest : public JobFixture {
     job["spec"] = stopped_;
     client_.Seed(kube::TrainingJobs(), job);
   }
+  void AddQueueLabel() {
+    json job = Job();
+    job["metadata"]["labels"][api::kQueueLabel] = "research";
+    client_.Seed(kube::TrainingJobs(), job);
+  }
   int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
 
   json stopped_;
@@ -80,9 +85,7 @@ TEST_F(JobKueueTest, AQueuedJobHasNoPodsAndSaysSo) {
 
 TEST_F(JobKueueTest, AJobWithAQueueThatNothingAdmitsGetsNoPodsAndSaysWhy) {
   SeedJob(3, 3);
-  json job = Job();
-  job["metadata"]["labels"][api::kQueueLabel] = "research";
-  client_.Seed(kube::TrainingJobs(), job);
+  AddQueueLabel();
   RunUntilStable();
   EXPECT_EQ(Pods(), 0) << "it would run past the quota of its queue";
   EXPECT_EQ(Reason("Stalled"), "QueueNotSupported");
@@ -90,7 +93,7 @@ TEST_F(JobKueueTest, AJobWithAQueueThatNothingAdmitsGetsNoPodsAndSaysWhy) {
   EXPECT_EQ(Message("Planned"), Message("Stalled"));
   EXPECT_EQ(Message("Queued"), Message("Stalled"));
   EXPECT_EQ(CountNotices("Stalled"), 1);
-  job = Job();
+  json job = Job();
   job["metadata"]["labels"].erase(api::kQueueLabel);
   client_.Seed(kube::TrainingJobs(), job);
   RunUntilStable();
@@ -102,13 +105,54 @@ TEST_F(JobKueueTest, AJobWithAQueueThatNothingAdmitsGetsNoPodsAndSaysWhy) {
 TEST_F(JobKueueTest, ALabelThatIsAddedToAJobWithPodsChangesNothing) {
   SeedJob(2, 3);
   RunAll();
-  json job = Job();
-  job["metadata"]["labels"][api::kQueueLabel] = "research";
-  client_.Seed(kube::TrainingJobs(), job);
+  AddQueueLabel();
   RunUntilStable();
   EXPECT_EQ(Pods(), 2);
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_EQ(Condition("Stalled"), "(none)");
+}
+
+TEST_F(JobKueueTest, AJobThatHasRunIsNotHeldByAQueueWhenItHasNoPod) {
+  SeedJob(1, 3);
+  RunAll();
+  AddQueueLabel();
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-0", ""}, {}).ok());
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 1) << "its hosts are promised to it";
+  Suspend(true);
+  RunUntilStable();
+  ASSERT_EQ(Pods(), 0);
+  Suspend(false);
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 1);
+  EXPECT_EQ(Condition("Stalled"), "(none)");
+}
+
+TEST_F(JobKueueTest, AJobThatHasAPlaceIsNotHeldByAQueue) {
+  SeedJob(2, 3);
+  AddQueueLabel();
+  api::Gang gang = SeedGangOfTwo();
+  gang.owner = {api::kGroupVersion, api::kTrainingJobKind, "a", "earlier"};
+  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 0) << "the place of an earlier job of this name";
+  gang.owner.uid = "job";
+  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 2);
+}
+
+TEST_F(JobKueueTest, AQueuedJobThatIsResumedWithoutAnAdmissionIsHeld) {
+  SeedSuspended();
+  RunUntilStable();
+  Suspend(false);
+  RunUntilStable();
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_EQ(Reason("Stalled"), "QueueNotSupported");
+  Suspend(true);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "False");
+  EXPECT_EQ(Reason("Stalled"), "Suspended");
 }
 
 TEST_F(JobKueueTest, AGateOfOthersIsNamedWhileItsPodsWaitBehindIt) {

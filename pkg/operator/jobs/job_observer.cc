@@ -132,16 +132,18 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallRe
 }
 
 // A pod that went while no process looked does not say any more where it ran; its Gang does.
-void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const {
+bool JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const {
   const auto gang = cache_.FindGang(StrCat(
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
-  if (gang == nullptr) return;
+  if (gang == nullptr) return false;
   observed.placed = !gang->status.assignments.empty();
   for (const api::AssignmentEntry& slot : gang->status.assignments) {
     if (slot.rank < 0 || slot.rank >= observed.ranks()) continue;
     Worker& worker = observed.workers[static_cast<std::size_t>(slot.rank)];
     if (worker.phase == WorkerPhase::kMissing) worker.slot_host = slot.host;
   }
+  // The Gang of an earlier job of this name may still be there.
+  return gang->status.plan_generation > 0 && gang->owner.uid == job.metadata.uid;
 }
 
 void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& observed) const {
@@ -183,11 +185,11 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, StallReason& st
   for (int rank = 0; rank < job.members(); ++rank) {
     observed.workers.push_back(ObserveWorker(job, rank, stall, checkpoint));
   }
-  ObserveSlots(job, observed);
+  const bool was_placed = ObserveSlots(job, observed);
   const bool has_pods =
       std::any_of(observed.workers.begin(), observed.workers.end(),
                   [](const Worker& worker) { return worker.phase != WorkerPhase::kMissing; });
-  if (!stall.exists() && !has_pods && !job.run.suspended) stall = HoldReason(job);
+  if (!stall.exists() && !has_pods && !job.run.suspended) stall = HoldReason(job, was_placed);
   observed.checkpoint_ms = checkpoint.time_ms;
   if (job.elastic.enabled) ObserveResize(job, observed);
   // Nothing of ours makes such a pod; it would take part in the job's Service.

@@ -29,8 +29,9 @@ class JobObserver {
                          api::CheckpointMark& checkpoint) const;
 
  private:
-  // Whether the job has a place, and where ranks without a pod ran.
-  void ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const;
+  // Whether the job has a place, and where ranks without a pod ran. The value: it had one some
+  // time.
+  bool ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const;
   // Ranks that join, and ranks that are removed again.
   void ObserveResize(const api::TrainingJob& job, JobObservation& observed) const;
   // `rank`: the number of a member.

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "pkg/base/status.h"
+#include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -48,9 +49,27 @@ class JobQuotaTest : public JobFixture {
       return refused ? status : absl::OkStatus();
     });
   }
+  // Takes back what a refusal leaves, as the job loop does.
   absl::Status Try(const std::string& job, JobTurn turn = JobTurn::kWhole) {
     Sync();
-    return controller_->RunOnce("team/" + job, turn).status();
+    return TryUnsynced(job, turn);
+  }
+  absl::Status TryUnsynced(const std::string& job, JobTurn turn = JobTurn::kWhole) {
+    const absl::Status tried = controller_->RunOnce("team/" + job, turn).status();
+    if (IsRefusal(tried)) (void)controller_->RunOnce("team/" + job, JobTurn::kLook);
+    return tried;
+  }
+  void RefuseServices() {
+    client_.SetHook([](const kube::Call& call) {
+      const bool refused =
+          call.verb == kube::Verb::kCreate && kube::WhereOf(call.target) == "services";
+      return refused ? absl::PermissionDeniedError("exceeded quota: s, requested: services=1")
+                     : absl::OkStatus();
+    });
+  }
+  bool HasService() { return client_.Find(kube::Services(), "team", "a").has_value(); }
+  void DeleteService() {
+    ASSERT_TRUE(client_.Delete({kube::Services(), "team", "a", ""}, {}).ok());
   }
   int PodsOf(const std::string& job) {
     int count = 0;
@@ -94,7 +113,7 @@ TEST_F(JobQuotaTest, OfTwoJobsThatAreMadeAtTheSameTimeNoneKeepsAPartOfTheQuota) 
   client_.SetHook([&](const kube::Call& call) {
     if (IsPodCreate(call) && call.body["metadata"]["name"] == "a-1" &&
         !std::exchange(begun, true)) {
-      EXPECT_FALSE(controller_->RunOnce("team/b", JobTurn::kWhole).ok());
+      EXPECT_FALSE(TryUnsynced("b").ok());
     }
     return CheckQuota(call, 4);
   });
@@ -187,14 +206,90 @@ TEST_F(JobQuotaTest, OfAJobThatRunsNothingIsTakenBack) {
   EXPECT_EQ(Phase(2), "Running");
 }
 
-TEST_F(JobQuotaTest, AServiceThatIsRefusedIsACondition) {
+TEST_F(JobQuotaTest, PodsAreTakenBackInTurnsThatLeaveTimeForOtherJobs) {
+  SeedJob(150, 1);
+  SetQuota(149);
+  Sync();
+  EXPECT_FALSE(controller_->RunOnce("team/a", JobTurn::kWhole).ok());
+  EXPECT_EQ(PodsOf("a"), 149) << "it has to be known as refused first";
+  for (const int left : {86, 23, 0}) {
+    Sync();
+    const auto turn = controller_->RunOnce("team/a", JobTurn::kLook);
+    ASSERT_TRUE(turn.ok()) << turn.status();
+    EXPECT_EQ(PodsOf("a"), left);
+    EXPECT_GT(turn->taken_back, 0u);
+    EXPECT_TRUE(left == 0 || turn->look_again_ms.value_or(9'999) <= 100) << left;
+  }
+}
+
+TEST_F(JobQuotaTest, AJobWhoseServiceIsRefusedGetsNoPodsBeforeItIsThere) {
   SeedJob(2, 2);
-  client_.FailNext(kube::Verb::kCreate, "services",
-                   absl::PermissionDeniedError("exceeded quota: s, requested: services=1"), 10);
+  RefuseServices();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(Try("a").ok());
+    EXPECT_EQ(Reason("Stalled"), "ServiceRefused");
+    EXPECT_NE(Message("Stalled").find("the Service of the job is refused"), std::string::npos);
+    EXPECT_EQ(PodsOf("a"), 0) << i;
+  }
+  EXPECT_TRUE(Try("a", JobTurn::kLook).ok());
+  EXPECT_EQ(Condition("Stalled"), "True");
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kCreate, "pods"), 0);
+  client_.SetHook({});
+  EXPECT_TRUE(Try("a").ok());
+  EXPECT_TRUE(HasService());
+  EXPECT_EQ(PodsOf("a"), 2);
+  EXPECT_EQ(Condition("Stalled"), "False");
+}
+
+TEST_F(JobQuotaTest, PodsThatWereMadeBeforeTheirServiceIsRefusedAreTakenBack) {
+  for (const int workers : {1, 2}) {
+    SeedJob(workers, 2);
+    SetQuota(0);
+    EXPECT_FALSE(Try("a").ok());
+    ASSERT_EQ(Reason("Stalled"), "QuotaExceeded");
+    DeleteService();
+    RefuseServices();
+    EXPECT_FALSE(Try("a").ok());
+    EXPECT_EQ(Reason("Stalled"), "ServiceRefused");
+    EXPECT_EQ(PodsOf("a"), 0);
+    client_.SetHook({});
+    EXPECT_TRUE(Try("a").ok());
+    EXPECT_TRUE(HasService());
+    EXPECT_EQ(PodsOf("a"), workers);
+    EndPodsOf("a");
+    DeleteService();
+  }
+}
+
+TEST_F(JobQuotaTest, AServiceThatIsRefusedToAJobWithAPlaceIsTriedUntilItIsThere) {
+  SeedJob(2, 3, {{"recovery", {{"onHostLoss", "Replace"}}}});
+  RunUntilStable();
+  SeedGangOfTwo();
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-1", ""}, {}).ok());
+  DeleteService();
+  RefuseServices();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(Try("a").ok());
+    EXPECT_EQ(Reason("Stalled"), "ServiceRefused") << i;
+    EXPECT_EQ(PodsOf("a"), 2) << i;
+  }
+  client_.SetHook({});
+  EXPECT_TRUE(Try("a").ok());
+  EXPECT_TRUE(HasService());
+  EXPECT_EQ(Condition("Stalled"), "False");
+}
+
+TEST_F(JobQuotaTest, ARefusedJobThatIsSuspendedIsNotSaidToHaveItsPods) {
+  SeedJob(2, 2);
+  SetQuota(0);
   EXPECT_FALSE(Try("a").ok());
-  EXPECT_EQ(Reason("Stalled"), "PodsRefused");
-  EXPECT_NE(Message("Stalled").find("the Service of the job is refused"), std::string::npos);
-  EXPECT_EQ(PodsOf("a"), 0);
+  Suspend(true);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "False");
+  EXPECT_EQ(Reason("Stalled"), "Suspended");
+  Suspend(false);
+  EXPECT_FALSE(Try("a").ok());
+  EXPECT_EQ(Reason("Stalled"), "QuotaExceeded");
 }
 
 }  // namespace

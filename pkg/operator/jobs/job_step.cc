@@ -324,7 +324,7 @@ class JobStepper {
     return true;
   }
 
-  void GiveBackIfRefused() {
+  void ListWhatIsGivenBack() {
     if (job_.placed) return;
     std::vector<Removal> all;
     for (int rank = 0; rank < Workers(); ++rank) {
@@ -368,7 +368,7 @@ class JobStepper {
       }
     }
     for (int rank = 0; rank < Workers(); ++rank) AcknowledgeContainerExit(rank);
-    if (!step_.create.empty()) GiveBackIfRefused();
+    ListWhatIsGivenBack();
     if (!all_run) return;
     step_.recovery.running_attempt = step_.recovery.attempt;
     CloseIncident();

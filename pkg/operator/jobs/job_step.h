@@ -24,20 +24,25 @@
 //      the policy. A pod that is being deleted or was disrupted has not succeeded, with any exit
 //      code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
-//   8. Where a pod is refused before the job has a place, every pod that it has is given back:
-//   those of a part hold a quota that another job could use in full. Nothing of a job that has a
-//   place is.
+//   8. Where a pod or the Service is refused before the job has a place, every pod that it has is
+//      given back: those of a part hold a quota that another job could use in full. Nothing of a
+//      job that has a place is.
+//
 // Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of
 // them runs, the job is assessed by the others: a joining rank without a pod is not an incident,
-// and none waits for it. Pods of roles (api/job_role.h) belong to attempts and incidents as workers
-// do, with the role's onFailure in place of the job's policies; they are made once every worker has
-// its host, and are in none of the counts of workers. Their failures count against the job's budget
-// and never against a host. In place: the pod stays, and its kubelet restarts the first container
-// (pod_restart.h). A pod that has been asked to restart for an attempt belongs to it once that
-// container has ended again. One that has ended by itself since it joined its attempt is not asked:
-// it is counted to the new attempt as it is. A pod that has not restarted inPlaceSeconds after the
-// incident is recreated. Level triggered: the same observation gives the same step. Thread safety:
-// pure function.
+// and none waits for it.
+//
+// Pods of roles (api/job_role.h) belong to attempts and incidents as workers do, with the role's
+// onFailure in place of the job's policies; they are made once every worker has its host, and are
+// in none of the counts of workers. Their failures count against the job's budget and never against
+// a host.
+//
+// In place: the pod stays, and its kubelet restarts the first container (pod_restart.h). A pod that
+// has been asked to restart for an attempt belongs to it once that container has ended again. One
+// that has ended by itself since it joined its attempt is not asked: it is counted to the new
+// attempt as it is. A pod that has not restarted inPlaceSeconds after the incident is recreated.
+//
+// Level triggered: the same observation gives the same step. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -75,8 +80,8 @@ struct JobStep {
   bool decided = false;         // an incident has begun or has grown
   std::vector<int> create;      // ranks, ascending
   std::vector<Removal> remove;  // surplus pods, then members by rank
-  // What is removed if a pod of `create` is refused: every pod, of a job without a place; else
-  // none.
+  // What is removed where a pod of `create` or the Service is refused: every pod, of a job without
+  // a place; else none.
   std::vector<Removal> give_back;
   std::vector<InPlace> in_place;  // stale pods by rank, then others by rank
   // Lost hosts to fence before their pods are removed by force, by name.

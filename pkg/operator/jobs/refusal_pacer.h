@@ -4,8 +4,13 @@
 // A job is tried a second after its first refusal, and after each further one in twice that time,
 // up to a minute, and never before kPodMs for each of its pods are over, which bounds the cost of
 // jobs that are made in part and taken back. An edited job is tried at once. All refused jobs of a
-// namespace together, but for the first in order and those that run, are tried twice a second, so
-// that thousands of them cost the API server and other namespaces no more than a few.
+// namespace together, but for the first in order and those that run, are tried twice a second, and
+// after each try not before kPodMs for each of its pods are over, so that thousands of them cost
+// the API server and other namespaces no more than a few.
+//
+// A quota counts pods that were taken back a moment later. For kRecountMs after that no refused job
+// of the namespace begins a try, edited or not, and the one that took them back waits twice as
+// long: it neither spoils the try of another one nor comes before it again and again.
 //
 // One job tries at a time, so that no two take a quota apart that holds one of them. Of those that
 // are due it is the first in order: by priority, then the older one, then by name. A job that was
@@ -14,6 +19,7 @@
 //
 // Room that comes is used at once: when pods of the namespace end, or a refused job has been made,
 // the first in order and the job that was refused longest ago are due, and their delays begin anew.
+// This happens once in kWakeEveryMs: room that comes sooner is used when they are over.
 // Pods that a refused job takes back are no room: others would be refused for its next try, in turn
 // and without end.
 //
@@ -44,10 +50,17 @@ struct JobInLine {
   bool runs = false;      // some of its pods do
 };
 
+struct JobsToTry {
+  std::vector<std::string> keys;
+  std::int64_t in_ms = 0;
+};
+
 class RefusalPacer {
  public:
   static constexpr std::int64_t kTryMs = 10'000;
-  static constexpr std::int64_t kPodMs = 10;
+  static constexpr std::int64_t kPodMs = 20;  // to make a pod and to take it back
+  static constexpr std::int64_t kRecountMs = 1'000;
+  static constexpr std::int64_t kWakeEveryMs = 100;
 
   explicit RefusalPacer(const Clock& clock) : clock_(clock) {}
 
@@ -57,17 +70,20 @@ class RefusalPacer {
   // it is the one that tries. `begins`: this is a turn in which it makes pods even if it was never
   // refused.
   std::int64_t WaitMs(const JobInLine& job, bool begins);
+  // Pods of the job, which waits for its try, were taken back.
+  void TookBack(const std::string& key);
   // Its pods were made, or it is gone. Whether it had been refused.
   bool Forget(const std::string& key);
-  // Room may have come in the namespace: the jobs to try now. `freed_by`: the job whose pods ended;
-  // empty: another owner's.
-  std::vector<std::string> TakeNext(std::string_view namespace_name, const std::string& freed_by);
+  // Room may have come in the namespace: the jobs to try, and when. `freed_by`: the job whose pods
+  // ended; empty: another owner's.
+  JobsToTry TakeNext(std::string_view namespace_name, const std::string& freed_by);
 
  private:
   using Order = std::tuple<std::int64_t, std::int64_t, std::string>;
   struct Job {
     Order order;
     std::int64_t generation = 0;
+    std::int64_t cost_ms = 0;     // of a try, to the namespace
     std::int64_t delay_ms = 0;    // the last one, of its own
     std::int64_t refused_ms = 0;  // steady, as all times here
     std::int64_t not_before_ms = 0;
@@ -75,8 +91,9 @@ class RefusalPacer {
   };
   struct Namespace {
     std::int64_t next_try_ms = 0;
-    std::int64_t woken_ms = -1;  // when TakeNext has returned something
-    std::string trying;          // the job that tries; empty: none
+    std::int64_t quiet_until_ms = 0;  // no refused job begins a try
+    std::int64_t woken_ms = -1;       // when what TakeNext returned last is due
+    std::string trying;               // the job that tries; empty: none
     std::int64_t trying_until_ms = 0;
     std::map<std::string, Job> jobs;
     std::set<std::pair<std::int64_t, std::string>>

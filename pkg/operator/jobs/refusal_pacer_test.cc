@@ -19,6 +19,8 @@ class RefusalPacerTest : public ::testing::Test {
   std::int64_t WaitMs(const JobInLine& job) { return pacer_.WaitMs(job, true); }
 
   FakeClock clock_;
+  Keys TakeNext(const std::string& freed_by = "") { return pacer_.TakeNext("team", freed_by).keys; }
+
   RefusalPacer pacer_{clock_};
 };
 
@@ -70,17 +72,29 @@ TEST_F(RefusalPacerTest, AJobThatRunsWaitsForItsOwnDelayAndForNoFlood) {
 }
 
 TEST_F(RefusalPacerTest, RoomThatComesIsTriedByTheFirstInOrderAndByWhatWasRefusedLongestAgo) {
-  EXPECT_TRUE(pacer_.TakeNext("team", "").empty());
+  EXPECT_TRUE(TakeNext().empty());
   for (const char* key : {"team/z", "team/y", "team/x", "team/w"}) {
     Refused(key);
-    clock_.Advance(10);
+    clock_.Advance(RefusalPacer::kPodMs);
   }
-  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/w", "team/z"}));
+  EXPECT_EQ(TakeNext(), (Keys{"team/w", "team/z"}));
   EXPECT_EQ(WaitMs(Job("team/w")), 0);
   EXPECT_GT(WaitMs(Job("team/x")), 0);
-  EXPECT_TRUE(pacer_.TakeNext("team", "").empty()) << "a pod that ends just then wakes no more";
   clock_.Advance(100);
-  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/x", "team/y"}));
+  EXPECT_EQ(TakeNext(), (Keys{"team/x", "team/y"}));
+}
+
+TEST_F(RefusalPacerTest, RoomThatComesSoonAfterOtherRoomIsUsedWhenItIsTheTurnOfTheNext) {
+  for (const char* key : {"team/a", "team/b", "team/c", "team/d", "team/e", "team/f"}) Refused(key);
+  EXPECT_EQ(TakeNext(), (Keys{"team/a", "team/b"}));
+  clock_.Advance(30);
+  const JobsToTry next = pacer_.TakeNext("team", "");
+  EXPECT_EQ(next.keys, (Keys{"team/c", "team/d"}));
+  EXPECT_EQ(next.in_ms, 70);
+  EXPECT_EQ(WaitMs(Job("team/c")), 70);
+  EXPECT_TRUE(TakeNext().empty()) << "those find this room, too";
+  clock_.Advance(70);
+  EXPECT_EQ(pacer_.TakeNext("team", "").in_ms, 100);
 }
 
 TEST_F(RefusalPacerTest, RoomThatComesEndsALongWaitAndTheNextOneIsShort) {
@@ -89,7 +103,7 @@ TEST_F(RefusalPacerTest, RoomThatComesEndsALongWaitAndTheNextOneIsShort) {
   }
   Refused("team/a");
   clock_.Advance(1'000);
-  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/a"}));
+  EXPECT_EQ(TakeNext(), (Keys{"team/a"}));
   EXPECT_EQ(WaitMs(Job("team/a")), 0);
   EXPECT_EQ(Refused("team/a"), 1'000) << "the quota has not counted yet what ended";
 }
@@ -97,16 +111,51 @@ TEST_F(RefusalPacerTest, RoomThatComesEndsALongWaitAndTheNextOneIsShort) {
 TEST_F(RefusalPacerTest, ALargeJobIsTriedLessOftenBecauseATryMayMakeAndTakeBackAllOfIt) {
   JobInLine large = Job("team/a");
   large.pods = 16'000;
-  EXPECT_EQ(pacer_.Refused(large), 160'000);
-  EXPECT_EQ(pacer_.TakeNext("team", ""), (Keys{"team/a"}));
-  EXPECT_EQ(WaitMs(large), 160'000) << "when other pods end, too";
+  EXPECT_EQ(pacer_.Refused(large), 320'000);
+  EXPECT_EQ(TakeNext(), (Keys{"team/a"}));
+  EXPECT_EQ(WaitMs(large), 320'000) << "when other pods end, too";
+}
+
+TEST_F(RefusalPacerTest, LargeJobsOfANamespaceTogetherAreTriedLessOften) {
+  JobInLine large = Job("team/a");
+  large.pods = 1'000;
+  std::int64_t last_ms = 0;
+  for (int i = 0; i < 10; ++i) {
+    large.key = StrCat("team/j", i);
+    last_ms = pacer_.Refused(large);
+  }
+  EXPECT_EQ(last_ms, 200'000) << "10 tries of 20 s";
+  EXPECT_EQ(Refused("other/b"), 1'000);
+  // Tries that go on do not add up.
+  for (int i = 0; i < 50; ++i) last_ms = pacer_.Refused(large);
+  EXPECT_EQ(last_ms, 200'000);
+}
+
+TEST_F(RefusalPacerTest, NoRefusedJobTriesBeforeAQuotaHasCountedWhatWasTakenBack) {
+  const JobInLine never_fits = Job("team/a", 1), fits = Job("team/b", 2);
+  pacer_.Refused(never_fits);
+  pacer_.Refused(fits);
+  clock_.Advance(1'500);
+  EXPECT_EQ(WaitMs(never_fits), 0);
+  pacer_.Refused(never_fits);
+  pacer_.TookBack(never_fits.key);
+  EXPECT_EQ(WaitMs(fits), 1'000);
+  EXPECT_EQ(WaitMs(Job("team/new", 3)), 0) << "one that was never refused";
+  pacer_.Forget("team/new");
+  clock_.Advance(900);
+  TakeNext();
+  clock_.Advance(100);
+  EXPECT_GT(WaitMs(never_fits), 0) << "it lets others try, and when pods end, too";
+  EXPECT_EQ(WaitMs(fits), 0);
+  pacer_.TookBack("team/unknown");
+  EXPECT_EQ(WaitMs(fits), 0) << "it tries already";
 }
 
 TEST_F(RefusalPacerTest, PodsThatARefusedJobTakesBackAreNoRoom) {
   Refused("team/a");
   Refused("team/b");
-  EXPECT_TRUE(pacer_.TakeNext("team", "team/a").empty());
-  EXPECT_EQ(pacer_.TakeNext("team", "team/c"), (Keys{"team/a", "team/b"}));
+  EXPECT_TRUE(TakeNext("team/a").empty());
+  EXPECT_EQ(TakeNext("team/c"), (Keys{"team/a", "team/b"}));
 }
 
 TEST_F(RefusalPacerTest, OneJobTriesAtATimeAndAmongThoseThatAreDueTheFirstInOrder) {

@@ -2,7 +2,9 @@
 // Stalled. Thread safety: values and pure functions.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "pkg/api/training_job.h"
 
@@ -20,15 +22,30 @@ inline constexpr char kNameTaken[] = "NameTaken";
 // A quota, or the API server or a policy, refuses the pods.
 inline constexpr char kQuotaExceeded[] = "QuotaExceeded";
 inline constexpr char kPodsRefused[] = "PodsRefused";
+// They refuse the job's Service.
+inline constexpr char kServiceRefused[] = "ServiceRefused";
 // The job is held before its first pod (job_hold.h).
 inline constexpr char kQueueNotSupported[] = "QueueNotSupported";
-inline constexpr char kClaimsNotSupported[] = "ClaimsNotSupported";
 
-// The job's condition Stalled says that its pods were refused at the last try.
-inline bool WasRefused(const api::TrainingJob& job) {
+// The job's condition Stalled is True for one of `reasons`.
+inline bool IsStalledBy(const api::TrainingJob& job,
+                        std::initializer_list<std::string_view> reasons) {
   const api::Condition* stalled = api::FindCondition(job.status.conditions, "Stalled");
-  return stalled != nullptr && stalled->status == api::ConditionStatus::kTrue &&
-         (stalled->reason == kQuotaExceeded || stalled->reason == kPodsRefused);
+  if (stalled == nullptr || stalled->status != api::ConditionStatus::kTrue) return false;
+  for (const std::string_view reason : reasons) {
+    if (stalled->reason == reason) return true;
+  }
+  return false;
+}
+// At the last try, as the job's condition Stalled has it.
+inline bool ServiceWasRefused(const api::TrainingJob& job) {
+  return IsStalledBy(job, {kServiceRefused});
+}
+inline bool PodsWereRefused(const api::TrainingJob& job) {
+  return IsStalledBy(job, {kQuotaExceeded, kPodsRefused});
+}
+inline bool WasRefused(const api::TrainingJob& job) {
+  return PodsWereRefused(job) || ServiceWasRefused(job);
 }
 
 }  // namespace yardmaster::op

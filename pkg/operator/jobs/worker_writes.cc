@@ -65,8 +65,8 @@ absl::Status WorkerWrites::EnsureService(const api::TrainingJob& job, Creation& 
   if (creation.has_service) return absl::OkStatus();
   const absl::Status created = CreateService(job, stall);
   if (IsRefusal(created)) {
-    stall = {kPodsRefused, StrCat("metadata.name: the Service of the job is refused: ",
-                                  MessageOf(created), "; change what the message names")};
+    stall = {kServiceRefused, StrCat("metadata.name: the Service of the job is refused: ",
+                                     MessageOf(created), "; change what the message names")};
   }
   YM_RETURN_IF_ERROR(created);
   creation.has_service = !stall.exists();
@@ -110,9 +110,10 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const std::vector<int>& ranks,
                                                  const CreateLimit& limit, StallReason& stall) {
   Creation creation = Begin(job);
-  // Pods that are there were made after it; and one that is refused again shall cost one request.
+  // Pods that are there or were refused came after it; and one that is refused again shall cost one
+  // request.
   const bool pods_first =
-      ranks.size() < static_cast<std::size_t>(job.job.workers) || WasRefused(job);
+      ranks.size() < static_cast<std::size_t>(job.job.workers) || PodsWereRefused(job);
   if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
   if (stall.exists()) return ranks.size();
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,

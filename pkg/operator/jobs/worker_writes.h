@@ -63,11 +63,11 @@ class WorkerWrites {
         threads_(threads) {}
 
   // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists
-  // already is not an error. The Service comes first where all ranks are to be made and none was
-  // refused; otherwise the pods come first. Batches grow from one pod, so that a job that is
-  // refused costs one request a try, as long as they take less than half of the time of `limit`.
-  // A refusal by quota or admission is an error and sets `stall`; a Service of another owner sets
-  // `stall` alone. The value: how many of `ranks` are left.
+  // already is not an error. The Service comes first where all ranks are to be made and no pod was
+  // refused at the last try; otherwise the pods come first. Batches grow from one pod, so that a
+  // job that is refused costs one request a try, as long as they take less than half of the time of
+  // `limit`. A refusal by quota or admission is an error and sets `stall`; a Service of another
+  // owner sets `stall` alone. The value: how many of `ranks` are left.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
                                      const CreateLimit& limit, StallReason& stall);
   // Records on the pods which attempt they are in, and what restarts them in place.
