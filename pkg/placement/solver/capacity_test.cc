@@ -1,6 +1,8 @@
 #include "pkg/placement/solver/capacity.h"
 
 #include <gtest/gtest.h>
+#include <memory>
+#include <vector>
 
 #include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
@@ -119,6 +121,51 @@ TEST(SegmentScoreTest, ABackupHostCountsWhileItIsInServiceAndFree) {
   backup.free_gpus = 8;
   backup.unavailable = Unavailability::kTainted;
   EXPECT_EQ(Scores(c)[0].no_backup, 1);
+}
+
+// Pairs of workers that must share a host, and the hosts that each rank may use.
+Capacity CapacityOfPairs(int pairs, const std::vector<HostSet>& hosts_of_rank) {
+  Case c = MakeCase(MakeCluster({{static_cast<int>(hosts_of_rank[0].size())}}),
+                    MakeJob(8, 1, 1, pairs, 1, 4));
+  c.job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};
+  std::vector<RoleHosts> roles;
+  for (const HostSet& hosts : hosts_of_rank) {
+    roles.push_back({static_cast<int>(roles.size()), std::make_shared<const HostSet>(hosts)});
+  }
+  GangRequest request = c.request();
+  request.role_hosts = &roles;
+  return CapacityFor(c.cluster, request, ModelOf(c.job, c.groups));
+}
+
+TEST(CapacityTest, AHostSetCountsTheHostsThatAllItsWorkersMayUse) {
+  const Capacity capacity = CapacityOfPairs(2, {{1, 0, 1}, {0, 1, 1}, {0, 1, 1}, {0, 1, 1}});
+  EXPECT_EQ(capacity.of_host, (Rooms{0, 2, 2}));
+  EXPECT_EQ(capacity.classes.num_classes, 2);
+  EXPECT_EQ(capacity.classes.class_of_worker, (std::vector<std::uint8_t>{0, 0, 1, 1}));
+  EXPECT_EQ(capacity.classes.of_host, (std::vector<std::uint32_t>{0, 0b10, 0b11}));
+}
+
+TEST(CapacityTest, HostSetsThatAllMayUseTheSameHostsAreOfOneClass) {
+  const Capacity capacity = CapacityOfPairs(2, {{1, 0, 1}, {0, 1, 1}, {1, 0, 1}, {0, 1, 1}});
+  EXPECT_EQ(capacity.of_host, (Rooms{0, 0, 2}));
+  EXPECT_FALSE(capacity.classes.any());
+}
+
+TEST(CapacityTest, WorkersCountByThemselvesWhereHostSetsMixThemInTooManyWays) {
+  for (const int pairs : {32, 33}) {
+    std::vector<HostSet> hosts_of_rank;  // each pair another two of nine
+    for (std::size_t a = 0; a < 9; ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        for (const std::size_t closed : {a, b}) {
+          hosts_of_rank.emplace_back(10, 1)[closed] = 0;
+        }
+      }
+    }
+    hosts_of_rank.resize(static_cast<std::size_t>(2 * pairs));
+    const Capacity capacity = CapacityOfPairs(pairs, hosts_of_rank);
+    EXPECT_EQ(capacity.classes.num_classes, pairs == 32 ? 32 : 9);
+    EXPECT_EQ(capacity.of_host, Rooms(10, 2));
+  }
 }
 
 TEST(SegmentScoreTest, DegradedHostsCountWithTheRoomOnThem) {
