@@ -120,7 +120,8 @@ std::string CountText(const GatheredGang& pods, const std::vector<api::RankBase>
   const int missing = *gang.wanted - gang.there;
   if (missing > 0 && which.empty()) which = StrCat(", ", missing);
   if (missing <= 0) which.clear();
-  return StrCat(gang.there, " of ", Count(*gang.wanted, "pod"), " are there", which,
+  return StrCat(gang.there, " of ", Count(*gang.wanted, "pod"),
+                *gang.wanted == 1 ? " is there" : " are there", which,
                 which.empty()  ? ""
                 : missing == 1 ? " is missing"
                                : " are missing");

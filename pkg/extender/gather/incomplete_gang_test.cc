@@ -126,7 +126,7 @@ TEST(IncompleteGangTest, OfManyGatesOfOthersTheFirstAreNamed) {
     pod["spec"]["schedulingGates"].push_back({{"name", StrCat("tenant.dev/gate-", 10 + i)}});
   }
   EXPECT_EQ(Only({pod}).text,
-            "1 of 1 pods are there; the gate of another controller holds 1 pod: "
+            "1 of 1 pod is there; the gate of another controller holds 1 pod: "
             "tenant.dev/gate-10, tenant.dev/gate-11, tenant.dev/gate-12 and others");
 }
 
