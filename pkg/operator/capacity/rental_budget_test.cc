@@ -102,6 +102,7 @@ class PoolNamespaceTest : public JobFixture {
     gang.owner.uid = "job";
     gang.job.workers = 2;
     gang.status.outcome = placement::Outcome::kNotNow;
+    gang.status.reasons.emplace_back();  // without one it waits for pods, and hosts do not help
     client_.Seed(kube::Gangs(), api::EncodeGang(gang));
     state::ClusterCache cache;
     for (const auto& [kind, resource] : {std::pair{state::Kind::kPod, kube::Pods()},

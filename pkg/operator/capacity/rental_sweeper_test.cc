@@ -65,6 +65,7 @@ class RentalSweeperTest : public JobFixture {
     gang.owner.uid = "job";
     gang.job.workers = 2;
     gang.status.outcome = placement::Outcome::kNotNow;
+    gang.status.reasons.emplace_back();  // without one it waits for pods, and hosts do not help
     client_.Seed(kube::Gangs(), api::EncodeGang(gang));
   }
   std::string Rental() { return Status()["capacity"]["phase"]; }
