@@ -26,8 +26,8 @@ struct SearchProblem {
   std::vector<int> capacity;        // workers, by segment
   std::vector<int> pod_of_segment;  // segments of a pod are consecutive
   bool segments_alike = true;       // equal capacity means interchangeable
-  // Where workers may use different hosts: workers of every class by piece, and the rooms by segment.
-  // Empty: they may not.
+  // Where workers may use different hosts: workers of every class by piece, and the rooms by
+  // segment. Empty: they may not.
   std::vector<ClassCounts> piece_classes;
   std::vector<std::vector<ClassRoom>> class_rooms;
 };
