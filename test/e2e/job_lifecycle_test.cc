@@ -95,25 +95,25 @@ TEST_F(JobLifecycleTest, FailedPodsComeBackToTheirHostsAndASuspendedJobGivesThem
 // Only kube-scheduler counts the pods of other owners by which a pod is to be spread.
 TEST_F(JobLifecycleTest, ARankWhoseHostKubeSchedulerRefusesMovesWithinSeconds) {
   const std::string refused = FirstChoice();
-  ASSERT_TRUE(
-      cluster_->plane()
-          .Apply(StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: neighbour, namespace: team, "
-                        "labels: {app: spread}}\nspec:\n  nodeName: ",
-                        refused, "\n  containers: [{name: t, image: i}]\n"))
-          .ok());
-  ASSERT_TRUE(cluster_->plane()
-                  .Apply(IndexedJob("moved", 1,
-                                    "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: "
-                                    "kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, "
-                                    "labelSelector: {matchLabels: {app: spread}}}]\n"))
-                  .ok());
+  for (const char* name : {"neighbour-0", "neighbour-1"}) {
+    const std::string pod =
+        StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: ", name,
+               ", namespace: team, labels: {app: spread}}\nspec:\n  nodeName: ", refused,
+               "\n  containers: [{name: t, image: i}]\n");
+    ASSERT_TRUE(cluster_->plane().Apply(pod).ok());
+  }
+  const std::string spread =
+      "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, "
+      "whenUnsatisfiable: DoNotSchedule, nodeAffinityPolicy: Ignore, "
+      "labelSelector: {matchLabels: {app: spread}}}]\n";
+  ASSERT_TRUE(cluster_->plane().Apply(IndexedJob("moved", 1, spread)).ok());
   EXPECT_TRUE(Ready("moved", 1));
   const json gang = cluster_->Get({"gang", "-n", "team", "job-moved"});
   EXPECT_EQ(gang.value("/status/refusals/0/host"_json_pointer, ""), refused);
   EXPECT_NE(Hosts("moved").at(0), refused);
   EXPECT_EQ(Failed("moved"), 0) << "a pod that was never bound is no failure of its Job";
   Delete("moved");
-  EXPECT_TRUE(cluster_->plane().Kubectl({"delete", "pod", "neighbour", "-n", "team"}).ok());
+  EXPECT_TRUE(cluster_->plane().Kubectl({"delete", "pods", "-n", "team", "-l", "app=spread"}).ok());
 }
 
 TEST_F(JobLifecycleTest, AGangIsPlacedAtOnceWhereItsBoundVolumeReaches) {
