@@ -87,7 +87,7 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
 }
 
 RunResult JobLoop::RunOnce(const std::string& key, op::JobTurn turn) {
-  const RunResult result = loop_.RunOnce([&] { return TakeTurn(key, turn); }, key);
+  RunResult result = loop_.RunOnce([&] { return TakeTurn(key, turn); }, key);
   for (const RunFailure& failure : result.failures) ReportDefect(failure);
   if (!result.ok()) {
     queue_.AddRateLimited(key);

@@ -56,7 +56,8 @@ void CheckAgent(unsigned char which, const std::string& text) {
   if ((which & 2) != 0) pod.priority = text;
   if ((which & 4) != 0) pod.path_plan = text;
   const agent::EffectivePlan plan = agent::Evaluate(pod, std::nullopt, 1'767'225'600'000);
-  if (plan.traffic_class < 0 || plan.traffic_class > 255) std::abort();
+  const int traffic_class = plan.paths.traffic_class.value_or(0);
+  if (traffic_class < 0 || traffic_class > 255) std::abort();
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) {
     if (api::IsTrue(gang->status.conditions, api::kReleasedCondition)) continue;
     const GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || gathered->members.empty() || gathered->gated > 0) continue;
-    works.push_back({key, [key, gang = gang](const PassFacts& now) {
+    works.push_back({key, [key = key, gang = gang](const PassFacts& now) {
                        api::GangStatus status = gang->status;
                        status.observed_generation = gang->metadata.generation;
                        SetCondition(status, *gang, api::kReleasedCondition, true, "PodsReleased",

@@ -43,7 +43,7 @@ class JobQuotaTest : public JobFixture {
     return call.verb == kube::Verb::kCreate && kube::WhereOf(call.target) == "pods";
   }
   // A policy refuses one pod and takes the others.
-  void RefusePod(const std::string& name, absl::Status status) {
+  void RefusePod(const std::string& name, const absl::Status& status) {
     client_.SetHook([name, status](const kube::Call& call) {
       const bool refused = IsPodCreate(call) && call.body["metadata"]["name"] == name;
       return refused ? status : absl::OkStatus();
@@ -55,7 +55,7 @@ class JobQuotaTest : public JobFixture {
     return TryUnsynced(job, turn);
   }
   absl::Status TryUnsynced(const std::string& job, JobTurn turn = JobTurn::kWhole) {
-    const absl::Status tried = controller_->RunOnce("team/" + job, turn).status();
+    absl::Status tried = controller_->RunOnce("team/" + job, turn).status();
     if (IsRefusal(tried)) (void)controller_->RunOnce("team/" + job, JobTurn::kLook);
     return tried;
   }

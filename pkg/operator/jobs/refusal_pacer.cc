@@ -112,18 +112,18 @@ JobsToTry RefusalPacer::TakeNext(std::string_view namespace_name, const std::str
   if (ns.woken_ms > now_ms) return next;
   if (ns.woken_ms >= 0) next.in_ms = std::max<std::int64_t>(0, ns.woken_ms + kWakeEveryMs - now_ms);
   ns.woken_ms = now_ms + next.in_ms;
-  const auto wake = [&](const std::pair<std::int64_t, std::string> job) {
-    Job& woken = ns.jobs.at(job.second);
+  const auto wake = [&](auto job) {
+    Job& woken = ns.jobs.at(job->second);
     woken.due_ms = std::max(ns.woken_ms, woken.not_before_ms);
     // A quota counts what has ended a moment later.
     woken.delay_ms = 0;
-    next.keys.push_back(job.second);
+    next.keys.push_back(job->second);
     ns.waiting.erase(job);
   };
-  wake(*std::min_element(ns.waiting.begin(), ns.waiting.end(), [&](const auto& a, const auto& b) {
+  wake(std::min_element(ns.waiting.begin(), ns.waiting.end(), [&](const auto& a, const auto& b) {
     return ns.jobs.at(a.second).order < ns.jobs.at(b.second).order;
   }));
-  if (!ns.waiting.empty()) wake(*ns.waiting.begin());
+  if (!ns.waiting.empty()) wake(ns.waiting.begin());
   return next;
 }
 

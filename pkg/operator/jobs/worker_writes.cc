@@ -75,7 +75,7 @@ absl::Status WorkerWrites::EnsureService(const api::TrainingJob& job, Creation& 
 
 absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, StallReason& stall) {
   const std::string& name = job.metadata.name;
-  const absl::Status created =
+  absl::Status created =
       client_.Create(TargetOf(kube::Services(), job), BuildService(job), {kFieldManager}).status();
   if (!absl::IsAlreadyExists(created)) return created;
   YM_ASSIGN_OR_RETURN(const nlohmann::json there,

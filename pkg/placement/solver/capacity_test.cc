@@ -129,6 +129,7 @@ Capacity CapacityOfPairs(int pairs, const std::vector<HostSet>& hosts_of_rank) {
                     MakeJob(8, 1, 1, pairs, 1, 4));
   c.job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};
   std::vector<RoleHosts> roles;
+  roles.reserve(hosts_of_rank.size());
   for (const HostSet& hosts : hosts_of_rank) {
     roles.push_back({static_cast<int>(roles.size()), std::make_shared<const HostSet>(hosts)});
   }
@@ -161,7 +162,7 @@ TEST(CapacityTest, WorkersCountByThemselvesWhereHostSetsMixThemInTooManyWays) {
         }
       }
     }
-    hosts_of_rank.resize(static_cast<std::size_t>(2 * pairs));
+    hosts_of_rank.resize(std::size_t{2} * static_cast<std::size_t>(pairs));
     const Capacity capacity = CapacityOfPairs(pairs, hosts_of_rank);
     EXPECT_EQ(capacity.classes.num_classes, pairs == 32 ? 32 : 9);
     EXPECT_EQ(capacity.of_host, Rooms(10, 2));
