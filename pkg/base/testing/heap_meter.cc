@@ -36,6 +36,11 @@ std::int64_t HeapMeter::peak() const { return bytes_most.load() - begin_; }
 
 // The other forms of the standard library call these.
 void* operator new(std::size_t size) { return yardmaster::Count(std::malloc(size)); }
+// But with a sanitizer, which has a form of its own for each.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  void* memory = std::malloc(size);
+  return memory == nullptr ? nullptr : yardmaster::Count(memory);
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto step = static_cast<std::size_t>(alignment);
   return yardmaster::Count(std::aligned_alloc(step, (size + step - 1) / step * step));
