@@ -52,14 +52,17 @@ test: controlplane build ## all tests: unit, integration and end-to-end against 
 nightly: ## everything that there is to check, for hours: all of it runs, and the table at the end says how each step ended
 	@hack/nightly $(NIGHTLY)
 
-# The older of the two Kubernetes versions of the test bed (test/controlplane/recipe).
-test-older: export YARDMASTER_KUBERNETES := 1.34
-test-older: controlplane build ## integration and end-to-end tests against Kubernetes 1.34 (builds it once a machine, 6 minutes)
+# The older Kubernetes versions of the test bed (test/controlplane/recipe), or those that OLDER names.
+OLDER ?= 1.36 1.34
+test-older: build ## integration and end-to-end tests against Kubernetes 1.36 and 1.34, or OLDER=1.36 (builds each once a machine, 6 minutes)
 	@hack/setup lab
-	$(say) "testing on Kubernetes $$YARDMASTER_KUBERNETES"
-	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
-	test/monitoring/promtool >/dev/null
-	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) -L '^(integration|e2e)$$' $(CTEST_ARGS)
+	for version in $(OLDER); do
+	  export YARDMASTER_KUBERNETES=$$version
+	  $(say) "testing on Kubernetes $$version"
+	  export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
+	  test/monitoring/promtool >/dev/null
+	  ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) -L '^(integration|e2e)$$' $(CTEST_ARGS)
+	done
 
 kills: build ## tens of thousands of kills of the operator
 	@build/release/test/chaos/ym_job_kills_test --histories=200 --first-seed=1000
