@@ -65,6 +65,34 @@ std::string OneOf(std::span<const std::string_view> names) {
   return text;
 }
 
+// The abbreviations of parallel training that papers and launchers use, and the fields they mean.
+std::string FieldOfAbbreviation(std::string_view name, const std::vector<std::string>& fields) {
+  static constexpr std::pair<std::string_view, std::string_view> kAbbreviations[] = {
+      {"tp", "tensor"}, {"pp", "pipeline"}, {"dp", "data"}, {"ep", "expert"}, {"cp", "context"}};
+  for (const auto& [abbreviation, field] : kAbbreviations) {
+    if (name != abbreviation) continue;
+    if (std::find(fields.begin(), fields.end(), field) != fields.end()) return std::string(field);
+  }
+  return Nearest(name, fields);
+}
+
+// "400G", "400 Gb/s": a number with its unit.
+bool IsNumberWithUnit(const std::string& text) {
+  const std::size_t digits = text.find_first_not_of("0123456789.");
+  return digits != 0 && digits != std::string::npos;
+}
+
+// What to do about a value that is not the number that `field` needs; the field's name ends with
+// its unit where it has one.
+std::string FixOfNumber(std::string_view field, JsonView got) {
+  if (!got.is_string()) return "give a number in that range";
+  const std::string text = got.Text();
+  if (!IsNumberWithUnit(text)) return "write the number without quotes";
+  const std::string number = text.substr(0, text.find_first_not_of("0123456789."));
+  const bool gbps = field.ends_with("gbps") || field.ends_with("Gbps");
+  return StrCat("write the number alone, for example ", number, gbps ? "; the unit is Gb/s" : "");
+}
+
 }  // namespace
 
 void FieldErrors::Add(std::string_view field, std::string_view problem, std::string_view fix) {
@@ -207,7 +235,7 @@ std::int64_t FieldReader::Int64(std::string_view key, std::int64_t fallback, std
   const std::optional<std::int64_t> number = value.WholeNumber();
   if (number && *number >= min && *number <= max) return *number;
   Expected(PathOf(key), StrCat("an integer from ", min, " to ", max), value,
-           value.is_string() ? "write the number without quotes" : "give a number in that range");
+           FixOfNumber(key, value));
   return fallback;
 }
 
@@ -216,8 +244,7 @@ double FieldReader::Number(std::string_view key, double fallback, double min, do
   if (!value.present()) return fallback;
   const std::optional<double> number = value.Number();
   if (number && *number >= min && *number <= max) return *number;
-  Expected(PathOf(key), StrCat("a number from ", min, " to ", max), value,
-           value.is_string() ? "write the number without quotes" : "give a number in that range");
+  Expected(PathOf(key), StrCat("a number from ", min, " to ", max), value, FixOfNumber(key, value));
   return fallback;
 }
 
@@ -382,7 +409,7 @@ void FieldReader::Close() {
   if (!strict()) return;
   object_.ForEachMember([&](std::string_view name, JsonView) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) return;
-    const std::string meant = Nearest(name, known_);
+    const std::string meant = FieldOfAbbreviation(name, known_);
     errors_->Add(PathOf(name), "there is no such field",
                  meant.empty() ? "remove it" : StrCat("did you mean ", meant, "?"));
   });

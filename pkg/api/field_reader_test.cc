@@ -72,6 +72,33 @@ TEST(FieldReaderTest, AnUnknownFieldIsReportedWithTheOneThatWasMeant) {
             "spec.gpusPerWorkr: there is no such field; did you mean gpusPerWorker?");
 }
 
+TEST(FieldReaderTest, AnAbbreviationOfParallelTrainingNamesItsField) {
+  const json object = {{"tp", 8}, {"ep", 2}};
+  FieldErrors errors;
+  FieldReader in(&object, "spec.parallelism", UnknownFields::kReject, &errors);
+  in.Int("tensor", 1, 1, 10);
+  in.Int("pipeline", 1, 1, 10);
+  in.Close();
+  ASSERT_EQ(errors.lines().size(), 2u);
+  EXPECT_EQ(errors.lines()[0], "spec.parallelism.ep: there is no such field; remove it")
+      << "where there is no field expert";
+  EXPECT_EQ(errors.lines()[1], "spec.parallelism.tp: there is no such field; did you mean tensor?");
+}
+
+TEST(FieldReaderTest, ANumberWithItsUnitIsToldTheNumber) {
+  const json object = {{"nicGbps", "400G"}, {"rails", "8x"}};
+  FieldErrors errors;
+  FieldReader in(&object, "spec.host", UnknownFields::kReject, &errors);
+  EXPECT_EQ(in.Number("nicGbps", 200, 1, 1000), 200);
+  EXPECT_EQ(in.Int("rails", 1, 1, 64), 1);
+  EXPECT_EQ(errors.lines(),
+            (std::vector<std::string>{
+                "spec.host.nicGbps: expected a number from 1 to 1000, got \"400G\"; write the "
+                "number alone, for example 400; the unit is Gb/s",
+                "spec.host.rails: expected an integer from 1 to 64, got \"8x\"; write the number "
+                "alone, for example 8"}));
+}
+
 TEST(FieldReaderTest, UnknownFieldsOfOthersAreIgnored) {
   const json object = {{"whatever", 8}};
   FieldErrors errors;

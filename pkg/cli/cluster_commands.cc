@@ -47,8 +47,11 @@ struct Tables {
 Tables TablesOf(const GetFlags& flags, const LabelSelector& selector, const std::string& ns,
                 const state::ClusterState& cluster, std::int64_t now_ms) {
   Tables tables;
-  if (flags.hosts()) tables.hosts = HostsTable(cluster, now_ms);
-  if (flags.jobs()) tables.jobs = JobsTable(cluster, ns, flags.wide(), selector);
+  if (flags.hosts()) {
+    tables.hosts = HostsTable(cluster, now_ms);
+    if (flags.output.empty() && !flags.watch) tables.hosts = GroupedHosts(tables.hosts);
+  }
+  if (flags.jobs()) tables.jobs = JobsTable(cluster, ns, now_ms, flags.wide(), selector);
   if (flags.segments()) tables.segments = SegmentsTable(cluster);
   return tables;
 }
@@ -218,11 +221,12 @@ int RunExplainCommand(const Args& args, const Connector& connect, std::ostream& 
   ExplainFlags flags;
   CLI::App app("The state of a job and its cause; what holds a node; what a pod waits for",
                "kubectl yardmaster explain");
-  app.add_option("job", flags.what, "a TrainingJob or Gang, node/NAME or pod/NAME")->required();
+  app.add_option("job", flags.what, "a job: NAME or KIND/NAME; node/NAME or pod/NAME")->required();
   DeclareExplain(flags, app);
   app.footer(
       "Examples:\n"
       "  kubectl yardmaster explain gpt -n demo\n"
+      "  kubectl yardmaster explain pytorchjob/bert -n demo\n"
       "  kubectl yardmaster explain pod/gpt-3 -n demo\n"
       "  kubectl yardmaster explain node/p00s00h003");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
@@ -238,10 +242,8 @@ int RunExplainCommand(const Args& args, const Connector& connect, std::ostream& 
         DescribePod(cluster->state, flags.read.namespace_name, *pod, now_ms), flags.output, out,
         err);
   }
-  if (const auto job = NameOf(flags.what, {"trainingjob", "trainingjobs",
-                                           "trainingjob.yardmaster.dev", "gang", "gangs", "job"})) {
-    flags.what = *job;
-  }
+  // A job of any kind is found by its name alone.
+  flags.what = flags.what.substr(flags.what.find('/') + 1);
   return PrintJob(flags, cluster->state, out, err);
 }
 

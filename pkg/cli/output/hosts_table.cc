@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "pkg/api/host_record.h"
 #include "pkg/api/names.h"
@@ -67,6 +68,34 @@ Standing StandingOf(const api::Node* node, const placement::HostState& host, std
   return {held ? "Held" : host.backup ? "Backup" : "Free", failures};
 }
 
+// A name up to the number at its end, and that number's digits.
+struct NumberedName {
+  std::string stem;
+  std::string digits;
+};
+
+NumberedName Numbered(const std::string& name) {
+  constexpr std::size_t kMaxDigits = 9;  // fits an int
+  std::size_t at = name.size();
+  while (at > 0 && name.size() - at < kMaxDigits && name[at - 1] >= '0' && name[at - 1] <= '9')
+    --at;
+  return {name.substr(0, at), name.substr(at)};
+}
+
+// Ranges of the numbers of names with one stem and one width; they ascend.
+std::string Ranges(const std::vector<std::string>& digits) {
+  std::string out;
+  for (std::size_t first = 0; first < digits.size();) {
+    std::size_t last = first;
+    while (last + 1 < digits.size() && std::stoi(digits[last + 1]) == std::stoi(digits[last]) + 1)
+      ++last;
+    out += StrCat(out.empty() ? "" : ",", digits[first],
+                  last > first ? StrCat("-", digits[last]) : std::string());
+    first = last + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms) {
@@ -83,6 +112,48 @@ Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms) {
                     StrCat(state.gpus), StrCat(state.free_gpus), standing.state, standing.reason});
   }
   return rows;
+}
+
+std::string HostNames(const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < names.size();) {
+    const NumberedName first = Numbered(names[i]);
+    std::vector<std::string> digits;
+    std::size_t end = i;
+    for (; end < names.size(); ++end) {
+      const NumberedName next = Numbered(names[end]);
+      if (next.stem != first.stem || next.digits.size() != first.digits.size()) break;
+      digits.push_back(next.digits);
+    }
+    const bool alone = digits.size() == 1 || first.digits.empty();
+    if (alone) end = i + 1;
+    parts.push_back(alone ? names[i] : StrCat(first.stem, "[", Ranges(digits), "]"));
+    i = end;
+  }
+  return Join(parts, ",");
+}
+
+Table GroupedHosts(const Table& hosts) {
+  std::map<std::vector<std::string>, std::size_t> group_of;  // by every cell but the name
+  std::vector<std::vector<std::string>> names;
+  Table rows;
+  for (std::size_t r = 1; r < hosts.size(); ++r) {
+    const std::vector<std::string> rest(hosts[r].begin() + 1, hosts[r].end());
+    const auto [at, is_new] = group_of.emplace(rest, names.size());
+    if (is_new) {
+      names.emplace_back();
+      rows.push_back(rest);
+    }
+    names[at->second].push_back(hosts[r][0]);
+  }
+  Table out = {hosts[0]};
+  out[0].insert(out[0].begin() + 1, "COUNT");
+  for (std::size_t g = 0; g < rows.size(); ++g) {
+    std::vector<std::string> row = {HostNames(names[g]), StrCat(names[g].size())};
+    row.insert(row.end(), rows[g].begin(), rows[g].end());
+    out.push_back(std::move(row));
+  }
+  return out;
 }
 
 }  // namespace yardmaster::cli

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "pkg/cli/output/overview.h"
 
@@ -13,5 +15,13 @@ namespace yardmaster::cli {
 // Cordoned, Tainted, Degraded (NIC ports are down), Held (no GPU is free), Backup, Free. `now_ms`:
 // wall time.
 Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms);
+
+// The rows of HostsTable with hosts that differ in nothing but their name as one row, in the order
+// of the first of them. COUNT follows HOST, which names them as HostNames does.
+Table GroupedHosts(const Table& hosts);
+
+// "p00s00h[000-127,130]": names that are equal up to a number of one width at their end, by ranges;
+// names that are not are listed with commas. `names` are in order.
+std::string HostNames(const std::vector<std::string>& names);
 
 }  // namespace yardmaster::cli

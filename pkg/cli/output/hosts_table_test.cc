@@ -69,5 +69,22 @@ TEST(HostsTableTest, PortsThatAreDownAreNamed) {
   EXPECT_EQ(rows[1][6], "ports down: r0p1");
 }
 
+TEST(HostsTableTest, HostsThatDifferInTheirNameAloneAreOneRow) {
+  const Table hosts = {{"HOST", "SEGMENT", "STATE"}, {"h08", "s0", "Free"}, {"h09", "s0", "Held"},
+                       {"h10", "s0", "Free"},        {"h11", "s0", "Free"}, {"h12", "s1", "Free"}};
+  EXPECT_THAT(GroupedHosts(hosts), ElementsAre(ElementsAre("HOST", "COUNT", "SEGMENT", "STATE"),
+                                               ElementsAre("h[08,10-11]", "3", "s0", "Free"),
+                                               ElementsAre("h09", "1", "s0", "Held"),
+                                               ElementsAre("h12", "1", "s1", "Free")));
+}
+
+TEST(HostsTableTest, NamesOfHostsAreShortenedWhereTheyAreNumberedAlike) {
+  EXPECT_EQ(HostNames({"a"}), "a");
+  EXPECT_EQ(HostNames({"a", "b"}), "a,b");
+  EXPECT_EQ(HostNames({"n1", "n2", "n10"}), "n[1-2],n10") << "of one width";
+  EXPECT_EQ(HostNames({"h000", "h001", "h003", "x"}), "h[000-001,003],x");
+  EXPECT_EQ(HostNames({"n12345678901", "n12345678902"}), "n12[345678901-345678902]");
+}
+
 }  // namespace
 }  // namespace yardmaster::cli

@@ -49,6 +49,19 @@ IncompleteGangs IncompleteIn(const state::ClusterState& cluster) {
   return out;
 }
 
+// The columns of JobsTable that are filled in after the row is made.
+enum JobColumn : std::size_t { kState = 3, kSegments = 7, kLevel = 8, kReason = 10 };
+
+// "45s", "12m", "5h", "3d": as kubectl shows an age.
+std::string Age(std::int64_t created_ms, std::int64_t now_ms) {
+  if (created_ms <= 0 || now_ms <= 0) return "-";
+  const std::int64_t seconds = std::max<std::int64_t>(0, (now_ms - created_ms) / 1000);
+  if (seconds < 120) return StrCat(seconds, "s");
+  if (seconds < 7'200) return StrCat(seconds / 60, "m");
+  if (seconds < 172'800) return StrCat(seconds / 3'600, "h");
+  return StrCat(seconds / 86'400, "d");
+}
+
 // Of a set of pods without a Gang.
 std::vector<std::string> IncompleteRow(const IncompleteGang& gang, bool wide) {
   std::vector<std::string> row = {gang.gang.namespace_name,
@@ -59,26 +72,30 @@ std::vector<std::string> IncompleteRow(const IncompleteGang& gang, bool wide) {
                                   "-",
                                   "-",
                                   "-",
+                                  "-",
+                                  "-",
                                   wide ? gang.text : Shortened(gang.text)};
   if (wide) row.insert(row.end(), {StrCat(gang.priority), "-", "-", "-"});
   return row;
 }
 
-std::vector<std::string> JobRow(const Subject& subject, bool wide) {
-  const int workers =
-      subject.gang != nullptr ? subject.gang->job.workers : subject.job->job.workers;
+std::vector<std::string> JobRow(const Subject& subject, std::int64_t now_ms, bool wide) {
+  const api::JobSpec& job = subject.spec();
+  const api::ObjectMeta& metadata =
+      subject.job != nullptr ? subject.job->metadata : subject.gang->metadata;
   std::vector<std::string> row = {
       subject.namespace_name,
       subject.name,
       subject.kind,
       StateOf(subject),
-      StrCat(workers),
+      StrCat(job.workers),
+      StrCat(job.gpus()),
       subject.job != nullptr ? StrCat(subject.job->status.ready_workers) : "-",
       "-",
       "-",
+      Age(metadata.created_ms, now_ms),
       ""};
   if (wide) {
-    const api::JobSpec& job = subject.gang != nullptr ? subject.gang->job : subject.job->job;
     row.push_back(StrCat(job.priority));
     row.push_back(subject.gang != nullptr ? StrCat(subject.gang->status.plan_generation) : "-");
     const api::CapacityStatus none;
@@ -94,11 +111,11 @@ std::vector<std::string> JobRow(const Subject& subject, bool wide) {
   std::vector<std::string> segments;
   for (const auto& [name, count] : SegmentsOf(*subject.gang)) segments.push_back(name);
   if (segments.size() > 3) segments = {StrCat(segments.size(), " segments")};
-  if (!segments.empty()) row[6] = Join(segments, ",");
-  if (status.network) row[7] = StrCat(status.network->level);
+  if (!segments.empty()) row[kSegments] = Join(segments, ",");
+  if (status.network) row[kLevel] = StrCat(status.network->level);
   if (!status.committed() && !status.reasons.empty()) {
     const std::string& reason = status.reasons[0].message;
-    row[8] = wide ? reason : Shortened(reason);
+    row[kReason] = wide ? reason : Shortened(reason);
   }
   return row;
 }
@@ -327,10 +344,10 @@ std::string FieldName(const std::string& header) {
 
 }  // namespace
 
-Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name, bool wide,
-                const LabelSelector& selector) {
-  Table rows = {
-      {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
+Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name,
+                std::int64_t now_ms, bool wide, const LabelSelector& selector) {
+  Table rows = {{"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "GPUS", "READY", "SEGMENTS",
+                 "LEVEL", "AGE", "REASON"}};
   if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN", "COST PER HOUR", "SPENT"});
   const auto is_shown = [&](const std::string& ns) {
     return namespace_name.empty() || ns == namespace_name;
@@ -342,10 +359,10 @@ Table JobsTable(const state::ClusterState& cluster, const std::string& namespace
     const api::ObjectMeta& metadata =
         subject.job != nullptr ? subject.job->metadata : subject.gang->metadata;
     if (!selector.Matches(metadata.labels)) continue;
-    rows.push_back(JobRow(subject, wide));
+    rows.push_back(JobRow(subject, now_ms, wide));
     if (pods.empty()) continue;
-    rows.back()[3] = Name(pods.mapped().cause);
-    rows.back()[8] = wide ? pods.mapped().text : Shortened(pods.mapped().text);
+    rows.back()[kState] = Name(pods.mapped().cause);
+    rows.back()[kReason] = wide ? pods.mapped().text : Shortened(pods.mapped().text);
   }
   for (const auto& [key, gang] : incomplete) {
     if (is_shown(key.namespace_name) && selector.Matches({})) {

@@ -3,6 +3,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,12 @@ using Table = std::vector<std::vector<std::string>>;
 
 // One row per gang, per TrainingJob without one, and per set of pods that is not a whole gang yet
 // (extender/gather/incomplete_gang.h), by namespace and name. `namespace_name` empty: all
-// namespaces. `wide`: also PRIORITY, PLAN, COST PER HOUR and SPENT, and reasons in full. `selector`
-// is asked about the labels of the TrainingJob, else of the Gang; other sets have none.
+// namespaces. GPUS are those of all workers; AGE is since the TrainingJob, else the Gang, was
+// created until `now_ms` (wall time; 0: unknown). `wide`: also PRIORITY, PLAN, COST PER HOUR and
+// SPENT, and reasons in full. `selector` is asked about the labels of the TrainingJob, else of the
+// Gang; other sets have none.
 Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name,
-                bool wide = false, const LabelSelector& selector = {});
+                std::int64_t now_ms = 0, bool wide = false, const LabelSelector& selector = {});
 
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
 Table SegmentsTable(const state::ClusterState& cluster);

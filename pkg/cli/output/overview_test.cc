@@ -99,11 +99,31 @@ TEST_F(OverviewTest, JobsShowTheirStateSegmentsAndLevel) {
   Job("b", {{"workers", 3}});
   const Table rows = JobsTable(ClusterState(), "");
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_THAT(rows[1],
-              ElementsAre("default", "a", "TrainingJob", "Placed", "2", "0", "p0/s0", "6", ""));
-  EXPECT_THAT(rows[2],
-              ElementsAre("default", "b", "TrainingJob", "Pending", "3", "0", "-", "-", ""));
+  EXPECT_THAT(rows[1], ElementsAre("default", "a", "TrainingJob", "Placed", "2", "16", "0", "p0/s0",
+                                   "6", "-", ""));
+  EXPECT_THAT(rows[2], ElementsAre("default", "b", "TrainingJob", "Pending", "3", "24", "0", "-",
+                                   "-", "-", ""));
   EXPECT_EQ(JobsTable(ClusterState(), "other").size(), 1u);
+}
+
+TEST_F(OverviewTest, JobsShowTheirAgeAsKubectlDoes) {
+  client_.Seed(
+      kube::TrainingJobs(),
+      {{"apiVersion", "yardmaster.dev/v1alpha1"},
+       {"kind", "TrainingJob"},
+       {"metadata",
+        {{"name", "a"}, {"namespace", "default"}, {"creationTimestamp", "2026-01-01T00:00:00Z"}}},
+       {"spec", {{"workers", 2}}}});
+  constexpr std::int64_t kCreated = 1'767'225'600'000;
+  const state::ClusterState cluster = ClusterState();
+  const auto age = [&](std::int64_t seconds) {
+    return JobsTable(cluster, "", kCreated + seconds * 1000)[1][9];
+  };
+  EXPECT_EQ(age(-5), "0s") << "clocks differ";
+  EXPECT_EQ(age(119), "119s");
+  EXPECT_EQ(age(300), "5m");
+  EXPECT_EQ(age(3 * 3600), "3h");
+  EXPECT_EQ(age(3 * 86'400), "3d");
 }
 
 TEST_F(OverviewTest, AGangOfWhichOnlySomeWorkersHaveAHostIsResizing) {
@@ -202,7 +222,7 @@ TEST_F(OverviewTest, AJobOnRentedHostsShowsWhatItCostsAndWhereTheNextHourRuns) {
   EXPECT_THAT(*text, HasSubstr("20.00 USD/h of at most 30.00 USD"));
   EXPECT_THAT(*text, HasSubstr("35.50 USD until 2026-01-01T00:00:00Z, moved 1 time"));
   EXPECT_THAT(*text, HasSubstr("on the same hosts"));
-  const json rows = RowsAsJson(JobsTable(ClusterState(), "", /*wide=*/true));
+  const json rows = RowsAsJson(JobsTable(ClusterState(), "", /*now_ms=*/0, /*wide=*/true));
   EXPECT_EQ(rows[0]["costPerHour"], "20.00 USD");
   EXPECT_EQ(rows[0]["spent"], "35.50 USD");
 }
@@ -215,11 +235,11 @@ TEST_F(OverviewTest, PodsThatAreNoWholeGangAreListedWithWhatTheyWaitFor) {
   JobPod("w", 0);
   Job("a", {{"workers", 2}});
   Job("z", {{"workers", 2}});
-  const Table rows = JobsTable(ClusterState(), "", /*wide=*/true);
+  const Table rows = JobsTable(ClusterState(), "", /*now_ms=*/0, /*wide=*/true);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[1][1], "a");
-  EXPECT_THAT(rows[2], ElementsAre("default", "w", "Job", "Incomplete", "2", "-", "-", "-",
-                                   kOneOfTwo, "0", "-", "-", "-"));
+  EXPECT_THAT(rows[2], ElementsAre("default", "w", "Job", "Incomplete", "2", "-", "-", "-", "-",
+                                   "-", kOneOfTwo, "0", "-", "-", "-"));
   EXPECT_EQ(rows[3][1], "z");
   EXPECT_EQ(JobsTable(ClusterState(), "other").size(), 1u);
   JobPod("w", 1);
@@ -250,10 +270,10 @@ TEST_F(OverviewTest, AGangThatLostAPodBeforeItsPlaceSaysSo) {
   gang.job.workers = 2;
   gang.rank_bases = {{"", 0}};
   client_.Seed(kube::Gangs(), api::EncodeGang(gang));
-  const Table rows = JobsTable(ClusterState(), "", /*wide=*/true);
+  const Table rows = JobsTable(ClusterState(), "", /*now_ms=*/0, /*wide=*/true);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1][3], "Incomplete");
-  EXPECT_EQ(rows[1][8], kOneOfTwo);
+  EXPECT_EQ(rows[1][10], kOneOfTwo);
   const auto text = Explain(ClusterState(), "default", "w");
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_THAT(*text, HasSubstr(StrCat("pods:       ", kOneOfTwo)));
@@ -306,7 +326,8 @@ TEST_F(OverviewTest, TheVerbsAnswerAndFailWithTheRightCodes) {
 TEST_F(OverviewTest, RowsAsObjectsHaveTheNamesOfTheColumns) {
   Job("a", {{"workers", 2}});
   Placed("a");
-  const nlohmann::json jobs = RowsAsJson(JobsTable(ClusterState(), "", /*wide=*/true));
+  const nlohmann::json jobs =
+      RowsAsJson(JobsTable(ClusterState(), "", /*now_ms=*/0, /*wide=*/true));
   ASSERT_FALSE(jobs.empty());
   EXPECT_EQ(jobs[0]["namespace"], "default");
   EXPECT_TRUE(jobs[0]["workers"].is_number_integer());
