@@ -20,7 +20,7 @@ TIDY ?= .
 TIDY_LIMIT ?= 20
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane programs build test nightly test-older kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
+.PHONY: help setup controlplane controllers programs build test nightly test-older kinds kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ setup: ## install what is missing: Debian packages, Go (a few minutes, once)
 
 controlplane: setup ## build etcd, Kubernetes, kwok and helm for the tests (8 minutes, once a machine)
 	@test/controlplane/build >/dev/null
+
+controllers: setup ## build Kueue and JobSet for the tests with them (5 minutes, once a machine)
+	@test/controlplane/build controllers >/dev/null
 
 programs: setup ## compile the four programs, without tests and benchmarks
 	@$(say) "building the programs into build/release/bin (the first time about 8 minutes on two cores)"
@@ -62,6 +65,14 @@ test-older: build ## integration and end-to-end tests against Kubernetes 1.36 an
 	  export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	  test/monitoring/promtool >/dev/null
 	  ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) -L '^(integration|e2e)$$' $(CTEST_ARGS)
+	done
+
+kinds: controlplane controllers build ## jobs of other kinds under their real controllers, and five long histories of failures (40 minutes)
+	@export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
+	export YARDMASTER_CONTROLLERS=$$(test/controlplane/build controllers)
+	for seed in 1 2 3 4 5; do
+	  $(say) "seed $$seed"
+	  YARDMASTER_KINDS_SEED=$$seed YARDMASTER_KINDS_STEPS=120 build/release/test/kinds/ym_kinds_test
 	done
 
 kills: build ## tens of thousands of kills of the operator

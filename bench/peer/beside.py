@@ -9,7 +9,7 @@ What a chart's configuration cannot be here: the processes listen on loopback, m
 and elect no leader. Kueue serves no visibility API, which reads queues only; Volcano runs without its admission webhooks, which
 write defaults that the jobs here have already.
 """
-import base64
+import json
 import os
 import pathlib
 import socket
@@ -47,15 +47,12 @@ class Beside:
         rendered = [o for o in yaml.safe_load_all(sh(
             "helm", "template", self.name_of_chart, self.given / "charts" / self.name_of_chart,
             "--namespace", self.release_namespace, "--set", self.values)) if o]
-        objects = [self.rewritten(o) for o in rendered if o["kind"] in self.KINDS]
+        objects = [o for o in rendered if o["kind"] in self.KINDS]
         sh("kubectl", "--kubeconfig", self.kubeconfig, "create", "-f", "-", text=yaml.safe_dump_all(objects))
         custom = ["crd/" + o["metadata"]["name"] for o in objects if o["kind"] == "CustomResourceDefinition"]
         sh("kubectl", "--kubeconfig", self.kubeconfig, "wait", "--for=condition=Established", "--timeout=60s", *custom)
         self.run_processes(rendered)
         super().install()
-
-    def rewritten(self, value):
-        return value
 
     def kubeconfig_of(self, account):
         """With a token of the chart's ServiceAccount, never the administrator's certificate."""
@@ -80,43 +77,16 @@ class Beside:
 
 
 class KueueBeside(Beside, Kueue):
-    name_of_chart, release_namespace, values = "kueue", "kueue-system", "enableCertManager=true"
+    name_of_chart = "kueue"
 
     def install(self):
-        self.port = int(sh(ROOT / "test/ports", 1))
+        """As the tests have it; the folder of the programs is one that test/controlplane/build makes, or of another release."""
         sh(ROOT / "test/cluster/prepare", self.folder)  # certificates for 127.0.0.1
-        super().install()
-
-    def rewritten(self, value):
-        """Webhooks at an address instead of a Service: nothing here routes to Services."""
-        if isinstance(value, list):
-            return [self.rewritten(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        value = {key: self.rewritten(item) for key, item in value.items()}
-        if isinstance(value.get("clientConfig"), dict) and "service" in value["clientConfig"]:
-            ca = base64.b64encode((self.folder / "ca.crt").read_bytes()).decode()
-            value["clientConfig"] = {"url": "https://127.0.0.1:%d%s" % (self.port, value["clientConfig"]["service"]["path"]), "caBundle": ca}
-        return value
-
-    def run_processes(self, rendered):
-        config_map = next(o for o in rendered if o["kind"] == "ConfigMap")
-        config = yaml.safe_load(config_map["data"]["controller_manager_config.yaml"])
-        config.update(namespace=self.release_namespace, health={"healthProbeBindAddress": "127.0.0.1:0"}, metrics={"bindAddress": "0"},
-                      clientConnection={"qps": QPS, "burst": BURST}, leaderElection={"leaderElect": False},
-                      webhook={"port": self.port, "host": "127.0.0.1", "certDir": "/etc/kueue/metrics/certs"})
-        (self.folder / "kueue.yaml").write_text(yaml.safe_dump(config))
-        # The program reads the certificates of its metrics from this folder and no other: it gets an /etc of its own.
-        certificates = self.folder / "etc/kueue/metrics/certs"
-        certificates.mkdir(parents=True, exist_ok=True)
-        for name, file in (("tls.crt", "extender.crt"), ("tls.key", "extender.key")):
-            (certificates / name).write_bytes((self.folder / file).read_bytes())
-        (self.folder / "etc/hosts").write_text("127.0.0.1 localhost\n")
-        namespaces = ["--mount"] if os.getuid() == 0 else ["--mount", "--map-root-user"]
-        self.spawn("kueue", "unshare", *namespaces, "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', self.folder / "etc",
-                   self.given / "bin/kueue", "--config", self.folder / "kueue.yaml", "--kubeconfig",
-                   self.kubeconfig_of("kueue-controller-manager"), "--zap-log-level", 2, "--feature-gates", "VisibilityOnDemand=false")
+        how = json.loads(sh(ROOT / "test/kinds/install", self.given, self.folder, self.kubeconfig))
+        self.port = how["webhookPort"]
+        self.spawn("kueue", *how["command"])
         self.await_webhooks()
+        Kueue.install(self)
 
     def await_webhooks(self):
         for _ in range(300):

@@ -37,6 +37,7 @@ class Scheduler:
     """kube-scheduler as it comes: pods are created all at once, each is placed by itself."""
 
     title = "kube-scheduler"
+    options = ()  # of test/controlplane/up
     by_quota = False  # jobs are held back until as many GPUs are free in all
 
     def __init__(self, folder, fabric):
@@ -51,7 +52,7 @@ class Scheduler:
     def start(self):
         config = self.folder / "scheduler.yaml"
         config.write_text(yaml.safe_dump(self.configuration()))
-        export = sh(ROOT / "test/controlplane/up", self.name, "--scheduler-config", config).strip().splitlines()[-1]
+        export = sh(ROOT / "test/controlplane/up", self.name, "--scheduler-config", config, *self.options).strip().splitlines()[-1]
         exported = dict(word.split("=", 1) for word in export.split()[1:])
         self.kubeconfig = exported["KUBECONFIG"].strip("'")
         os.environ["PATH"] = exported["PATH"].replace('"$PATH"', os.environ["PATH"])  # kubectl and helm

@@ -155,7 +155,7 @@ func (c *cluster) startClients(prober *prober, server string, kubeconfigs map[st
 		if err != nil {
 			return err
 		}
-		err = c.launch(scheduler, schedulerArguments(c.ports, c.keys, kubeconfigs[scheduler], config))
+		err = c.launch(scheduler, schedulerArguments(c.ports, c.keys, kubeconfigs[scheduler], config, o.schedulerArgs))
 		if err != nil {
 			return err
 		}

@@ -75,8 +75,8 @@ func controllerManagerArguments(k keys, kubeconfig string, extra []string) []str
 	}, extra...)
 }
 
-func schedulerArguments(p ports, k keys, kubeconfig, config string) []string {
-	return []string{
+func schedulerArguments(p ports, k keys, kubeconfig, config string, extra []string) []string {
+	return append([]string{
 		"--config=" + config,
 		"--authentication-kubeconfig=" + kubeconfig,
 		"--authorization-kubeconfig=" + kubeconfig,
@@ -85,7 +85,7 @@ func schedulerArguments(p ports, k keys, kubeconfig, config string) []string {
 		fmt.Sprintf("--secure-port=%d", p.scheduler),
 		"--tls-cert-file=" + k.scheduler.certificateFile,
 		"--tls-private-key-file=" + k.scheduler.keyFile,
-	}
+	}, extra...)
 }
 
 func kwokArguments(p ports, kubeconfig, config string) []string {

@@ -19,6 +19,7 @@ type options struct {
 	kwokConfig       string
 	apiserverArgs    argumentList
 	controllerArgs   argumentList
+	schedulerArgs    argumentList
 	untilStdinCloses bool
 	keep             bool
 	readyTimeout     time.Duration
@@ -48,6 +49,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&o.kwokConfig, "kwok-config", "", "kwok's configuration with its Stage documents; needed with kwok")
 	flags.Var(&o.apiserverArgs, "apiserver-arg", "name=value, one more flag for kube-apiserver; may be repeated")
 	flags.Var(&o.controllerArgs, "controller-manager-arg", "name=value, one more flag for kube-controller-manager; may be repeated")
+	flags.Var(&o.schedulerArgs, "scheduler-arg", "name=value, one more flag for kube-scheduler; may be repeated")
 	flags.BoolVar(&o.untilStdinCloses, "until-stdin-closes", false, "stop when standard input ends")
 	flags.BoolVar(&o.keep, "keep", false, "leave the folder as it is at the end")
 	flags.DurationVar(&o.readyTimeout, "ready-timeout", 2*time.Minute, "give up when not everything answers after this long")
