@@ -41,6 +41,31 @@ TEST(NodeFaultsTest, TaintsOfNodesThatAreAboutToGoDrainThem) {
   EXPECT_EQ(faults[0].after_ms, 0);
 }
 
+TEST(NodeFaultsTest, WhatNvSentinelHasRepairedDrainsTheHostAndWhatItOnlySeesDoesNot) {
+  const auto faults = FaultsOf(NodeWith({{"GpuMemWatch", "True"},
+                                         {"GpuNvlinkWatch", "False"},
+                                         {"GpuThermalWatch", "True"},
+                                         {"SysLogsGPUFallenOff", "True"}},
+                                        {"nvidia.com/gpu-xid-error", "nvidia.com/gpu"}),
+                               2, DefaultFaultRules());
+  EXPECT_EQ(faults, (std::vector<NodeFault>{
+                        {"condition GpuMemWatch True", FaultAction::kDrain, 60'000},
+                        {"condition GpuThermalWatch True", FaultAction::kDegrade, 60'000},
+                        {"condition SysLogsGPUFallenOff True", FaultAction::kReplace, 60'000},
+                        {"taint nvidia.com/gpu-xid-error", FaultAction::kDrain, 0}}));
+}
+
+TEST(NodeFaultsTest, PlannedMaintenanceIsShownAndADrainThatHasBegunIsFollowed) {
+  const auto faults = FaultsOf(NodeWith({{"MaintenancePlanned", "True"},
+                                         {"DrainInProgress", "True"},
+                                         {"Drained", "False"},
+                                         {"MaintenanceInProgress", "Unknown"}}),
+                               2, DefaultFaultRules());
+  EXPECT_EQ(faults, (std::vector<NodeFault>{
+                        {"condition DrainInProgress True", FaultAction::kDrain, 0},
+                        {"condition MaintenancePlanned True", FaultAction::kDegrade, 0}}));
+}
+
 TEST(NodeFaultsTest, ARailIsDownWhenEveryPortOfItsNicIs) {
   api::Node node = NodeWith({});
   node.metadata.annotations[api::kDownPortsAnnotation] = "r0p1,r3p0,r3p1";
