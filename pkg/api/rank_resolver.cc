@@ -48,12 +48,15 @@ constexpr char kTrainingIndex[] = "training.kubeflow.org/replica-index";
 constexpr char kTrainingOperator[] = "training.kubeflow.org/operator-name";
 constexpr char kKueueGroup[] = "kueue.x-k8s.io/pod-group-name";
 constexpr char kKueueGroupSize[] = "kueue.x-k8s.io/pod-group-total-count";
+constexpr char kRayCluster[] = "ray.io/cluster";
 constexpr char kIndexedFix[] = "let its Jobs have completionMode: Indexed";
 constexpr char kTrainingFix[] = "only replicas that the training operator numbers can join a gang";
 
 // A TrainJob makes a JobSet of its name, whose pods say nothing of the TrainJob: its gang is the
 // JobSet's. The launcher of an MPIJob has an index only with runLauncherAsWorker, and then the
-// workers count from 1: indexes are ranks there. Volcano's kind is Job, too.
+// workers count from 1: indexes are ranks there. Volcano's kind is Job, too. The pods of a
+// RayCluster, that of its head among them where it asks for GPUs, have the rank that we give them
+// (unnumbered_pod.h).
 constexpr Row kTable[] = {
     {"TrainingJob", kGroupVersion, "TrainingJob", kJobLabel, "", "", Controller::kOwner, "", "", "",
      kRankLabel, "", "the operator sets it; do not make such pods by hand"},
@@ -71,6 +74,8 @@ constexpr Row kTable[] = {
     {"Job", "batch.volcano.sh/v1alpha1", "VolcanoJob", "volcano.sh/job-name", "", "",
      Controller::kOwner, "", "", "volcano.sh/task-spec", "volcano.sh/task-index", "",
      "Volcano's controller sets it"},
+    {"RayCluster", "ray.io/v1", "RayCluster", kRayCluster, "", "", Controller::kOwner, "", "", "",
+     kRankLabel, "", "the extender numbers the pods when all are there"},
     {"Job", "batch/v1", "Job", "batch.kubernetes.io/job-name", "", "", Controller::kJobOfUid,
      "batch.kubernetes.io/controller-uid", "", "", kCompletionIndex, "",
      "let the Job have completionMode: Indexed"},

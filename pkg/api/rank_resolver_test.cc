@@ -195,7 +195,7 @@ TEST(RankResolverTest, OurRankLabelGoesBeforeTheTable) {
 }
 
 TEST(RankResolverTest, PodsOfUnknownOwnersAreInNoGang) {
-  auto member = ResolveMembership(PodWith({{"app", "web"}, {"ray.io/cluster", "r"}}));
+  auto member = ResolveMembership(PodWith({{"app", "web"}, {"workflows.example.com/name", "r"}}));
   ASSERT_TRUE(member.ok());
   EXPECT_FALSE(member->has_value());
 }

@@ -105,6 +105,7 @@ void ClusterPlanner::TakeStock() {
   const EvictionOptions evictions{options_.eviction_threads, options_.preemption.max_grace_ms};
   run("giving its hosts back", GiveUnneededHostsBack);
   run("deleting it", [this](const PassFacts& f) { return cleanup_.Plan(f); });
+  run("numbering its pods", [this](const PassFacts& f) { return numbers_.Plan(f); });
   run(
       "gathering its pods", [this](const PassFacts& f) { return specs_.Plan(f); }, spec_limits);
   run("reading its volumes", [this](const PassFacts& f) { return volumes_.Plan(f); });
@@ -112,6 +113,7 @@ void ClusterPlanner::TakeStock() {
   run("resizing it", [this](const PassFacts& f) { return resize_.FollowOwners(f); });
   run("marking it released", PodRelease::MarkReleased);
   run("adopting its plan", [this](const PassFacts& f) { return adoption_.Plan(f); });
+  run("marking its slots", AdoptionStep::MarkSlots);
   run("releasing its idle pod", GateStep::ReleaseIdlePods, gate_limits);
   run(
       "ending its wait", [this](const PassFacts& f) { return gates_.EndWaits(f); }, gate_limits);

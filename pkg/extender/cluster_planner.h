@@ -10,7 +10,8 @@
 // loses nothing.
 //
 // Order inside a pass, and why:
-//   1. hosts of gangs without pods go back (owner_step.h, gang_cleanup.h); gangs are made for
+//   1. hosts of gangs without pods go back (owner_step.h, gang_cleanup.h); pods that no controller
+//      numbers get their ranks (number_step.h); gangs are made for
 //      complete sets of pods (a Gang without assignments holds nothing), and a Gang without hosts
 //      follows its pods when they change (gang_spec_step.h); of sets that stay incomplete it is
 //      said what they lack (incomplete_step.h); placed gangs take the size that their owner wants
@@ -53,6 +54,7 @@
 #include "pkg/extender/steps/gang_spec_step.h"
 #include "pkg/extender/steps/gate_step.h"
 #include "pkg/extender/steps/incomplete_step.h"
+#include "pkg/extender/steps/number_step.h"
 #include "pkg/extender/steps/placement_step.h"
 #include "pkg/extender/steps/pod_release.h"
 #include "pkg/extender/steps/preemption_step.h"
@@ -109,6 +111,7 @@ class ClusterPlanner {
   Executor executor_;
   Gatherer gatherer_{Orphans::kRefuse};
   GangCleanup cleanup_;
+  NumberStep numbers_{gatherer_};
   GangSpecStep specs_{gatherer_};
   VolumeStep volumes_;
   IncompleteStep incomplete_{specs_};

@@ -299,7 +299,7 @@ TEST_F(GangLifecycleTest, APodGroupIsNotReadInEveryPass) {
   }
   Process process(*this, true);
   for (int i = 0; i < 5; ++i) process.Pass();
-  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "podgroups"), 1);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "podgroups"), 3) << "once in each version";
 }
 
 TEST_F(GangLifecycleTest, APartlyReleasedJobKeepsTheHostOfEveryRankForThePodThatIsMadeAgain) {

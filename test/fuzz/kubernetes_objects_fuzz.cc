@@ -22,6 +22,7 @@
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
 #include "pkg/extender/gather/ended_replicas.h"
+#include "pkg/extender/gather/owner_size.h"
 #include "pkg/extender/gather/owner_stages.h"
 #include "pkg/extender/gather/owner_state.h"
 #include "pkg/json/json_view.h"
@@ -84,9 +85,10 @@ void CheckOwner(JsonView object) {
   for (const auto& [api_version, kind] :
        {std::pair("jobset.x-k8s.io/v1alpha2", "JobSet"),
         std::pair("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
-        std::pair("kubeflow.org/v2beta1", "MPIJob"),
+        std::pair("kubeflow.org/v2beta1", "MPIJob"), std::pair("ray.io/v1", "RayCluster"),
         std::pair("batch.volcano.sh/v1alpha1", "Job")}) {
     const api::OwnerReference owner{api_version, kind, "a", "u", false};
+    (void)extender::SizeOf(owner, object);
     const extender::Stages stages = extender::StagesOf(owner, object, pods);
     if (stages.whole && !stages.why_not.empty()) std::abort();
     api::Gang gang;

@@ -74,6 +74,19 @@ struct OpenGate {
   PodPtr pod;
   std::string why;
 };
+// Writes the rank of a pod whose controller does not number its pods, as its label
+// yardmaster.dev/rank.
+struct NumberPod {
+  NamespacedName gang;
+  PodPtr pod;
+  int rank = 0;
+};
+// Annotates the slot of a pod that runs without having been released by us.
+struct MarkSlot {
+  NamespacedName gang;
+  PodPtr pod;
+  std::string slot_annotation;  // the text of yardmaster.dev/slot
+};
 struct FailPod {
   NamespacedName gang;
   PodPtr pod;
@@ -159,10 +172,10 @@ struct WakeIn {
 struct RunSoon {};
 
 using Effect =
-    std::variant<WriteGangSpec, CommitGangStatus, DeleteGang, CommitPlan,  //
-                 ReleasePod, OpenGate, FailPod, EvictPod, PatchNode,       //
-                 AwaitTurn, ReadObject, ReadPods, ReadBudgets,             //
-                 IsolateGang, Change,                                      //
+    std::variant<WriteGangSpec, CommitGangStatus, DeleteGang, CommitPlan,                  //
+                 ReleasePod, OpenGate, NumberPod, MarkSlot, FailPod, EvictPod, PatchNode,  //
+                 AwaitTurn, ReadObject, ReadPods, ReadBudgets,                             //
+                 IsolateGang, Change,                                                      //
                  Event, ReportProblem, ReportError, Increment, GangDecision, WakeIn, RunSoon>;
 
 // Refused evictions of a gang's pods back off under this name, apart from the gang: its other pods

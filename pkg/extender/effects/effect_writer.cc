@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/ledger/ledger.h"
@@ -77,6 +78,22 @@ absl::Status EffectWriter::Write(const ReleasePod& effect) const {
 
 absl::Status EffectWriter::Write(const OpenGate& effect) const {
   return Contained(*effect.pod, cache_, [&] { return Send(effect); });
+}
+
+absl::Status EffectWriter::Write(const NumberPod& effect) const {
+  const json patch = {
+      {"metadata",
+       {{"uid", effect.pod->metadata.uid}, {"labels", {{api::kRankLabel, StrCat(effect.rank)}}}}}};
+  return Contained(*effect.pod, cache_,
+                   [&] { return Patch(TargetOf(*effect.pod), kube::MergePatch(patch)); });
+}
+
+absl::Status EffectWriter::Write(const MarkSlot& effect) const {
+  const json patch = {{"metadata",
+                       {{"uid", effect.pod->metadata.uid},
+                        {"annotations", {{api::kSlotAnnotation, effect.slot_annotation}}}}}};
+  return Contained(*effect.pod, cache_,
+                   [&] { return Patch(TargetOf(*effect.pod), kube::MergePatch(patch)); });
 }
 
 absl::Status EffectWriter::Write(const FailPod& effect) const {

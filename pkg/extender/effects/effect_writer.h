@@ -26,6 +26,8 @@ class EffectWriter {
 
   absl::Status Write(const ReleasePod& effect) const;
   absl::Status Write(const OpenGate& effect) const;
+  absl::Status Write(const NumberPod& effect) const;
+  absl::Status Write(const MarkSlot& effect) const;
   absl::Status Write(const FailPod& effect) const;
   // ResourceExhausted when a disruption budget forbids it now. A pod that is on no node, as known
   // and as it is read once it is evicted, loses the finalizer by which the Job controller counts

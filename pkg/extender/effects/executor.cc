@@ -32,8 +32,9 @@ Overloaded(Functions...) -> Overloaded<Functions...>;
 
 template <typename E>
 constexpr bool kIsPodWrite =
-    std::is_same_v<E, ReleasePod> || std::is_same_v<E, OpenGate> || std::is_same_v<E, FailPod> ||
-    std::is_same_v<E, EvictPod> || std::is_same_v<E, PatchNode>;
+    std::is_same_v<E, ReleasePod> || std::is_same_v<E, OpenGate> || std::is_same_v<E, MarkSlot> ||
+    std::is_same_v<E, NumberPod> || std::is_same_v<E, FailPod> || std::is_same_v<E, EvictPod> ||
+    std::is_same_v<E, PatchNode>;
 
 template <typename E>
 constexpr bool kIsRead = std::is_same_v<E, AwaitTurn> || std::is_same_v<E, ReadObject> ||

@@ -19,7 +19,8 @@ namespace {
 bool MayGetAPlace(const PassFacts& facts, const api::Gang& gang, const GatheredGang* gathered) {
   return gathered != nullptr && IsComplete(*gathered, gang.job.workers) &&
          gathered->held_by_others == 0 && !AnyBound(*gathered) && !NamesHosts(*gathered) &&
-         !IsFinished(gang.status) && facts.isolated.count(KeyOf(gang.metadata)) == 0;
+         !IsLeftToCore(*gathered) && !IsFinished(gang.status) &&
+         facts.isolated.count(KeyOf(gang.metadata)) == 0;
 }
 
 bool IsPlanned(const PassFacts& facts, const api::Gang& gang) {

@@ -151,7 +151,9 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
                  " together, and say that they are ", parallelism.parallelism.world()),
           StrCat("count the GPUs of all its pods in the annotation ", api::kParallelismAnnotation));
     }
-    return FieldError(FieldOf(gathered), "its pods do not say how many they are",
+    return FieldError(FieldOf(gathered),
+                      StrCat("its pods do not say how many they are",
+                             declared.why_no_group.empty() ? "" : ", and ", declared.why_no_group),
                       StrCat("give dp in the annotation ", api::kParallelismAnnotation));
   }
   if (*size < 1 || *size > api::kMaxListedRanks) {
@@ -253,6 +255,18 @@ bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered) {
 bool NamesHosts(const GatheredGang& gang) {
   return std::any_of(gang.members.begin(), gang.members.end(),
                      [](const GangMember& member) { return !member.pod->selected_host().empty(); });
+}
+
+bool IsLeftToCore(const api::Pod& pod) {
+  if (pod.pod_group.empty() || pod.gated()) return false;
+  // Our release writes this toleration, also into pods that came without the gate.
+  return std::none_of(pod.constraints.tolerations.begin(), pod.constraints.tolerations.end(),
+                      [](const api::Toleration& t) { return t.key == api::kPromisedKey; });
+}
+
+bool IsLeftToCore(const GatheredGang& gang) {
+  return std::all_of(gang.members.begin(), gang.members.end(),
+                     [](const GangMember& member) { return IsLeftToCore(*member.pod); });
 }
 
 bool NoneCanRun(const GatheredGang& gang) {

@@ -96,8 +96,9 @@ bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered);
 
 // How many pods a gang has, as other objects than its pods say it.
 struct DeclaredSizes {
-  // The core PodGroup that the pods name says it; used where the pods do not say it.
+  // The core PodGroups that the pods name say it; used where the pods do not say it.
   std::optional<int> of_group;
+  std::string why_no_group;  // why these do not say it; empty: the pods name none
   // The owner says it (steps/owner_replica_lookup.h); used instead of what the pods say.
   std::optional<int> of_owner;
   // A Gang was made of the pods as they say it: the owner was scaled since, and `data` follows.
@@ -131,5 +132,11 @@ inline bool AnyBound(const GatheredGang& gang) {
 
 // Some member names the host that another controller chose for it.
 bool NamesHosts(const GatheredGang& gang);
+
+// The pod was handed to kube-scheduler together with others of its core PodGroup: it names one, and
+// was made without our gate. Its gang is observed and gets no place from us.
+bool IsLeftToCore(const api::Pod& pod);
+// Every member was. REQUIRES: members.
+bool IsLeftToCore(const GatheredGang& gang);
 
 }  // namespace yardmaster::extender

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "pkg/api/names.h"
+#include "pkg/api/unnumbered_pod.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather/owner_state.h"
@@ -37,7 +38,11 @@ void Gatherer::Problem(const api::Pod& pod, std::string text) {
 
 std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
                                                       std::string& problem) const {
-  auto membership = api::ResolveMembership(pod);
+  return Checked(pod, api::ResolveMembership(pod), problem);
+}
+
+std::optional<api::Membership> Gatherer::Checked(const api::Pod& pod, const Resolved& membership,
+                                                 std::string& problem) const {
   if (!membership.ok()) {
     problem = MessageOf(membership.status());
     return std::nullopt;
@@ -64,7 +69,22 @@ std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
                      "without a controller");
     return std::nullopt;
   }
-  return *std::move(membership);
+  return *membership;
+}
+
+bool Gatherer::AddUnnumbered(const PodPtr& pod) {
+  const Resolved resolved = api::ResolveUnnumbered(*pod);
+  if (resolved.ok() && !*resolved) return false;
+  std::string problem;
+  const auto membership = Checked(*pod, resolved, problem);
+  const api::ObjectMeta& meta = pod->metadata;
+  if (!membership) {
+    Problem(*pod, std::move(problem));
+  } else if (!pod->finished() && !meta.deleted_ms) {
+    unnumbered_[KeyOf(meta)] = {
+        pod, {meta.namespace_name, membership->gang_name}, membership->owner.uid};
+  }
+  return true;
 }
 
 bool Gatherer::Replace(Places::iterator at, const PodPtr& after) {
@@ -87,7 +107,7 @@ void Gatherer::Add(const PodPtr& pod) {
       pod->gpus() == 0) {
     idle_[KeyOf(meta)] = pod;
   }
-  if (!wants_gang) return;
+  if (!wants_gang || AddUnnumbered(pod)) return;
   std::string problem;
   std::optional<api::Membership> membership = MembershipOf(*pod, problem);
   if (!membership) return Problem(*pod, std::move(problem));
@@ -111,9 +131,10 @@ void Gatherer::Add(const PodPtr& pod) {
 }
 
 void Gatherer::Remove(const api::Pod& pod, Places::iterator at) {
-  // Both are nearly always empty; then no key is made.
+  // These are nearly always empty; then no key is made.
   if (!problems_.empty()) problems_.erase(KeyOf(pod.metadata));
   if (!idle_.empty()) idle_.erase(KeyOf(pod.metadata));
+  if (!unnumbered_.empty()) unnumbered_.erase(KeyOf(pod.metadata));
   if (pod.finished()) return RemoveFinished(pod);
   if (at == places_.end()) return;
   const auto [gang, member] = at->second;
@@ -250,6 +271,12 @@ std::vector<std::shared_ptr<const GatheredGang>> Gatherer::Gangs(const GangOf& g
 std::vector<PodPtr> Gatherer::Idle() const {
   std::vector<PodPtr> out;
   for (const auto& [key, pod] : idle_) out.push_back(pod);
+  return out;
+}
+
+std::vector<UnnumberedPod> Gatherer::Unnumbered() const {
+  std::vector<UnnumberedPod> out;
+  for (const auto& [key, pod] : unnumbered_) out.push_back(pod);
   return out;
 }
 

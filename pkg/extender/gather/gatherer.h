@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 #include "pkg/extender/gather/gather.h"
 
 namespace yardmaster::extender {
@@ -23,6 +25,13 @@ namespace yardmaster::extender {
 // they have none; in a cluster such a pod carries copied labels. Pods that say that they are a gang
 // may always be one.
 enum class Orphans { kAccept, kRefuse };
+
+// A pod whose rank the extender has still to write onto it (steps/number_step.h).
+struct UnnumberedPod {
+  PodPtr pod;
+  NamespacedName gang;
+  std::string owner_uid;
+};
 
 class Gatherer {
  public:
@@ -46,8 +55,11 @@ class Gatherer {
   std::vector<PodProblem> Problems() const;
   // Pods behind our gate alone that ask for no GPU and are in no gang, such as a launcher.
   std::vector<PodPtr> Idle() const;
+  // Unfinished pods that are not being deleted and have no rank yet; by (namespace, name).
+  std::vector<UnnumberedPod> Unnumbered() const;
 
  private:
+  using Resolved = absl::StatusOr<std::optional<api::Membership>>;
   using Id = std::tuple<std::string, std::string, std::string>;  // namespace, name, owner's uid
   using Members = std::map<std::string, GangMember>;             // by name
   struct Kept {
@@ -77,6 +89,10 @@ class Gatherer {
   void RemoveFinished(const api::Pod& pod);
   // nullopt: it is in no gang, and `problem` says why.
   std::optional<api::Membership> MembershipOf(const api::Pod& pod, std::string& problem) const;
+  std::optional<api::Membership> Checked(const api::Pod& pod, const Resolved& resolved,
+                                         std::string& problem) const;
+  // True: it is a pod that has to be numbered first.
+  bool AddUnnumbered(const PodPtr& pod);
   void Problem(const api::Pod& pod, std::string text);
   static GatheredGang Compose(const Id& id, const Kept& kept);
   static std::vector<Replica> EndedOf(const GatheredGang& gang, const Kept& kept);
@@ -86,7 +102,8 @@ class Gatherer {
   KeptGangs gangs_;
   Places places_;
   std::map<NamespacedName, PodPtr> idle_;
-  std::map<NamespacedName, PodProblem> problems_;  // by pod
+  std::map<NamespacedName, UnnumberedPod> unnumbered_;  // by pod
+  std::map<NamespacedName, PodProblem> problems_;       // by pod
 };
 
 }  // namespace yardmaster::extender

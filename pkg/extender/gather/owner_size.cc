@@ -5,9 +5,11 @@
 #include <string_view>
 #include <utility>
 
+#include "pkg/api/names.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather/job_set.h"
+#include "pkg/extender/gather/template_gpus.h"
 
 namespace yardmaster::extender {
 
@@ -26,14 +28,16 @@ std::optional<int> PodsOfJob(JsonView spec) {
   return completions == CountIn(spec["parallelism"], 1) ? completions : std::nullopt;
 }
 
-// Each Job in the set is a subgroup.
+// Each Job in the set is a subgroup. Pods that ask for no GPU have no rank: the initializers of a
+// TrainJob.
 std::optional<OwnerSize> SizeOfJobSet(JsonView object) {
   OwnerSize size;
   bool known = object.At({"spec", "replicatedJobs"}).is_array();
   ForEachReplicatedJob(object, [&](const ReplicatedJob& job) {
     const std::optional<int> pods = PodsOfJob(job.object.At({"template", "spec"}));
-    known &= job.is_valid && pods;
-    if (known) size.Append(static_cast<int>(job.jobs), *pods);
+    const bool has_ranks = AsksForGpus(job.object.At({"template", "spec", "template"})) != false;
+    known &= job.is_valid && (pods || !has_ranks);
+    if (known) size.Append(static_cast<int>(job.jobs), has_ranks ? *pods : 0);
   });
   return known ? std::optional(std::move(size)) : std::nullopt;
 }
@@ -89,6 +93,43 @@ std::optional<OwnerSize> SizeOfReplicaSpecs(JsonView spec) {
   return known && any ? std::optional(std::move(size)) : std::nullopt;
 }
 
+// Whether pods of the template are gathered into a gang (api::WantsGang).
+bool JoinsGang(JsonView pod_template) {
+  bool asks = pod_template.At({"metadata", "annotations", api::kParallelismAnnotation}).is_string();
+  pod_template.At({"spec", "schedulingGates"}).ForEachElement([&](JsonView gate) {
+    asks |= gate["name"].String() == api::kPlacementGate;
+  });
+  return asks && AsksForGpus(pod_template) == true;
+}
+
+// As KubeRay counts the workers of a group.
+std::optional<int> WorkersOfRayGroup(JsonView group) {
+  if (group["suspend"].Bool() == true) return 0;
+  const auto least = CountIn(group["minReplicas"], 0);
+  const auto most = CountIn(group["maxReplicas"], api::kMaxListedRanks);
+  const auto replicas = CountIn(group["replicas"], least);
+  const auto hosts = CountIn(group["numOfHosts"], 1);
+  if (!least || !most || !replicas || !hosts) return std::nullopt;
+  const std::int64_t wanted = std::min(std::max(*replicas, *least), std::max(*most, *least));
+  const std::int64_t workers = wanted * std::max(*hosts, 1);
+  if (workers > api::kMaxListedRanks) return std::nullopt;
+  return static_cast<int>(workers);
+}
+
+// The extender numbers all pods of a RayCluster that ask for GPUs, of every group: one subgroup.
+std::optional<OwnerSize> SizeOfRayCluster(JsonView spec) {
+  std::int64_t pods = JoinsGang(spec.At({"headGroupSpec", "template"})) ? 1 : 0;
+  bool known = true;
+  spec["workerGroupSpecs"].ForEachElement([&](JsonView group) {
+    if (!JoinsGang(group["template"])) return;
+    const std::optional<int> workers = WorkersOfRayGroup(group);
+    known &= workers.has_value();
+    pods += workers.value_or(0);
+  });
+  if (!known || pods > api::kMaxListedRanks) return std::nullopt;
+  return OneSubgroup(static_cast<int>(pods));
+}
+
 }  // namespace
 
 void OwnerSize::Set(const std::string& subgroup, int pods) {
@@ -121,6 +162,7 @@ std::optional<OwnerSize> SizeOf(const api::OwnerReference& owner, JsonView objec
   if (owner.kind == "JobSet") return SizeOfJobSet(object);
   if (owner.kind == "LeaderWorkerSet") return SizeOfGroup(spec);
   if (owner.kind == "MPIJob") return SizeOfMpiJob(spec);
+  if (group == "ray.io") return SizeOfRayCluster(spec);
   if (group == "kubeflow.org") return SizeOfReplicaSpecs(spec);
   return std::nullopt;
 }

@@ -42,8 +42,8 @@ class OwnerSize {
   std::int64_t pods_ = 0;
 };
 
-// Of Jobs, JobSets, MPIJobs, Volcano's jobs, the training operator's jobs and a group of a
-// LeaderWorkerSet. nullopt when the object does not say.
+// Of Jobs, JobSets, MPIJobs, Volcano's jobs, the training operator's jobs, RayClusters and a group
+// of a LeaderWorkerSet. nullopt when the object does not say.
 std::optional<OwnerSize> SizeOf(const api::OwnerReference& owner, JsonView object);
 
 struct GangSize {

@@ -55,6 +55,46 @@ TEST(OwnerSizeTest, EveryJobOfAJobSetIsASubgroup) {
       (Pods{{"0", 1}, {"1", 4}, {"2", 4}, {"3", 0}, {"-1", 0}, {"01", 0}, {"", 0}}));
 }
 
+json PodWithGpus(int gpus) {
+  json container = {{"name", "c"}, {"resources", {{"limits", {{"cpu", "1"}}}}}};
+  if (gpus > 0) container["resources"]["limits"]["nvidia.com/gpu"] = std::to_string(gpus);
+  return {{"metadata", {{"annotations", {{"yardmaster.dev/parallelism", "tp=8"}}}}},
+          {"spec", {{"containers", json::array({container})}}}};
+}
+
+TEST(OwnerSizeTest, PodsOfAJobSetThatAskForNoGpuDoNotCount) {
+  const auto job = [](json spec, int gpus) {
+    spec["template"] = PodWithGpus(gpus);
+    return json{{"template", {{"spec", std::move(spec)}}}};
+  };
+  const json spec = {
+      {"replicatedJobs", json::array({job({{"backoffLimit", 3}}, 0),
+                                      job({{"completions", 4}, {"parallelism", 4}}, 8)})}};
+  EXPECT_EQ(PodsOf("jobset.x-k8s.io/v1alpha2", "JobSet", spec, {"0", "1"}),
+            (Pods{{"0", 0}, {"1", 4}}));
+}
+
+TEST(OwnerSizeTest, ARayClusterHasTheWorkersThatKubeRayMakesAndItsHeadIfItAsksForGpus) {
+  const auto group = [](json fields, int gpus) {
+    fields["template"] = PodWithGpus(gpus);
+    return fields;
+  };
+  json spec = {{"headGroupSpec", {{"template", PodWithGpus(0)}}},
+               {"workerGroupSpecs", json::array({group({{"replicas", 2}, {"numOfHosts", 2}}, 8),
+                                                 group({{"replicas", 9}, {"maxReplicas", 3}}, 8),
+                                                 group({{"replicas", 0}, {"minReplicas", 1}}, 4),
+                                                 group({{"replicas", 5}, {"suspend", true}}, 8),
+                                                 group({{"replicas", 7}}, 0)})}};
+  EXPECT_EQ(PodsOf("ray.io/v1", "RayCluster", spec, {""}), (Pods{{"", 8}}));
+  spec["headGroupSpec"]["template"] = PodWithGpus(8);
+  EXPECT_EQ(PodsOf("ray.io/v1", "RayCluster", spec, {""}), (Pods{{"", 9}}));
+  spec["workerGroupSpecs"][0]["template"].erase("metadata");
+  EXPECT_EQ(PodsOf("ray.io/v1", "RayCluster", spec, {""}), (Pods{{"", 5}}))
+      << "a group without the annotation is in no gang";
+  spec["workerGroupSpecs"][1]["replicas"] = "many";
+  EXPECT_EQ(PodsOf("ray.io/v1", "RayCluster", spec), std::nullopt);
+}
+
 TEST(OwnerSizeTest, ReplicaTypesTasksAndMpiWorkersAreRead) {
   EXPECT_EQ(
       PodsOf("kubeflow.org/v1", "PyTorchJob",

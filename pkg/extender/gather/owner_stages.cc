@@ -9,6 +9,7 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather/job_set.h"
+#include "pkg/extender/gather/template_gpus.h"
 
 namespace yardmaster::extender {
 
@@ -40,7 +41,11 @@ std::vector<Batch> BatchesOfJobSet(JsonView object) {
     Batch batch;
     batch.first = job.first_job;
     batch.jobs = job.jobs;
-    batch.pods = batch.jobs * CountOf(job.object.At({"template", "spec", "parallelism"}));
+    const JsonView spec = job.object.At({"template", "spec"});
+    // Pods that ask for no GPU are in no gang, and do not wait for it.
+    if (AsksForGpus(spec["template"]) != false) {
+      batch.pods = batch.jobs * CountOf(spec["parallelism"]);
+    }
     bool depends = in_order && !batches.empty();
     job.object["dependsOn"].ForEachElement([&depends](JsonView) { depends = true; });
     batch.is_first = !depends;
@@ -94,6 +99,7 @@ bool AreWhole(std::vector<Batch> batches, const GatheredGang& pods, bool by_numb
   }
   bool some_to_come = false;
   for (const Batch& batch : batches) {
+    if (batch.pods == 0) continue;
     const bool has_begun = batch.is_first || batch.there > 0;
     if (has_begun && batch.there < batch.pods) return false;
     if (has_begun) continue;

@@ -53,6 +53,14 @@ TEST(OwnerStagesTest, ASetThatLacksPodsOfItsFirstStageIsNotWhole) {
   EXPECT_TRUE(StagesOf(kJobSet, set, PodsOf({{"0", 1}, {"1", 1}})).whole);
 }
 
+TEST(OwnerStagesTest, InitializersWithoutGpusAreNoStage) {
+  json set = JobSet();
+  set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"] =
+      json::parse(R"({"spec": {"containers": [{"name": "dataset-initializer"}]}})");
+  EXPECT_FALSE(StagesOf(kJobSet, set, PodsOf({{"1", 2}, {"2", 1}})).whole);
+  EXPECT_FALSE(StagesOf(kJobSet, set, PodsOf({{"1", 2}, {"2", 2}})).whole) << "nothing is to come";
+}
+
 TEST(OwnerStagesTest, AJobSetThatStartsInOrderHasAStageForEachReplicatedJob) {
   json set = JobSet();
   set["spec"]["replicatedJobs"][1].erase("dependsOn");

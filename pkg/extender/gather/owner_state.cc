@@ -30,6 +30,7 @@ constexpr OwnerKind kKinds[] = {
     {"kubeflow.org", "JAXJob", "v1", "jaxjobs"},
     {"leaderworkerset.x-k8s.io", "LeaderWorkerSet", "v1", "leaderworkersets"},
     {"batch.volcano.sh", "Job", "v1alpha1", "jobs"},
+    {"ray.io", "RayCluster", "v1", "rayclusters"},
     {"yardmaster.dev", "TrainingJob", "v1alpha1", "trainingjobs"}};
 
 // Condition types that mean the end in one of the kinds.

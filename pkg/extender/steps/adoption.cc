@@ -1,5 +1,7 @@
 #include "pkg/extender/steps/adoption.h"
 
+#include <algorithm>
+
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/status.h"
@@ -75,6 +77,19 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& 
     if (host.empty()) return std::nullopt;
   }
   return chosen ? std::optional(std::move(hosts)) : std::nullopt;
+}
+
+std::optional<std::vector<std::string>> HostsChosenByCore(const GatheredGang& gang, int workers,
+                                                          const std::vector<std::string>& before) {
+  std::vector<std::string> hosts = before;
+  hosts.resize(static_cast<std::size_t>(workers));
+  for (const GangMember& member : gang.members) {
+    if (!member.rank || *member.rank >= workers || member.pod->node_name.empty()) continue;
+    hosts[static_cast<std::size_t>(*member.rank)] = member.pod->node_name;
+  }
+  const bool whole = std::none_of(hosts.begin(), hosts.end(),
+                                  [](const std::string& host) { return host.empty(); });
+  return whole ? std::optional(std::move(hosts)) : std::nullopt;
 }
 
 std::string AdoptionProblem(const plan::Snapshot& snapshot, const api::Gang& gang, bool verify) {

@@ -49,6 +49,12 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& 
                                                             const std::vector<std::string>& before,
                                                             const HostnameIndex& nodes);
 
+// Hosts of a gang that kube-scheduler placed by its core PodGroup, by rank: those that its pods are
+// on. Ranks without a pod keep `before`, which is empty or has every rank. nullopt when some rank
+// has no host.
+std::optional<std::vector<std::string>> HostsChosenByCore(const GatheredGang& gang, int workers,
+                                                          const std::vector<std::string>& before);
+
 // Of a snapshot in which the gang is placed where its pods are: why that cannot be its plan; empty:
 // it can. No GPU may be promised to another gang as well. With `verify` it has to pass what every
 // plan of ours must pass; else no backup host may come to those that `gang` has already.

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "pkg/api/names.h"
+#include "pkg/api/slot.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/planning_snapshot.h"
@@ -16,6 +18,8 @@
 namespace yardmaster::extender {
 
 namespace {
+
+constexpr std::size_t kSlotThreads = 8;
 
 std::vector<std::string> HostsOf(const api::Gang& gang) {
   std::vector<std::string> hosts;
@@ -41,6 +45,18 @@ bool OwnerIsGone(const api::Gang& gang, const EffectOutcome& read) {
 
 }  // namespace
 
+const char* AdoptionStep::TextOf(Source source) {
+  switch (source) {
+    case Source::kRunningPods:
+      return "the Gang was missing; its plan was rebuilt from its running pods";
+    case Source::kOtherController:
+      return "another controller chose the hosts: nodeSelector kubernetes.io/hostname of its pods";
+    case Source::kKubeScheduler:
+      return "kube-scheduler chose the hosts: its pods name a core PodGroup and had no gate";
+  }
+  return "";
+}
+
 std::vector<Work> AdoptionStep::Plan(const PassFacts& facts) {
   std::erase_if(problems_, [&](const auto& entry) { return facts.gangs.count(entry.first) == 0; });
   std::vector<Work> running;
@@ -50,6 +66,13 @@ std::vector<Work> AdoptionStep::Plan(const PassFacts& facts) {
     const GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || facts.isolated.count(key) != 0) continue;
     if (IsFinished(gang->status)) continue;
+    if (!gathered->members.empty() && IsLeftToCore(*gathered)) {
+      if (gathered->unbound == 0) {
+        running.push_back(
+            {key, [this, key = key](const PassFacts& now) { return ObserveCore(now, key); }});
+      }
+      continue;
+    }
     if (gathered->unbound > 0 && gathered->held_by_others == 0 && NamesHosts(*gathered)) {
       chosen.push_back({key, [this, key = key, nodes](const PassFacts& now) {
                           return Observe(now, key, *nodes);
@@ -83,6 +106,40 @@ Decision AdoptionStep::Observe(const PassFacts& facts, const NamespacedName& key
   const auto hosts = HostsChosenByOthers(gathered, gang.job.workers, before, nodes);
   if (!hosts || *hosts == before) return {};
   return Consider(facts, key, *hosts, Source::kOtherController);
+}
+
+Decision AdoptionStep::ObserveCore(const PassFacts& facts, const NamespacedName& key) {
+  const api::Gang& gang = *facts.gangs.at(key);
+  const std::vector<std::string> before = HostsOf(gang);
+  const auto hosts = HostsChosenByCore(*facts.GatheredOf(key), gang.job.workers, before);
+  if (!hosts || *hosts == before) return {};
+  return Consider(facts, key, *hosts, Source::kKubeScheduler);
+}
+
+std::vector<Work> AdoptionStep::MarkSlots(const PassFacts& facts) {
+  std::vector<Work> works;
+  for (const auto& [key, gang] : facts.gangs) {
+    const GatheredGang* gathered = facts.GatheredOf(key);
+    if (gathered == nullptr || !HoldsHosts(gang->status) || facts.IsLeftAlone(key)) continue;
+    Decision decision;
+    decision.threads = kSlotThreads;
+    const auto& slots = gang->status.assignments;
+    for (const GangMember& member : gathered->members) {
+      const api::Pod& pod = *member.pod;
+      if (pod.node_name.empty() || !IsLeftToCore(pod)) continue;
+      if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
+      if (api::Find(pod.metadata.annotations, api::kSlotAnnotation)) continue;
+      const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
+      if (slot.host != pod.node_name) continue;
+      decision.effects.push_back(
+          MarkSlot{key, member.pod,
+                   api::EncodeSlot({gang->metadata.name, slot.rank, slot.fabric_pod, slot.segment,
+                                    slot.stages})});
+    }
+    if (decision.effects.empty()) continue;
+    works.push_back({key, [decision](const PassFacts&) { return decision; }});
+  }
+  return works;
 }
 
 Decision AdoptionStep::Consider(const PassFacts& facts, const NamespacedName& key,
@@ -186,9 +243,7 @@ absl::StatusOr<Decision> AdoptionStep::Adopt(const PassFacts& facts, const Names
   plan.host_of_rank = job.assignment->host_of_rank;
   plan.objective = placement::Evaluate(*snapshot.places, *job.groups, plan.host_of_rank);
   api::GangStatus status = Committed(*gang, plan, job, snapshot, facts.now.wall_ms);
-  const std::string text =
-      ours ? "the Gang was missing; its plan was rebuilt from its running pods"
-           : "another controller chose the hosts: nodeSelector kubernetes.io/hostname of its pods";
+  const std::string text = TextOf(source);
   const char* reason = ours ? "Adopted" : kObservedReason;
   SetCondition(status, *gang, api::kPlannedCondition, true, reason, text, facts.now.wall_ms);
   return Decision{{CommitGangStatus{key, gang, std::move(status)}, Increment{&PassReport::adopted},

@@ -4,28 +4,11 @@
 #include <tuple>
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::extender {
-
-namespace {
-
-// The minCount of a core PodGroup. Nothing: it is not there, or does not ask for a gang.
-std::optional<int> MinCountOf(const EffectOutcome& read) {
-  const nlohmann::json::json_pointer at("/spec/schedulingPolicy/gang/minCount");
-  if (!read.done() || !read.object.contains(at) || !read.object[at].is_number_integer()) {
-    return std::nullopt;
-  }
-  const auto count = read.object[at].get<std::int64_t>();
-  if (count < 1 || count > INT32_MAX) return std::nullopt;
-  return static_cast<int>(count);
-}
-
-}  // namespace
 
 std::vector<NamespacedName> GangSpecStep::GangsToCompare(const PassFacts& facts,
                                                          const TrainingJobs& jobs,
@@ -66,8 +49,7 @@ std::vector<NamespacedName> GangSpecStep::GangsToCompare(const PassFacts& facts,
 
 std::vector<Work> GangSpecStep::Plan(const PassFacts& facts) {
   owners_.Begin(facts);
-  const auto is_gone = [&](const auto& entry) { return facts.gathered.count(entry.first) == 0; };
-  std::erase_if(group_sizes_, is_gone);
+  groups_.Begin(facts);
   TrainingJobs jobs;
   for (const auto& job : facts.cluster.jobs) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
@@ -96,33 +78,25 @@ Decision GangSpecStep::LeaveOut(const NamespacedName& key, std::vector<Effect> e
 }
 
 Decision GangSpecStep::Decide(const PassFacts& facts, const Subject& subject) {
-  const std::string& group = facts.gathered.at(subject.key)->members.front().pod->pod_group;
-  if (group.empty()) return Make(facts, subject, std::nullopt);
-  Decision decision{{AwaitTurn{subject.key, Question::kPodGroup},
-                     ReadObject{{{"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", true},
-                                 subject.key.namespace_name,
-                                 group,
-                                 ""}}}};
-  decision.then = [this, subject](const PassFacts& now, const EffectOutcomes& outcomes) {
-    std::optional<int>& size = group_sizes_[subject.key];
-    if (outcomes.back().answered()) size = MinCountOf(outcomes.back());
-    return Make(now, subject, size);
-  };
-  return decision;
+  return groups_.Ask(facts, subject.key,
+                     [this, subject](const PassFacts& now, const GroupSays& says) {
+                       return Make(now, subject, says);
+                     });
 }
 
-Decision GangSpecStep::Make(const PassFacts& facts, const Subject& subject,
-                            std::optional<int> group_size) {
+Decision GangSpecStep::Make(const PassFacts& facts, const Subject& subject, const GroupSays& says) {
   const GatheredGang pods = WithOpenRanks(*facts.gathered.at(subject.key));
-  const DeclaredSizes declared{group_size, std::nullopt};
+  DeclaredSizes declared;
+  declared.of_group = says.size;
+  declared.why_no_group = says.why_not;
   auto made = MakeGang(pods, subject.job.get(), declared);
   const bool whole = made.ok() && *made != std::nullopt;
   if (subject.job != nullptr || whole || pods.held_by_others != 0) {
     return Write(facts, subject, std::move(made));
   }
   return owners_.Ask(facts, subject.key, /*contradict=*/!made.ok(),
-                     [this, subject, declared](const PassFacts& now, const OwnerSays& says) {
-                       return MakeAsOwnerSays(now, subject, declared, says);
+                     [this, subject, declared](const PassFacts& now, const OwnerSays& owner) {
+                       return MakeAsOwnerSays(now, subject, declared, owner);
                      });
 }
 
@@ -136,9 +110,8 @@ Decision GangSpecStep::MakeAsOwnerSays(const PassFacts& facts, const Subject& su
   // Of the stages that have begun, too, `data` follows.
   declared.was_scaled = says.more_to_come || facts.gangs.count(key) != 0;
   // Without a size of its own as before.
-  const DeclaredSizes sizes =
-      declared.of_owner ? declared : DeclaredSizes{declared.of_group, std::nullopt};
-  return Write(facts, subject, MakeGang(WithOpenRanks(gathered), nullptr, sizes));
+  if (!declared.of_owner) declared.was_scaled = false;
+  return Write(facts, subject, MakeGang(WithOpenRanks(gathered), nullptr, declared));
 }
 
 Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,

@@ -21,6 +21,7 @@
 #include "pkg/extender/effects/effect.h"
 #include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/steps/owner_replica_lookup.h"
+#include "pkg/extender/steps/pod_group_lookup.h"
 
 namespace yardmaster::extender {
 
@@ -31,6 +32,8 @@ class GangSpecStep {
 
   // Before the snapshot.
   std::vector<Work> Plan(const PassFacts& facts);
+  // What the core PodGroups say that the pods name; null: they name none, or were not asked.
+  const GroupSays* GroupSaysOf(const NamespacedName& gang) const { return groups_.Find(gang); }
   // What the owner of pods that are not whole said of them last; null: it was not asked.
   const OwnerSays* OwnerSaysOf(const NamespacedName& gang) const { return owners_.Find(gang); }
 
@@ -53,9 +56,9 @@ class GangSpecStep {
 
   std::vector<NamespacedName> GangsToCompare(const PassFacts& facts, const TrainingJobs& jobs,
                                              std::vector<Work>& works);
-  // Reads the PodGroup that the pods name, then makes the Gang.
+  // Reads the PodGroups that the pods name, then makes the Gang.
   Decision Decide(const PassFacts& facts, const Subject& subject);
-  Decision Make(const PassFacts& facts, const Subject& subject, std::optional<int> group_size);
+  Decision Make(const PassFacts& facts, const Subject& subject, const GroupSays& says);
   Decision MakeAsOwnerSays(const PassFacts& facts, const Subject& subject, DeclaredSizes declared,
                            const OwnerSays& says);
   Decision Write(const PassFacts& facts, const Subject& subject,
@@ -66,8 +69,7 @@ class GangSpecStep {
   Gatherer& gatherer_;
   OwnerReplicaLookup owners_;
   std::map<NamespacedName, Compared> compared_;
-  // Of the core PodGroups that pods of gangs without hosts name.
-  std::map<NamespacedName, std::optional<int>> group_sizes_;
+  PodGroupLookup groups_;
 };
 
 }  // namespace yardmaster::extender

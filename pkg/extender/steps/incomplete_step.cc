@@ -69,8 +69,13 @@ Decision IncompleteStep::Decide(const PassFacts& facts, const NamespacedName& ke
                        : nullptr;
   DeclaredSizes declared;
   if (says != nullptr) declared.of_owner = says->wanted;
-  const auto found = IncompletenessOf(*pods, facts.FindGang(key).get(), job.get(), declared,
-                                      never ? says->why_not : std::string());
+  if (const GroupSays* group = specs_.GroupSaysOf(key)) {
+    declared.of_group = group->size;
+    declared.why_no_group = group->why_not;
+  }
+  std::string why = declared.of_owner ? std::string() : declared.why_no_group;
+  if (never) why = says->why_not;
+  const auto found = IncompletenessOf(*pods, facts.FindGang(key).get(), job.get(), declared, why);
   if (!found) return {};
   return Report(facts, key, *found, never);
 }

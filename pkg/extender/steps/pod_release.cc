@@ -66,6 +66,7 @@ void AddReleases(const PassFacts& facts, const api::Gang& gang, const GatheredGa
     const placement::HostState& state = facts.snapshot->cluster.hosts[host.index()];
     if (state.unavailable != placement::Unavailability::kNo) continue;
     if (!NeedsPatch(*member.pod, state.backup) || member.pod->gated_by_others()) continue;
+    if (IsLeftToCore(*member.pod)) continue;
     if (IsRefused(gang.status, *member.rank, slot.host, facts.snapshot->now_ms)) continue;
     releases.push_back({first_time,
                         gang.status.committed_ms,

@@ -295,7 +295,8 @@ Decision ResizeStep::Grow(const PassFacts& facts, plan::JobId id) const {
   const bool others =
       std::any_of(gathered.members.begin(), gathered.members.end(), [&](const GangMember& member) {
         return member.rank && static_cast<std::size_t>(*member.rank) >= before.size() &&
-               (!member.pod->selected_host().empty() || member.pod->gated_by_others());
+               (!member.pod->selected_host().empty() || member.pod->gated_by_others() ||
+                IsLeftToCore(*member.pod));
       });
   if (gathered.whole != job.resize->job.workers || others) return {};
   const plan::JobState larger = Resized(job);

@@ -15,7 +15,8 @@ constexpr std::size_t kChangesPerPass = 200;
 // Another controller chose its hosts. It chooses those of all pods or of none.
 bool IsObserved(const GatheredGang* gathered, const api::GangStatus& status) {
   if (gathered != nullptr && !gathered->members.empty()) {
-    return !gathered->members.front().pod->selected_host().empty();
+    const api::Pod& first = *gathered->members.front().pod;
+    return !first.selected_host().empty() || IsLeftToCore(first);
   }
   const api::Condition* planned = api::FindCondition(status.conditions, api::kPlannedCondition);
   return planned != nullptr && planned->reason == kObservedReason;

@@ -218,7 +218,7 @@ void KindsTest::Replay(const std::vector<KindStage>& stages) {
     Apply(stage.file);
     if (HasFatalFailure()) return;
     PassReport report;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < passes_; ++i) {
       clock_.Advance(11'000);  // past every wait for an owner
       report = process.Pass();
       Run();

@@ -31,6 +31,8 @@ class KindsTest : public BatchJobFixture {
   // Passes and checks after each stage, then everything is deleted and no host may be held.
   void Replay(const std::vector<KindStage>& stages);
 
+  int passes_ = 3;  // after each stage, before it is checked
+
  private:
   void Remove(json pod);
   // As the garbage collector: Gangs of an owner of which another life is there.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pkg/api/rank_resolver.h"
+#include "pkg/extender/gather/gather.h"
 
 namespace yardmaster::extender {
 
@@ -53,6 +54,7 @@ Fullness FullnessOf(const View& view, std::string_view node) {
 PodQuery QueryOfGangPod(const View& view, const api::Pod& pod) {
   PodQuery query;
   query.gang = NamespacedName{pod.metadata.namespace_name, ""};
+  query.left_to_core = IsLeftToCore(pod);
   const auto membership = api::ResolveMembership(pod);
   if (!membership.ok() || !*membership || pod.metadata.controller() == nullptr) return query;
   query.gang->name = (*membership)->gang_name;
@@ -84,7 +86,10 @@ bool EvictionCanHelp(NodeVerdict verdict) { return verdict == NodeVerdict::kNoGp
 
 NodeVerdict CheckNode(const View& view, const PodQuery& pod, std::string_view node,
                       const std::vector<std::string>& evicted_uids) {
-  if (pod.gang) return SlotOf(view, pod).On(node);
+  if (pod.gang) {
+    const NodeVerdict verdict = SlotOf(view, pod).On(node);
+    if (!pod.left_to_core || verdict == NodeVerdict::kFits) return verdict;
+  }
   if (pod.gpus <= 0) return NodeVerdict::kFits;
   const fabric::HostId host = view.FindHost(node);
   if (!host.valid()) return NodeVerdict::kFits;  // not of the fabric: nothing of ours to protect
@@ -102,7 +107,7 @@ std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
                                 const std::vector<std::string_view>& names) {
   std::vector<NodeVerdict> verdicts;
   verdicts.reserve(names.size());
-  if (pod.gang) {
+  if (pod.gang && !pod.left_to_core) {
     const Slot slot = SlotOf(view, pod);
     for (std::string_view name : names) verdicts.push_back(slot.On(name));
     return verdicts;
@@ -114,7 +119,7 @@ std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
 std::vector<int> Prioritize(const View& view, const PodQuery& pod,
                             const std::vector<std::string_view>& names) {
   std::vector<int> scores(names.size(), 0);
-  if (pod.gang || pod.gpus <= 0) return scores;
+  if ((pod.gang && !pod.left_to_core) || pod.gpus <= 0) return scores;
   std::vector<Fullness> fullness;
   fullness.reserve(names.size());
   for (std::string_view name : names) fullness.push_back(FullnessOf(view, name));

@@ -22,13 +22,16 @@ namespace yardmaster::extender {
 struct PodQuery {
   std::optional<NamespacedName> gang;  // set for gang pods
   int rank = -1;                       // of gang pods; -1: not known
+  // kube-scheduler places it with its gang: like an ordinary pod, and on the host of its rank.
+  bool left_to_core = false;
   int gpus = 0;
   bool counts_gpus = true;  // they are those that hosts are counted by
 };
 
 // Gang and rank of a pod that wants a gang (api::WantsGang). A pod that no gang counts, for example
 // one with copied labels and no controller, gets a gang that is never planned: it waits, as its
-// event says.
+// event says. kube-scheduler asks for each pod of a core PodGroup once for each placement of the
+// group that it tries, and takes most of them back: answers follow from the view alone.
 PodQuery QueryOfGangPod(const View& view, const api::Pod& pod);
 
 // Few, fixed phrases: the scheduler groups nodes by them in its event.

@@ -20,8 +20,9 @@ constexpr std::string_view kNotReady = "yardmaster-extender has not read the clu
 absl::StatusOr<PodQuery> QueryOf(JsonView object, const View& view) {
   YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
   if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
-  if (api::WantsGang(pod)) return QueryOfGangPod(view, pod);
   PodQuery query;
+  if (api::WantsGang(pod)) query = QueryOfGangPod(view, pod);
+  if (query.gang && !query.left_to_core) return query;
   // The resource by which hosts are counted is counted for all pods, also where they name another
   // one.
   const std::int64_t counted = api::GpusOf(pod, view.gpu_resource());
