@@ -4,6 +4,7 @@
 
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/names.h"
+#include "pkg/api/slot.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/strings.h"
 #include "test/chaos/job_cluster.h"
@@ -64,6 +65,12 @@ void SetPlanned(api::Gang& gang, bool placed, std::int64_t now_ms) {
       gang.status.conditions,
       {api::kPlannedCondition, placed ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
        placed ? "Placed" : "Waiting", placed ? "placed" : "its hosts are given back", 1, 0},
+      now_ms);
+  // Pods start with the next tick.
+  api::SetCondition(
+      gang.status.conditions,
+      {api::kReleasedCondition, placed ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+       placed ? "PodsReleased" : "Waiting", "", 1, 0},
       now_ms);
 }
 
@@ -143,6 +150,14 @@ void JobCluster::Run(json pod, const std::string& host) {
   pod["metadata"]["finalizers"] = json::array({kKubelet});
   pod["spec"]["nodeName"] = host;
   pod["spec"].erase("schedulingGates");
+  // With its slot and as one that is let onto its host, by whom makes no difference.
+  if (RankOf(pod) >= 0) {
+    const std::string job = pod["metadata"]["labels"][api::kJobLabel];
+    pod["metadata"]["annotations"][api::kSlotAnnotation] =
+        api::EncodeSlot({api::GangName(api::kTrainingJobKind, job), RankOf(pod), "p0", "s0", {0}});
+    pod["spec"].erase("affinity");
+    pod["spec"].erase("tolerations");
+  }
   pod["status"] = {
       {"phase", "Running"},
       {"containerStatuses", json::array({{{"name", pod["spec"]["containers"][0]["name"]},

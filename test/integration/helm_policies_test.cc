@@ -160,6 +160,20 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   const auto created =
       plane_->Apply(PodNamed("forged", R"("yardmaster.dev/network-priority": "7")", ""));
   EXPECT_THAT(MessageOf(created), HasSubstr("cannot be given to a new pod"));
+  // The operator alone makes pods with their place.
+  const auto create_as = [](const std::string& process) {
+    const std::string pod =
+        PodNamed(StrCat("placed-by-", process),
+                 R"("yardmaster.dev/slot": "{}", "yardmaster.dev/network-generation": "1")", "");
+    return plane_
+        ->Kubectl({"create", "-f", "-",
+                   StrCat("--as=system:serviceaccount:", kNamespace, ":yardmaster-", process)},
+                  pod)
+        .status();
+  };
+  const absl::Status by_operator = create_as("operator");
+  EXPECT_TRUE(by_operator.ok()) << by_operator;
+  EXPECT_FALSE(create_as("agent").ok());
   const auto status = plane_->Kubectl(
       {"patch", "pod", "annotated", "--subresource=status", "--type=merge", "--patch",
        R"({"metadata": {"annotations": {"yardmaster.dev/network-priority": "0"}}})"});

@@ -69,6 +69,7 @@ JobController::JobController(kube::Client& client, state::ClusterCache& cache, H
       cache_(cache),
       marker_(marker),
       clock_(clock),
+      hosts_(hosts),
       observer_(cache, hosts, marker, clock),
       writes_(
           client, cache, clock, may_write ? std::move(may_write) : [] { return true; },
@@ -248,6 +249,51 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
   return absl::OkStatus();
 }
 
+void JobController::KeepFormerPods(const api::TrainingJob& job, const JobObservation& observed,
+                                   const JobStep& step) {
+  const std::string key = kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
+  if (step.recovery.active() == nullptr) return former_pods_.Drop(key);
+  const auto keep = [&](int rank) {
+    auto pod = cache_.FindPod(
+        kube::MakeKey(job.metadata.namespace_name, PodName(job.metadata.name, rank)));
+    if (pod != nullptr && !pod->gated()) former_pods_.Keep(key, rank, std::move(pod));
+  };
+  for (const Removal& removal : step.remove) {
+    if (!removal.surplus && removal.rank < observed.ranks()) keep(removal.rank);
+  }
+  for (int rank = 0; rank < observed.ranks(); ++rank) {
+    if (observed.workers[static_cast<std::size_t>(rank)].deleting) keep(rank);
+  }
+}
+
+std::shared_ptr<const api::Gang> JobController::PlacesOf(const api::TrainingJob& job,
+                                                         const JobStep& step) {
+  const api::Incident* active = step.recovery.active();
+  // The ranks of a lost segment move together.
+  if (active == nullptr || !active->segment.empty() || GangOf(job) == nullptr) return nullptr;
+  const std::string key = kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
+  const bool any = std::any_of(step.create.begin(), step.create.end(),
+                               [&](int rank) { return former_pods_.Find(key, rank) != nullptr; });
+  if (!any) return nullptr;
+  const auto object = client_.Get(
+      TargetOf(kube::Gangs(), job, api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  if (!object.ok()) return nullptr;
+  auto gang = api::DecodeGang(*object, api::Decoding::kLenient);
+  return gang.ok() ? std::make_shared<const api::Gang>(*std::move(gang)) : nullptr;
+}
+
+std::optional<WorkerPlace> JobController::PlaceOfRank(const api::TrainingJob& job,
+                                                      const api::Gang& gang, int rank) const {
+  const auto pod =
+      former_pods_.Find(kube::MakeKey(job.metadata.namespace_name, job.metadata.name), rank);
+  if (pod == nullptr || pod->node_name.empty()) return std::nullopt;
+  const HostVerdict verdict = hosts_.Assess(
+      pod->node_name, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+  if (verdict.state != HostHealthState::kHealthy) return std::nullopt;
+  const auto node = cache_.FindNode(pod->node_name);
+  return PlaceAgain(job, rank, {pod.get(), &gang, node.get(), clock_.WallMs()});
+}
+
 absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
                                                const CreateLimit& limit, StallReason& stall) {
   absl::Status fenced;
@@ -257,7 +303,13 @@ absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobS
   if (done.ok()) done = writes_.Mark(job, step.in_place);
   absl::StatusOr<std::size_t> left = LacksService(job, step) ? 1 : step.create.size();
   if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok()) {
-    left = writes_.Create(job, step.create, limit, stall);
+    const auto places = PlacesOf(job, step);
+    left = writes_.Create(
+        job, step.create,
+        [&](int rank) {
+          return places == nullptr ? std::nullopt : PlaceOfRank(job, *places, rank);
+        },
+        limit, stall);
     done = left.status();
   }
   const bool all_made = done.ok() && *left == 0;
@@ -303,7 +355,10 @@ absl::StatusOr<TurnResult> JobController::RunOnce(const std::string& key, JobTur
     return nothing;
   }
   const auto found = cache_.FindJob(key);
-  if (found == nullptr) return nothing;
+  if (found == nullptr) {
+    former_pods_.Drop(key);
+    return nothing;
+  }
   const std::string& managed_by = found->run.managed_by;
   if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
   if (found->metadata.deleted_ms || found->status.ended()) {
@@ -361,6 +416,7 @@ absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, Jo
   // What follows is of the size that it has had until now.
   if (resize.in_place) return TurnResult{kResizedAgainMs, 0};
   Announce(job, step, found);
+  KeepFormerPods(job, observed, step);
   return CarryOut(job, observed, step, turn, stall);
 }
 

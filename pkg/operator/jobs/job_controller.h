@@ -14,6 +14,9 @@
 // made: when it is deleted it is stopped as for a suspension, and goes when no pod runs any more.
 // Other jobs that are deleted are left to the garbage collector.
 //
+// A rank that is made again after an incident is made with the place and the network plan that it
+// had, where both still hold (former_pods.h).
+//
 // How many workers run changes with every pod of a job that starts: a status in which nothing else
 // is new is written once in kCountsMs.
 //
@@ -46,6 +49,7 @@
 #include "pkg/operator/hosts/host_marker.h"
 #include "pkg/operator/job_notice.h"
 #include "pkg/operator/jobs/elastic_size.h"
+#include "pkg/operator/jobs/former_pods.h"
 #include "pkg/operator/jobs/job_observer.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/worker_writes.h"
@@ -113,6 +117,15 @@ class JobController {
   // Reads the Gang from the API server, because the watch of Gangs may be behind.
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
   int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, Fit fit);
+  // Those of ranks that go.
+  void KeepFormerPods(const api::TrainingJob& job, const JobObservation& observed,
+                      const JobStep& step);
+  // Where the pods of `ranks` are made again: read from the API server, because the watch of Gangs
+  // may be behind, and no pod may come back to a gang that is being stopped. Null: each waits
+  // behind the gate.
+  std::shared_ptr<const api::Gang> PlacesOf(const api::TrainingJob& job, const JobStep& step);
+  std::optional<WorkerPlace> PlaceOfRank(const api::TrainingJob& job, const api::Gang& gang,
+                                         int rank) const;
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
   void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
   // Of jobs with hostNetwork, once: a port that no other job has.
@@ -141,8 +154,10 @@ class JobController {
   state::ClusterCache& cache_;
   HostMarker& marker_;
   const Clock& clock_;
+  HostHealth& hosts_;
   JobObserver observer_;
   WorkerWrites writes_;
+  FormerPods former_pods_;
   Notify notify_;
   mutable Mutex lost_mutex_;
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);

@@ -106,8 +106,18 @@ void WorkerWrites::StoreCreation(const api::TrainingJob& job, const Creation& cr
   creations_.insert_or_assign(job.metadata.uid, creation);
 }
 
+absl::StatusOr<nlohmann::json> WorkerWrites::CreateMember(const api::TrainingJob& job,
+                                                          const WorkerShape& shape, int member,
+                                                          const WorkerPlace* place) {
+  return client_.Create(TargetOf(kube::Pods(), job),
+                        member < job.job.workers ? BuildPod(job, shape, member, place)
+                                                 : BuildRolePod(job, shape, member),
+                        {kFieldManager});
+}
+
 absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const std::vector<int>& ranks,
+                                                 const PlaceOfRank& place_of,
                                                  const CreateLimit& limit, StallReason& stall) {
   Creation creation = Begin(job);
   // Pods that are there or were refused came after it; and one that is refused again shall cost one
@@ -137,10 +147,10 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     std::atomic<int> made = 0;
     const absl::Status status = WriteEach(batch, [&](std::size_t i) {
       const int member = ranks[from + i];
-      const auto pod = client_.Create(TargetOf(kube::Pods(), job),
-                                      member < job.job.workers ? BuildPod(job, shape, member)
-                                                               : BuildRolePod(job, shape, member),
-                                      {kFieldManager});
+      const auto place = member < job.job.workers ? place_of(member) : std::nullopt;
+      auto pod = CreateMember(job, shape, member, place ? &*place : nullptr);
+      // A policy may not let a new pod have a place yet: that of an older version of ours.
+      if (place && IsRefusal(pod.status())) pod = CreateMember(job, shape, member, nullptr);
       // The next look at the job may come before the watch has reported it.
       if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
       made += pod.ok() ? 1 : 0;

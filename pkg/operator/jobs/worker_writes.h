@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,7 @@
 #include "pkg/kube/client.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/stall_reason.h"
+#include "pkg/operator/pods/pod_builder.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
@@ -62,14 +64,20 @@ class WorkerWrites {
         may_write_(std::move(may_write)),
         threads_(threads) {}
 
+  // Where the pod of a rank is made; nullopt: it waits behind the gate. Called from several
+  // threads.
+  using PlaceOfRank = std::function<std::optional<WorkerPlace>(int rank)>;
+
   // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists
   // already is not an error. The Service comes first where all ranks are to be made and no pod was
   // refused at the last try; otherwise the pods come first. Batches grow from one pod, so that a
   // job that is refused costs one request a try, as long as they take less than half of the time of
   // `limit`. A refusal by quota or admission is an error and sets `stall`; a Service of another
-  // owner sets `stall` alone. The value: how many of `ranks` are left.
+  // owner sets `stall` alone. A pod that is refused with its place is made behind the gate. The
+  // value: how many of `ranks` are left.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
-                                     const CreateLimit& limit, StallReason& stall);
+                                     const PlaceOfRank& place_of, const CreateLimit& limit,
+                                     StallReason& stall);
   // Records on the pods which attempt they are in, and what restarts them in place.
   absl::Status Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   absl::Status Remove(const api::TrainingJob& job, const std::vector<Removal>& removals);
@@ -91,6 +99,8 @@ class WorkerWrites {
   void StoreCreation(const api::TrainingJob& job, const Creation& creation);
   absl::Status EnsureService(const api::TrainingJob& job, Creation& creation, StallReason& stall);
   absl::Status CreateService(const api::TrainingJob& job, StallReason& stall);
+  absl::StatusOr<nlohmann::json> CreateMember(const api::TrainingJob& job, const WorkerShape& shape,
+                                              int member, const WorkerPlace* place);
   // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.
   absl::Status WriteEach(std::size_t count,
                          const std::function<absl::Status(std::size_t)>& write) const;

@@ -1,5 +1,6 @@
 #include "pkg/operator/pods/pod_builder.h"
 
+#include <algorithm>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -23,8 +24,9 @@ json Job() {
                                "env": [{"name": "MASTER_PORT", "value": "1"}]}]}}}})");
 }
 
-json BuildPod(const json& job, const WorkerShape& shape, int rank) {
-  return op::BuildPod(JobOf(job), shape, rank);
+json BuildPod(const json& job, const WorkerShape& shape, int rank,
+              const WorkerPlace* place = nullptr) {
+  return op::BuildPod(JobOf(job), shape, rank, place);
 }
 
 std::string Env(const json& container, const std::string& name) {
@@ -43,6 +45,38 @@ TEST(PodBuilderTest, APodIsGatedOwnedNamedByRankAndAsksForItsGpus) {
   EXPECT_EQ(pod["spec"]["schedulingGates"][0]["name"], api::kPlacementGate);
   EXPECT_EQ(pod["spec"]["containers"][0]["resources"]["limits"][api::kGpuResource], "8");
   EXPECT_EQ(pod["spec"]["subdomain"], "a");
+}
+
+TEST(PodBuilderTest, APodWithAPlaceIsPinnedTolerantAndNotGated) {
+  const WorkerPlace place{"n7", "the slot", true, {{api::kPriorityAnnotation, "2"}}};
+  const json pod = BuildPod(Job(), {4, 8}, 2, &place);
+  EXPECT_FALSE(pod["spec"].contains("schedulingGates"));
+  EXPECT_EQ(pod["metadata"]["annotations"][api::kSlotAnnotation], "the slot");
+  EXPECT_EQ(pod["metadata"]["annotations"][api::kPriorityAnnotation], "2");
+  const json host = {{"key", "metadata.name"}, {"operator", "In"}, {"values", {"n7"}}};
+  EXPECT_EQ(pod["spec"]["affinity"]["nodeAffinity"]
+               ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"],
+            json::array({{{"matchFields", json::array({host})}}}));
+  const json tolerations = pod["spec"]["tolerations"];
+  for (const char* key : {api::kPromisedKey, api::kBackupKey}) {
+    const json wanted = {{"key", key}, {"operator", "Exists"}, {"effect", "NoSchedule"}};
+    EXPECT_NE(std::find(tolerations.begin(), tolerations.end(), wanted), tolerations.end()) << key;
+  }
+}
+
+TEST(PodBuilderTest, APodWithAPlaceKeepsEveryTermOfItsOwnAffinity) {
+  json job = Job();
+  job["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+     ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+         json::parse(R"([{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}, {}])");
+  const WorkerPlace place{"n7", "the slot", false, {}};
+  const json pod = BuildPod(job, {4, 8}, 2, &place);
+  const json terms = pod["spec"]["affinity"]["nodeAffinity"]
+                        ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+  ASSERT_EQ(terms.size(), 2U);
+  EXPECT_EQ(terms[0]["matchExpressions"].size(), 1U);
+  EXPECT_EQ(terms[0]["matchFields"].size(), 1U);
+  EXPECT_FALSE(terms[1].contains("matchFields")) << "it selects nothing, and stays so";
 }
 
 TEST(PodBuilderTest, LaunchersFindTheirEnvironmentAndTheTemplatesOwnIsKept) {
