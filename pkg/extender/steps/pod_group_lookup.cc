@@ -116,34 +116,35 @@ Decision PodGroupLookup::ReadGroups(const std::shared_ptr<Reading>& reading) {
   return decision;
 }
 
+// Why the group does not say its size; empty: it does.
+std::string PodGroupLookup::WhyNot(const Reading& reading, std::size_t group,
+                                   const EffectOutcome& read) {
+  const std::string who =
+      StrCat("PodGroup ", reading.key.namespace_name, "/", reading.names[group]);
+  if (read.done()) {
+    if (GangCountAt(read.object, "minCount")) return "";
+    return StrCat(who, " has no spec.schedulingPolicy.gang.minCount");
+  }
+  if (!absl::IsNotFound(read.status)) {
+    return StrCat(who, " cannot be read: ", MessageOf(read.status));
+  }
+  if (reading.is_served) return StrCat(who, " does not exist");
+  return StrCat(who, " cannot be read: the API server serves podgroups.", kSchedulingGroup,
+                " in none of the versions ", PodGroupVersions());
+}
+
 Decision PodGroupLookup::TakeGroups(const PassFacts& facts, const std::shared_ptr<Reading>& reading,
                                     const EffectOutcomes& groups) {
   std::int64_t size = 0;
   std::string parent;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::string who =
-        StrCat("PodGroup ", reading->key.namespace_name, "/", reading->names[i]);
-    if (absl::IsNotFound(groups[i].status)) {
-      const std::string why =
-          reading->is_served
-              ? StrCat(who, " does not exist")
-              : StrCat(who, " cannot be read: the API server serves podgroups.", kSchedulingGroup,
-                       " in none of the versions ", PodGroupVersions());
-      return Say(facts, *reading, {std::nullopt, why});
-    }
-    if (!groups[i].done()) {
+    if (const std::string why = WhyNot(*reading, i, groups[i]); !why.empty()) {
       // What it said before holds until it says something else.
       const auto before = said_.find(reading->key);
-      const auto known = before == said_.end() ? std::optional<int>() : before->second.size;
-      return Say(facts, *reading,
-                 {known, StrCat(who, " cannot be read: ", MessageOf(groups[i].status))});
+      const bool holds = !groups[i].answered() && before != said_.end();
+      return Say(facts, *reading, {holds ? before->second.size : std::nullopt, why});
     }
-    const auto count = GangCountAt(groups[i].object, "minCount");
-    if (!count) {
-      return Say(facts, *reading,
-                 {std::nullopt, StrCat(who, " has no spec.schedulingPolicy.gang.minCount")});
-    }
-    size += *count;
+    size += GangCountAt(groups[i].object, "minCount").value_or(0);
     if (parent.empty()) parent = ParentGroupOf(groups[i].object);
   }
   if (size > api::kMaxListedRanks) {
@@ -175,7 +176,8 @@ Decision PodGroupLookup::ReadParent(const std::shared_ptr<Reading>& reading,
   return decision;
 }
 
-Decision PodGroupLookup::Say(const PassFacts& facts, const Reading& reading, GroupSays says) {
+Decision PodGroupLookup::Say(const PassFacts& facts, const Reading& reading,
+                             const GroupSays& says) {
   said_[reading.key] = says;
   return reading.next(facts, says);
 }

@@ -54,7 +54,8 @@ class PodGroupLookup {
   Decision TakeGroups(const PassFacts& facts, const std::shared_ptr<Reading>& reading,
                       const EffectOutcomes& groups);
   Decision ReadParent(const std::shared_ptr<Reading>& reading, const std::string& parent, int size);
-  Decision Say(const PassFacts& facts, const Reading& reading, GroupSays says);
+  static std::string WhyNot(const Reading& reading, std::size_t group, const EffectOutcome& read);
+  Decision Say(const PassFacts& facts, const Reading& reading, const GroupSays& says);
 
   std::size_t version_ = 0;  // that answered last
   std::map<NamespacedName, GroupSays> said_;
