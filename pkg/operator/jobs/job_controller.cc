@@ -287,11 +287,13 @@ std::optional<WorkerPlace> JobController::PlaceOfRank(const api::TrainingJob& jo
   const auto pod =
       former_pods_.Find(kube::MakeKey(job.metadata.namespace_name, job.metadata.name), rank);
   if (pod == nullptr || pod->node_name.empty()) return std::nullopt;
-  const HostVerdict verdict = hosts_.Assess(
-      pod->node_name, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
-  if (verdict.state != HostHealthState::kHealthy) return std::nullopt;
   const auto node = cache_.FindNode(pod->node_name);
-  return PlaceAgain(job, rank, {pod.get(), &gang, node.get(), clock_.WallMs()});
+  auto place = PlaceAgain(job, rank, {pod.get(), &gang, node.get(), clock_.WallMs()});
+  // Last of all: to ask for a host that is out counts against what may be lost at a time.
+  const std::int64_t grace_ms = std::int64_t{1000} * job.recovery.host_grace_seconds;
+  const bool healthy = place && hosts_.Assess(pod->node_name, grace_ms, clock_.SteadyMs()).state ==
+                                    HostHealthState::kHealthy;
+  return healthy ? std::move(place) : std::nullopt;
 }
 
 absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
