@@ -11,7 +11,7 @@
 
 #include "pkg/netplan/network_plan.h"
 #include "pkg/netplan/previous_network.h"
-#include "pkg/netplan/remember.h"
+#include "pkg/netplan/previous_network_after.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/repac/testing/networks.h"
 
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     const netplan::NetworkPlan plan =
         netplan::PlanNetwork(snapshot, netplan::PlacedJobs(snapshot), input);
     const double planned = CpuSeconds();
-    previous = netplan::Remember(plan, snapshot, previous);
+    previous = netplan::PreviousNetworkAfter(plan, snapshot, previous);
     std::printf(
         "%-22s %7.0f ms (%d searches), remembering %5.0f ms; flows: %d kept, %d changed, %d new, "
         "%d "

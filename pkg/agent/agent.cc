@@ -88,9 +88,10 @@ class Agent::Impl {
     StartStream();
     if (!options_.grpc_addresses.empty()) {
       YM_ASSIGN_OR_RETURN(
-          server_, rpc::AgentServer::Start(
-                       {options_.grpc_addresses, options_.grpc_tls}, [this] { return Status(); },
-                       [this](const rpc::IterationReport& report) { return Take(report); }));
+          server_,
+          rpc::AgentServer::Start(
+              {options_.grpc_addresses, options_.grpc_tls}, [this] { return Status(); },
+              [this](const rpc::IterationReport& report) { return AcceptReport(report); }));
     }
     for (const std::string& node : options_.nodes) feed_.AddNode(node);
     loop_.Start();
@@ -179,7 +180,7 @@ class Agent::Impl {
         std::move(options),
         HostJobObserver::Sources{
             [this] { return loop_.report()->pods; }, [this] { return ChosenFabric(); },
-            [this](const rpc::IterationReport& report) { return TakeMeasured(report); },
+            [this](const rpc::IterationReport& report) { return AcceptMeasurement(report); },
             [this](const std::vector<LocalNicPort>& host) { return Nics(host); }});
     observer_view_ = observer_.get();
     observer_thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -224,8 +225,8 @@ class Agent::Impl {
         kube::Pods(), std::move(pods), [this](JsonView pod) { feed_.PutPod(pod); },
         [this](const kube::ObjectIdentity& pod) { feed_.DropPod(pod.uid); });
     Watch(
-        kube::Fabrics(), {}, [this](JsonView fabric) { TakeFabric(fabric); },
-        [this](const kube::ObjectIdentity& fabric) { DropFabric(fabric.name); });
+        kube::Fabrics(), {}, [this](JsonView fabric) { PutFabric(fabric); },
+        [this](const kube::ObjectIdentity& fabric) { RemoveFabric(fabric.name); });
     if (!options_.nodes_matching.empty()) {
       kube::InformerOptions nodes;
       nodes.label_selector = options_.nodes_matching;
@@ -259,29 +260,29 @@ class Agent::Impl {
         deps_.client, resource, std::move(options), *sinks_.back(), std::move(handlers), timing));
   }
 
-  void TakeFabric(JsonView object) {
+  void PutFabric(JsonView object) {
     const MutexLock lock(fabric_mutex_);
-    const absl::Status status = fabrics_.Take(object);
+    const absl::Status status = fabrics_.Put(object);
     if (!status.ok()) deps_.log.Warn("fabric unreadable", {{"error", MessageOf(status)}});
     loop_.SetFabric(fabrics_.Chosen(options_.fabric));
   }
 
-  void DropFabric(const std::string& name) {
+  void RemoveFabric(const std::string& name) {
     const MutexLock lock(fabric_mutex_);
-    fabrics_.Drop(name);
+    fabrics_.Remove(name);
     loop_.SetFabric(fabrics_.Chosen(options_.fabric));
   }
 
-  absl::Status Take(const rpc::IterationReport& report) {
+  absl::Status AcceptReport(const rpc::IterationReport& report) {
     if (!feed_.Find(report.pod_uid)) {
       return absl::NotFoundError(StrCat("pod with uid \"", report.pod_uid,
                                         "\" has no network plan on a node of this agent"));
     }
-    if (observer_ != nullptr) observer_->ReportsItself(report.pod_uid);
-    return TakeMeasured(report);
+    if (observer_ != nullptr) observer_->StopMeasuring(report.pod_uid);
+    return AcceptMeasurement(report);
   }
 
-  absl::Status TakeMeasured(rpc::IterationReport report) {
+  absl::Status AcceptMeasurement(rpc::IterationReport report) {
     programs_.Fill(feed_.Find(report.pod_uid), report.means);
     return profiles_.Take(report);
   }
@@ -295,7 +296,7 @@ class Agent::Impl {
   }
 
   // Everything that is written to the API server, but for events. What cannot be read or written is
-  // logged now and then, since it comes again with every look.
+  // logged once a minute, since every run meets it again.
   RunResult ReportOnce() {
     const std::int64_t now = deps_.timing.clock.SteadyMs();
     for (const std::string& node : feed_.TakeRemovedNodes()) {

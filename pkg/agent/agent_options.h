@@ -1,5 +1,5 @@
-// What an agent is told by its command line: the nodes it serves, where it finds things on the
-// host, and where it reports. Thread safety: a value.
+// The options of an agent, as its command line gives them: the nodes it serves, where it finds
+// things on the host, and where it reports. Thread safety: a value.
 #pragma once
 
 #include <cstdint>

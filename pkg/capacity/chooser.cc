@@ -171,7 +171,7 @@ class Chooser {
           (offer.noticed ? next.announced_nano : next.unannounced_nano) +=
               offer.interruptions_nano * hosts;
           const std::int64_t counted = std::min(carried, all);
-          if (Hopeful(next, counted)) {
+          if (CanWin(next, counted)) {
             AddStep(after[static_cast<std::size_t>(counted)], next,
                     {index, hosts, label.step, kNone});
           }
@@ -192,7 +192,7 @@ class Chooser {
             Label next{left.price + right.price, left.announced_nano + right.announced_nano,
                        left.unannounced_nano + right.unannounced_nano, kNone};
             const auto carried = static_cast<std::int64_t>(a + b) * need_.workers_per_group;
-            if (!Hopeful(next, carried)) continue;
+            if (!CanWin(next, carried)) continue;
             AddStep(joined[a + b], next, {kNone, 0, left.step, right.step});
           }
         }
@@ -203,7 +203,7 @@ class Chooser {
   }
 
   // Whether the best completion of a label that carries `workers` would be taken.
-  bool Hopeful(const Label& label, std::int64_t workers) const {
+  bool CanWin(const Label& label, std::int64_t workers) const {
     const auto missing = static_cast<std::size_t>(all_workers_ - workers);
     const Label best{label.price + price_floors_[missing],
                      label.announced_nano + announced_floors_[missing],

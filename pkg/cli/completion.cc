@@ -67,6 +67,13 @@ constexpr char kKubectl[] = R"(#!/bin/sh
 exec kubectl-yardmaster __complete "$@"
 )";
 
+// The script for a shell, or for kubectl.
+const char* ScriptFor(std::string_view shell) {
+  if (shell == "bash") return kBash;
+  if (shell == "zsh") return kZsh;
+  return shell == "fish" ? kFish : kKubectl;
+}
+
 // What the help of a verb says of one flag, or of an argument.
 struct Entry {
   std::vector<std::string> names;  // of a flag, with dashes
@@ -201,7 +208,7 @@ int RunCompletionCommand(const Args& args, std::istream& /*in*/, std::ostream& o
       "  kubectl yardmaster completion fish > ~/.config/fish/completions/kubectl-yardmaster.fish\n"
       "  kubectl yardmaster completion kubectl > ~/.local/bin/kubectl_complete-yardmaster");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  out << (shell == "bash" ? kBash : shell == "zsh" ? kZsh : shell == "fish" ? kFish : kKubectl);
+  out << ScriptFor(shell);
   return 0;
 }
 

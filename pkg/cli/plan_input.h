@@ -1,6 +1,6 @@
-// What `plan` plans, out of what it has read: other controllers' pods become the gangs that the
-// extender would make of them, disruption budgets cover the placed gangs, and of a cluster also
-// what holds on its network now.
+// What `plan` and `top` plan, out of what they have read: other controllers' pods become the gangs
+// that the extender would make of them, disruption budgets cover the placed gangs, and of a cluster
+// also what holds on its network now.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -102,14 +102,14 @@ class SupportFolder {
     if (file) {
       ++files_;
     } else {
-      Miss(name, "it could not be written; is the disk full?");
+      ReportMissing(name, "it could not be written; is the disk full?");
     }
   }
 
   void Collect(kube::Client& client, const std::string& name, const kube::Target& target) {
     err_ << "reading " << name << "\n";
     const auto list = kube::ListAll(client, target);
-    if (!list.ok()) return Miss(name, MessageOf(list.status()));
+    if (!list.ok()) return ReportMissing(name, MessageOf(list.status()));
     json items = json::array();
     for (const kube::ObjectPtr& object : *list) items.push_back(WithoutSecrets(*object));
     Write(name + ".json", items.dump(1, ' ', false, json::error_handler_t::replace));
@@ -125,12 +125,12 @@ class SupportFolder {
     std::vector<std::string> environment;
     for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
     const auto done = kube::RunProcess(arguments, environment, kLogMs, kOutputBytes);
-    if (!done.ok()) return Miss(name, MessageOf(done.status()));
-    if (done->exit_code != 0) return Miss(name, done->errors);
+    if (!done.ok()) return ReportMissing(name, MessageOf(done.status()));
+    if (done->exit_code != 0) return ReportMissing(name, done->errors);
     Write(name, done->output);
   }
 
-  void Miss(const std::string& name, const std::string& why) {
+  void ReportMissing(const std::string& name, const std::string& why) {
     err_ << "warning: without " << name << ": " << why << "\n";
     missing_ += name + ": " + why + "\n";
   }
@@ -153,16 +153,16 @@ class SupportFolder {
 
 // Logs and metrics of the last hour, and the metrics now, of every pod of ours.
 void CollectProcesses(kube::Client& client, const ClusterFlags& cluster, const std::string& ns,
-                      SupportFolder& bundle) {
+                      SupportFolder& folder) {
   const auto pods = kube::ListAll(client, {kube::Pods(), ns, "", ""}, {.label_selector = kOurs});
-  if (!pods.ok()) return bundle.Miss("logs", MessageOf(pods.status()));
+  if (!pods.ok()) return folder.ReportMissing("logs", MessageOf(pods.status()));
   for (const kube::ObjectPtr& pod : *pods) {
     const std::string name = (*pod)["metadata"].value("name", "");
     // The newest lines. --limit-bytes would keep the oldest.
-    bundle.Run(name + ".log", {"logs", "-n", ns, name, "--since=1h", "--tail=20000"}, cluster);
+    folder.Run(name + ".log", {"logs", "-n", ns, name, "--since=1h", "--tail=20000"}, cluster);
     const std::string proxy = StrCat("/api/v1/namespaces/", ns, "/pods/", name, ":8080/proxy");
-    bundle.Run(name + ".metrics", {"get", "--raw", proxy + "/metrics"}, cluster);
-    bundle.Run(name + ".openmetrics", {"get", "--raw", proxy + "/metrics/history"}, cluster);
+    folder.Run(name + ".metrics", {"get", "--raw", proxy + "/metrics"}, cluster);
+    folder.Run(name + ".openmetrics", {"get", "--raw", proxy + "/metrics/history"}, cluster);
   }
 }
 
@@ -208,7 +208,7 @@ int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ost
     return 1;
   }
   kube::Client& client = *connection->client;
-  SupportFolder bundle(to, err);
+  SupportFolder folder(to, err);
   const std::array<std::pair<const char*, kube::Resource>, 6> resources = {
       {{"fabrics", kube::Fabrics()},
        {"nodes", kube::Nodes()},
@@ -217,11 +217,11 @@ int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ost
        {"pods", kube::Pods()},
        {"events", kube::Events()}}};
   for (const auto& [name, resource] : resources)
-    bundle.Collect(client, name, {resource, "", "", ""});
-  bundle.Collect(client, "leases", {kube::Leases(), ns, "", ""});
-  CollectProcesses(client, cluster, ns, bundle);
+    folder.Collect(client, name, {resource, "", "", ""});
+  folder.Collect(client, "leases", {kube::Leases(), ns, "", ""});
+  CollectProcesses(client, cluster, ns, folder);
   out << to << "\n";
-  return bundle.Finish();
+  return folder.Finish();
 }
 
 }  // namespace yardmaster::cli

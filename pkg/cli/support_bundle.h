@@ -1,7 +1,8 @@
 // The verb `support-bundle`: writes what is needed to analyse a fault remotely into one folder.
 //
 // Objects of all namespaces (Fabrics, Nodes, Gangs, TrainingJobs, Pods, events), the leases of the
-// namespace, and of Yardmaster's pods the logs and metrics of the last hour and the metrics now.
+// namespace, and of Yardmaster's pods the logs (at most the newest 20,000 lines) and metrics of the
+// last hour and the metrics now.
 // What cannot be read is named in missing.txt. Secrets and ConfigMaps are not read; WithoutSecrets
 // says what is left out of the others. Thread safety: pure function.
 #pragma once

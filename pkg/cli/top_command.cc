@@ -114,10 +114,14 @@ Table TopLinks(const page::NetworkPicture& picture) {
   return rows;
 }
 
+Table AllRows(const TopFlags& flags, const TopLoad& load) {
+  if (flags.what == "jobs") return TopJobs(load.snapshot, load.picture, flags.jobs_of);
+  if (flags.what == "segments") return TopSegments(load.snapshot, load.picture);
+  return TopLinks(load.picture);
+}
+
 Table TableOf(const TopFlags& flags, const TopLoad& load) {
-  Table table = flags.what == "jobs"       ? TopJobs(load.snapshot, load.picture, flags.jobs_of)
-                : flags.what == "segments" ? TopSegments(load.snapshot, load.picture)
-                                           : TopLinks(load.picture);
+  Table table = AllRows(flags, load);
   if (table.size() > static_cast<std::size_t>(flags.limit) + 1) {
     table.resize(static_cast<std::size_t>(flags.limit) + 1);
   }

@@ -31,8 +31,8 @@ inline constexpr std::size_t kExactJobs = 12;
 
 struct CompressionOptions {
   int random_orders = 10;  // m of Algorithm 1
-  int improvements =
-      30;  // re-cuts of orders that contain the best cut; 0: Algorithm 1 as published
+  // Re-cuts of orders that contain the best cut; 0: Algorithm 1 as published.
+  int improvements = 30;
   bool exact_when_small = true;
   std::uint64_t seed = 1;
   bool operator==(const CompressionOptions&) const = default;

@@ -48,7 +48,7 @@ class Decider {
   }
 
   Solution Run(DecisionReport* report) {
-    LevelledDraft plan = Analyse();
+    LevelledDraft plan = PlanByPriorities();
     if (budget_.left > 0 && levels_ > 0) {
       if (problem_.jobs.size() <= kSmallProblem) ReplanComponents(plan);
       Search(plan);
@@ -105,7 +105,8 @@ class Decider {
                                   &memory_.corrections);
   }
 
-  LevelledDraft Analyse() {
+  // The plan of sections 2 to 4, before any search.
+  LevelledDraft PlanByPriorities() {
     const Draft& draft = ChoosePaths();
     const Priorities priorities = AssignPriorities();
     const auto edges = ContentionDag(draft.pairs, priorities.order, draft.intensities);
@@ -142,7 +143,7 @@ class Decider {
     const std::vector<char> contends = Contends(draft);
     for (const std::vector<ContendingJobId>& jobs : PossibleComponents(problem_)) {
       if (std::none_of(jobs.begin(), jobs.end(),
-                       [&](ContendingJobId j) { return Calls(j, contends); })) {
+                       [&](ContendingJobId j) { return IsReasonToSearch(j, contends); })) {
         continue;
       }
       if (FlowsOf(jobs) > kReplanFlows * options_.search.max_flows) continue;
@@ -153,7 +154,7 @@ class Decider {
                           .evaluations;
       PutBack(region, state);
     }
-    Take(std::move(state), plan);
+    AdoptAsPlan(std::move(state), plan);
   }
 
   void Search(LevelledDraft& plan) {
@@ -163,11 +164,10 @@ class Decider {
       if (budget_.exhausted()) break;
       SearchRegion(draft, jobs, state);
     }
-    Take(std::move(state), plan);
+    AdoptAsPlan(std::move(state), plan);
   }
 
-  // `state` becomes the plan.
-  void Take(SearchState state, LevelledDraft& plan) {
+  void AdoptAsPlan(SearchState state, LevelledDraft& plan) {
     const Draft& draft = *plan.draft;
     std::vector<ContendingJobId> moved;
     for (const ContendingJobId j : AllJobs(state.paths.size())) {
@@ -191,8 +191,7 @@ class Decider {
       contends[pair.a.index()] = contends[pair.b.index()] = 1;
     return contends;
   }
-  // Whether the job is a reason to search.
-  bool Calls(ContendingJobId j, const std::vector<char>& contends) const {
+  bool IsReasonToSearch(ContendingJobId j, const std::vector<char>& contends) const {
     return affected_[j.index()] != 0 && contends[j.index()] != 0;
   }
   std::size_t FlowsOf(std::span<const ContendingJobId> jobs) const {
@@ -204,22 +203,22 @@ class Decider {
   // What is searched, in this order.
   std::vector<std::vector<ContendingJobId>> Regions(const Draft& draft) const {
     const std::vector<char> contends = Contends(draft);
-    const auto calls = [&](ContendingJobId j) { return Calls(j, contends); };
+    const auto is_reason = [&](ContendingJobId j) { return IsReasonToSearch(j, contends); };
     std::vector<std::vector<ContendingJobId>> regions;
     std::vector<ContendingJobId> seeds;
     if (problem_.jobs.size() <= kSmallProblem) {
       for (auto& jobs : PossibleComponents(problem_)) {
-        if (std::none_of(jobs.begin(), jobs.end(), calls)) continue;
+        if (std::none_of(jobs.begin(), jobs.end(), is_reason)) continue;
         if (jobs.size() <= options_.search.max_jobs && FlowsOf(jobs) <= options_.search.max_flows &&
             ScheduleEvaluator::Fits(problem_, jobs)) {
           regions.push_back(std::move(jobs));
         } else {
-          std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(seeds), calls);
+          std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(seeds), is_reason);
         }
       }
     } else {
       seeds = AllJobs(problem_.jobs.size());
-      std::erase_if(seeds, [&](ContendingJobId j) { return !calls(j); });
+      std::erase_if(seeds, [&](ContendingJobId j) { return !is_reason(j); });
     }
     AddNeighbourhoods(draft, seeds, regions);
     return regions;

@@ -8,7 +8,7 @@
 // their ids and order and links their numbers, and new links are appended. Clear() frees what it
 // holds.
 //
-// Memory: about 150 bytes a flow and 40 a link. Thread safety: single threaded.
+// Memory: O(flows + links). Thread safety: single threaded.
 #pragma once
 
 #include <vector>

@@ -57,8 +57,8 @@ struct CorrectionOptions {
 struct JobContention {
   std::int32_t component = 0;
   std::int32_t component_jobs = 1;
-  double fullest_load =
-      0;  // share of time the fullest of its links is busy with the traffic of all jobs
+  // Share of time the fullest of its links is busy with the traffic of all jobs.
+  double fullest_load = 0;
 };
 
 // By job. `loads` and `pairs` are those of the jobs' chosen paths.

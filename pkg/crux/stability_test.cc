@@ -267,9 +267,9 @@ TEST(Stability, ReplacementsDoNotAddUpToABadPlan) {
         EXPECT_LE(levels[edge.to.index()], levels[edge.from.index()]);
       }
     }
-    const Cluster anew(cluster.problem(), kBudget);
+    const Cluster fresh(cluster.problem(), kBudget);
     const double ratio =
-        RateOf(cluster.problem(), cluster.solution()) / RateOf(cluster.problem(), anew.solution());
+        RateOf(cluster.problem(), cluster.solution()) / RateOf(cluster.problem(), fresh.solution());
     sum += ratio;
     worst = std::min(worst, ratio);
   }
@@ -287,11 +287,11 @@ TEST(Stability, PrioritiesAreThoseOfAPlanRecreated) {
     }
     const Solution& now = cluster.solution();
     const Draft draft(cluster.problem(), PathsOf(now));
-    const Priorities anew = PrioritiesOf(cluster.problem(), draft, {});
+    const Priorities fresh = PrioritiesOf(cluster.problem(), draft, {});
     // Where levels allow any order, it is the one of today.
-    std::vector<std::int32_t> place(anew.order.size());
+    std::vector<std::int32_t> place(fresh.order.size());
     for (std::size_t i = 0; i < place.size(); ++i) {
-      place[anew.order[i].index()] = static_cast<std::int32_t>(i);
+      place[fresh.order[i].index()] = static_cast<std::int32_t>(i);
     }
     for (const ContentionEdge& edge : now.edges) {
       if (now.jobs[edge.from.index()].level != now.jobs[edge.to.index()].level) continue;

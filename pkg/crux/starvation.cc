@@ -22,7 +22,7 @@ std::size_t PlaceOf(std::int32_t level, std::span<const std::int32_t> usable) {
 void CountWait(const StarvationSample& sample, double elapsed, const StarvationOptions& options,
                StarvationState& state) {
   if (!sample.share || std::isnan(*sample.share)) return;
-  // The time since the last look was spent in the state seen then.
+  // The time since the last step was spent in the state of that step.
   if (*sample.share < options.min_share) {
     if (state.starving) state.below_seconds += elapsed;
     state.starving = true;
@@ -59,11 +59,11 @@ class Fluid {
     std::vector<Member> members = MembersOf(jobs);
     for (int round = 0; round < kFairRounds; ++round) {
       for (const Member& member : members) CountPresence(member, 1);
-      // Presence stays what was counted until all have answered.
-      for (Member& member : members) Answer(member);
+      // Presence stays what was counted until all have their next one.
+      for (Member& member : members) FindNextPresence(member);
       for (Member& member : members) {
         CountPresence(member, -1);
-        std::swap(member.presence, member.answer);
+        std::swap(member.presence, member.next_presence);
       }
     }
     for (const ContendingJobId j : jobs) {
@@ -75,14 +75,14 @@ class Fluid {
   double Share(std::size_t j) const { return std::min(1.0, alone_[j] / period_[j]); }
 
  private:
-  // A job of the level that is being settled.
+  // A job of the level whose rates are being updated.
   struct Member {
     ContendingJobId job;
     double longest = 0;               // on links that no other member uses, which stays
     std::vector<LinkSeconds> shared;  // on the others
     // By shared link: the share of time in which the job is transferring, and the next one.
     std::vector<double> presence;
-    std::vector<double> answer;
+    std::vector<double> next_presence;
   };
 
   std::vector<Member> MembersOf(std::span<const ContendingJobId> jobs) {
@@ -105,7 +105,7 @@ class Fluid {
         member.shared.push_back(load);
         member.presence.push_back(load.seconds / alone_[j.index()]);
       }
-      member.answer.resize(member.shared.size());
+      member.next_presence.resize(member.shared.size());
     }
     count(-1);
     return members;
@@ -120,19 +120,19 @@ class Fluid {
     }
   }
 
-  // What the others' presence makes of a job, half way on a logarithmic scale: jobs that answer
-  // each other at once would swing for ever.
-  void Answer(Member& member) {
+  // Moves the job's period half way, on a logarithmic scale, to what the others' presence makes of
+  // it, and sets its next presence. With whole steps the periods would oscillate.
+  void FindNextPresence(Member& member) {
     double longest = member.longest;
     for (std::size_t i = 0; i < member.shared.size(); ++i) {
       const std::int32_t link = member.shared[i].link;
       const double others = std::max(0.0, active_[link] - member.presence[i]);
-      member.answer[i] = member.shared[i].seconds / (Left(link) / (1 + others));
-      longest = std::max(longest, member.answer[i]);
+      member.next_presence[i] = member.shared[i].seconds / (Left(link) / (1 + others));
+      longest = std::max(longest, member.next_presence[i]);
     }
     const std::size_t j = member.job.index();
     period_[j] = std::sqrt(period_[j] * IterationSeconds(j, waits_[j] + longest));
-    for (double& seconds : member.answer) seconds = std::min(1.0, seconds / period_[j]);
+    for (double& seconds : member.next_presence) seconds = std::min(1.0, seconds / period_[j]);
   }
 
   // As crux::IterationSeconds, which would look at every flow each time.
@@ -147,15 +147,15 @@ class Fluid {
   std::vector<double> alone_;
   std::vector<double> period_;
   std::vector<double> taken_;        // share of time a link is busy with higher levels
-  std::vector<double> active_;       // sum of presence on it, in the level being settled
-  std::vector<std::int32_t> users_;  // of it, in the level being settled
+  std::vector<double> active_;       // sum of presence on it, in the level being updated
+  std::vector<std::int32_t> users_;  // of it, in the level being updated
 };
 
 }  // namespace
 
-StarvationStep WatchForStarvation(const StarvationState& state, const StarvationSample& sample,
-                                  std::span<const std::int32_t> usable,
-                                  const StarvationOptions& options) {
+StarvationStep StepStarvation(const StarvationState& state, const StarvationSample& sample,
+                              std::span<const std::int32_t> usable,
+                              const StarvationOptions& options) {
   StarvationStep step{state, sample.planned_level, StarvationEvent::kNone, std::nullopt};
   StarvationState& next = step.state;
   const double elapsed =

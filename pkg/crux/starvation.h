@@ -32,13 +32,13 @@ struct StarvationOptions {
   double lift_seconds = 300;
 };
 
-// What has to be remembered of a job from one look to the next. A new job starts with the default.
+// What has to be kept of a job from one step to the next. A new job starts with the default.
 struct StarvationState {
-  std::optional<double> seen_seconds;  // the last look
+  std::optional<double> seen_seconds;  // time of the last step
   double below_seconds = 0;            // waited for the next lift so far
   std::int32_t lifted = 0;             // usable levels above the planned one
   double lift_ends_seconds = 0;        // while lifted > 0
-  // Below min_share at the last look with a known share; false again after a lift ended.
+  // Below min_share at the last step with a known share; false again after a lift ended.
   bool starving = false;
   bool operator==(const StarvationState&) const = default;
 };
@@ -60,11 +60,11 @@ struct StarvationStep {
   std::optional<double> look_again_seconds;
 };
 
-// One look at one job. `usable` are the levels that may be handed out, rising (UsableLevels in
+// One step of one job. `usable` are the levels that may be handed out, rising (UsableLevels in
 // decide.h). A planned level that is not among them is returned as it is.
-StarvationStep WatchForStarvation(const StarvationState& state, const StarvationSample& sample,
-                                  std::span<const std::int32_t> usable,
-                                  const StarvationOptions& options = {});
+StarvationStep StepStarvation(const StarvationState& state, const StarvationSample& sample,
+                              std::span<const std::int32_t> usable,
+                              const StarvationOptions& options = {});
 
 // Each job's share of its ideal rate as a fluid sees it, where nothing is measured: a link gives a
 // job what the jobs of higher levels leave (each busy for its seconds once an iteration) and a fair

@@ -20,7 +20,7 @@ class Watched {
 
   StarvationStep Look(std::int32_t planned, std::optional<double> share, double after = 10) {
     now_ += after;
-    StarvationStep step = WatchForStarvation(state_, {now_, planned, share}, usable_, kOptions);
+    StarvationStep step = StepStarvation(state_, {now_, planned, share}, usable_, kOptions);
     state_ = step.state;
     return step;
   }

@@ -186,7 +186,7 @@ CableId Network::host_cable(const NicPort& port) const {
 }
 
 CableId Network::up_cable(SwitchId id, int up_port) const {
-  const auto tier = Tier0(id);
+  const auto tier = IndexOfTier(id);
   return CableId(tiers_[tier].first_cable +
                  (id.value - tiers_[tier].first_switch) * spec_.tiers[tier].up_ports + up_port);
 }
@@ -207,7 +207,7 @@ Network::SwitchPort Network::switch_port_of(CableId cable) const {
 double Network::gbps(LinkId link) const {
   const CableId cable = cable_of(link);
   if (is_host_cable(cable)) return spec_.nic_gbps;
-  return spec_.tiers[Tier0(switch_port_of(cable).id)].up_gbps;
+  return spec_.tiers[IndexOfTier(switch_port_of(cable).id)].up_gbps;
 }
 
 bool Network::Covers(int tier, int place, HostId host) const {

@@ -69,7 +69,7 @@ class Network {
   // The ToR a NIC port is plugged into.
   SwitchId tor(const NicPort& port) const;
   int plane_of(const NicPort& port) const { return port.port % spec_.planes; }
-  int num_up_ports(SwitchId id) const { return spec_.tiers[Tier0(id)].up_ports; }
+  int num_up_ports(SwitchId id) const { return spec_.tiers[IndexOfTier(id)].up_ports; }
   // The switch at the other end of an up port. REQUIRES: 0 <= up_port < num_up_ports(id).
   SwitchId upper(SwitchId id, int up_port) const;
 
@@ -125,7 +125,7 @@ class Network {
     int rails = 1;   // groups by rail
     int planes = 1;  // groups by plane
   };
-  std::size_t Tier0(SwitchId id) const { return static_cast<std::size_t>(tier_of(id)); }
+  std::size_t IndexOfTier(SwitchId id) const { return static_cast<std::size_t>(tier_of(id)); }
   SwitchId IdOf(int tier, int place, int rail, int plane, int number) const;
   int WiringIndex(const SwitchPlace& lower) const;
   int ParentPlace(int tier, int place) const;

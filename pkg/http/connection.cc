@@ -15,7 +15,7 @@ constexpr std::size_t kIdleBufferBytes = 4 * 1024;
 constexpr std::size_t kBodyBufferBytes = 64 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-Rejection ReasonFor(int status) {
+Rejection RejectionFor(int status) {
   switch (status) {
     case 405:
     case 501:
@@ -257,7 +257,7 @@ void Connection::SendContinue() {
 }
 
 void Connection::Refuse(Response error) {
-  context_->stats.Count(ReasonFor(error.status));
+  context_->stats.Count(RejectionFor(error.status));
   Send(std::move(error), false);
 }
 

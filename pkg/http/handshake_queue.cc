@@ -23,9 +23,9 @@ std::optional<HandshakeQueue::Turn> HandshakeQueue::Next(std::int64_t now_ms) {
     while (!line.empty() && !turn) {
       std::shared_ptr<Connection> connection = line.front().connection.lock();
       if (connection != nullptr) {
-        const bool in_vain = now_ms - line.front().since_ms >= longest_ms_;
-        const Verdict verdict = in_vain ? Verdict::kRefused : limiter_.Admit(address, now_ms);
-        if (!in_vain && verdict == Verdict::kRefused) break;
+        const bool expired = now_ms - line.front().since_ms >= longest_ms_;
+        const Verdict verdict = expired ? Verdict::kRefused : limiter_.Admit(address, now_ms);
+        if (!expired && verdict == Verdict::kRefused) break;
         turn = Turn{std::move(connection), std::move(line.front().begin), verdict};
       }
       line.pop_front();

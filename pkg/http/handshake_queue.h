@@ -38,7 +38,7 @@ class HandshakeQueue {
   struct Turn {
     std::shared_ptr<Connection> connection;
     Begin begin;
-    // kRefused: it has waited in vain, and is to be closed.
+    // kRefused: it has waited for `longest_ms`, and is to be closed.
     HandshakeLimiter::Verdict verdict = HandshakeLimiter::Verdict::kRefused;
   };
 

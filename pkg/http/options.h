@@ -25,8 +25,8 @@ struct Limits {
   // Bodies held at once by all connections, in bytes; past it a request is answered 503. Keep it
   // below a quarter of the container's memory.
   std::size_t total_body_bytes = 256 * 1024 * 1024;
-  // Open connections. For one past it the oldest that waits for its client makes room; if all are
-  // at work, or trusted, the new one is closed at once. Keep it below the file descriptor limit.
+  // Open connections. For one past it one that waits for its client is closed (connection_table.h);
+  // if all are at work, or trusted, the new one is. Keep it below the file descriptor limit.
   int connections = 1024;
   // Of those, for trusted clients alone (ServerOptions::trusts): never closed for others.
   int reserved_connections = 128;

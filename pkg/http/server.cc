@@ -22,7 +22,7 @@
 namespace yardmaster::http {
 namespace {
 
-// For connections to close after they were told to; they wait for nothing, so it is never used up.
+// How long Stop waits for connections to close. They wait for nothing, so it never takes that long.
 constexpr std::int64_t kAbortMs = 10'000;
 // While connections wait for their handshakes, this often is looked whether some may begin.
 constexpr auto kHandshakeTick = std::chrono::milliseconds(5);

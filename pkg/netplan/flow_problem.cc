@@ -135,25 +135,25 @@ void FlowProblem::AddAckPaths(JobFlows& mine) {
   for (const FlowSource& flow : mine.flows) sent.push_back(flow.key());
   std::sort(sent.begin(), sent.end());
   int connection = -1;
-  std::size_t of_connection = 0;  // where the connection's answers begin
+  std::size_t of_connection = 0;  // where the connection's acknowledgement paths begin
   for (const FlowSource& flow : mine.flows) {
     if (flow.connection != connection) {
       connection = flow.connection;
       of_connection = mine.ack_paths.size();
     }
-    FlowSource answer;
-    answer.connection = connection;
-    answer.from = flow.to;
-    answer.to = flow.from;
-    if (std::binary_search(sent.begin(), sent.end(), answer.key())) continue;
-    // Where both ports of a NIC send to one port, one answer serves both.
+    FlowSource ack;
+    ack.connection = connection;
+    ack.from = flow.to;
+    ack.to = flow.from;
+    if (std::binary_search(sent.begin(), sent.end(), ack.key())) continue;
+    // Where both ports of a NIC send to one port, one acknowledgement path serves both.
     const bool served = std::any_of(
         mine.ack_paths.begin() + static_cast<std::ptrdiff_t>(of_connection), mine.ack_paths.end(),
-        [&answer](const FlowSource& other) { return other.from == answer.from; });
+        [&ack](const FlowSource& other) { return other.from == ack.from; });
     if (served) continue;
-    answer.routes = &routes_.Between(answer.from, answer.to);
-    answer.candidates = static_cast<int>(answer.routes->size());
-    if (answer.candidates > 0) mine.ack_paths.push_back(answer);
+    ack.routes = &routes_.Between(ack.from, ack.to);
+    ack.candidates = static_cast<int>(ack.routes->size());
+    if (ack.candidates > 0) mine.ack_paths.push_back(ack);
   }
 }
 

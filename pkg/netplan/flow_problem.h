@@ -6,8 +6,8 @@
 // max_candidates, else so many spread over them), begun elsewhere for every host; where later
 // switches have a choice of their own, the candidate takes one of them for the load estimate.
 // Flows of a job that leave by one rail and NIC port are taken for one ring, which moves as one.
-// A flow whose receiver sends nothing to the sender's NIC has an answer: the acknowledgements of
-// its queue pair, which need a path of their own and are not part of the load that Crux counts.
+// A flow whose receiver sends nothing to the sender's NIC has an acknowledgement path of its own:
+// that of the acknowledgements of its queue pair, which are no part of the load that Crux counts.
 // Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
 // alone on a whole network they take that time: what a job asks of a link is then measured too.
 // Links keep the numbers that `numbers` gives them, unless it is of a network with another number

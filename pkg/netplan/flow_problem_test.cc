@@ -224,7 +224,7 @@ class SinglePlaneFlowsTest : public FlowProblemTest {
   SinglePlaneFlowsTest() : FlowProblemTest(fabric::SinglePlaneHpn(1, 2, 3)) {}
 };
 
-TEST_F(SinglePlaneFlowsTest, FlowsToALostPortArriveAtTheOtherAndHaveOneAnswer) {
+TEST_F(SinglePlaneFlowsTest, FlowsToALostPortArriveAtTheOtherAndHaveOneAcknowledgementPath) {
   SetDown({HostId(3), 3, 0});
   FlowProblem flows(network(), unusable_, kAllUplinks);
   AddRing(flows, {0, 3, 4});
@@ -236,8 +236,9 @@ TEST_F(SinglePlaneFlowsTest, FlowsToALostPortArriveAtTheOtherAndHaveOneAnswer) {
   }
   EXPECT_EQ(arrive, 2);
   std::set<FlowKey> keys;
-  for (const FlowSource& answer : flows.jobs()[0].ack_paths) {
-    EXPECT_TRUE(keys.insert(answer.key()).second) << "two answers between the same ports";
+  for (const FlowSource& ack : flows.jobs()[0].ack_paths) {
+    EXPECT_TRUE(keys.insert(ack.key()).second)
+        << "two acknowledgement paths between the same ports";
   }
   EXPECT_EQ(keys.count({HostId(3), 3, 1, HostId(0), 3}), 1u);
 }

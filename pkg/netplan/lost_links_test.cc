@@ -9,7 +9,7 @@
 
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/netplan/network_plan.h"
-#include "pkg/netplan/remember.h"
+#include "pkg/netplan/previous_network_after.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/repac/testing/networks.h"
 
@@ -46,7 +46,7 @@ class Ring {
     input.previous = &previous;
     input.avoid = lost;
     NetworkPlan plan = PlanNetwork(snapshot_, PlacedJobs(snapshot_), input);
-    PreviousNetwork after = Remember(plan, snapshot_, previous);
+    PreviousNetwork after = PreviousNetworkAfter(plan, snapshot_, previous);
     return {std::move(plan), std::move(after)};
   }
 

@@ -20,8 +20,8 @@ namespace yardmaster::netplan {
 // What a network plan may use, and what it starts from.
 struct NetworkInput {
   bool ports = true;  // also plan source ports
-  // The present plan: jobs that did not change keep levels and ports. Null: plan from nothing. Must
-  // outlive the call.
+  // The previous plan: jobs that did not change keep levels and ports. Null: plan from nothing.
+  // Must outlive the call.
   const PreviousNetwork* previous = nullptr;
   // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
   // miswired), besides Snapshot::cable_down, which routing has left.

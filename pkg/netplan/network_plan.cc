@@ -64,9 +64,9 @@ class NetworkPlanner {
   }
 
   NetworkPlan Planned() {
-    KeepWhatHolds();
+    ReadPreviousPlan();
     auto solution = Decide();
-    // Only a Fabric whose levels are all reserved gets here; then no job is given one.
+    // All levels of the Fabric are reserved: no job is given one.
     if (!solution.ok()) {
       plan_.report.problem = MessageOf(solution.status());
       return std::move(plan_);
@@ -93,8 +93,8 @@ class NetworkPlanner {
     return bytes;
   }
 
-  // Fills what Crux starts from.
-  void KeepWhatHolds() {
+  // Fills the previous solution that Crux starts from, and which jobs have changed since.
+  void ReadPreviousPlan() {
     bool any = false;
     for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
       const JobFlows& job = flows_.jobs()[j];
@@ -135,7 +135,7 @@ class NetworkPlanner {
            Differs(previous.compute_seconds, now.compute_seconds);
   }
 
-  // An end that has passed was guessed wrong and says nothing.
+  // An expected end that has passed counts as unknown.
   std::vector<double> RemainingSeconds() {
     std::vector<double> seconds(flows_.jobs().size(), std::numeric_limits<double>::infinity());
     for (std::size_t j = 0; j < seconds.size(); ++j) {
@@ -162,7 +162,7 @@ class NetworkPlanner {
     };
     auto solution = decide();
     if (solution.ok() || !has_previous_) return solution;
-    // What held does not fit any more in a way not thought of: plan from nothing rather than not.
+    // The previous plan was refused, which ReadPreviousPlan should have prevented: plan without it.
     present.previous.reset();
     present.changed.clear();
     return decide();

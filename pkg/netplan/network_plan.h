@@ -1,7 +1,7 @@
 // What placed jobs get of the network: their traffic as a Crux problem on this fabric, the levels
 // and paths decided, and the source ports that carry them out.
 //
-// Given the present plan (NetworkInput::previous), new jobs, jobs that lost a path and jobs whose
+// Given the previous plan (NetworkInput::previous), new jobs, jobs that lost a path and jobs whose
 // bytes, FLOPs or compute seconds of an iteration changed by more than a tenth choose paths. Other
 // jobs keep path, port and level unless moving them pays for itself (crux/decide.h). Deterministic
 // in the arguments, the order of the jobs included. Thread safety: pure but for

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "pkg/fabric/testing/fabrics.h"
-#include "pkg/netplan/remember.h"
+#include "pkg/netplan/previous_network_after.h"
 #include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::netplan {
@@ -53,7 +53,7 @@ class NetworkPlanTest : public ::testing::Test {
     NetworkInput with_memory = input_;
     with_memory.memory = &memory_;
     ExpectSame(PlanNetwork(snapshot_, PlacedJobs(snapshot_), with_memory), plan);
-    previous_ = Remember(plan, snapshot_, previous_);
+    previous_ = PreviousNetworkAfter(plan, snapshot_, previous_);
     return plan;
   }
   // Every test's history is also planned with a memory, which must not show.
@@ -186,9 +186,9 @@ TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
   const NetworkPlan plan = Next();
   std::set<std::pair<plan::JobId, FlowKey>> planned;
   for (const PathAssignment& path : plan.paths) planned.insert({path.job, path.key});
-  for (const PathAssignment& answer : plan.ack_paths) {
-    EXPECT_NE(answer.source_port, 0) << answer.reason;
-    EXPECT_TRUE(planned.insert({answer.job, answer.key}).second) << "planned twice";
+  for (const PathAssignment& ack : plan.ack_paths) {
+    EXPECT_NE(ack.source_port, 0) << ack.reason;
+    EXPECT_TRUE(planned.insert({ack.job, ack.key}).second) << "planned twice";
   }
   int one_way = 0;
   for (const PathAssignment& path : plan.paths) {

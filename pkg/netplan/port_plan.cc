@@ -16,7 +16,7 @@ using fabric::Network;
 // Of a flow's bytes: an acknowledgement of some 70 bytes for every packet of 4 KiB.
 constexpr double kAckShare = 1.0 / 64;
 
-// Of a flow that keeps nothing.
+// For a flow that keeps nothing.
 void Clear(repac::FlowPath& path) {
   static const repac::FlowPath kNone;
   path = kNone;
@@ -38,9 +38,9 @@ struct PortPlan::Want {
   PathAssignment path;
   const FlowSource* source = nullptr;
   const repac::FlowPath* previous = nullptr;
-  const Route* route = nullptr;  // that Crux chose; null for an answer
+  const Route* route = nullptr;  // that Crux chose; null for an acknowledgement path
   double bytes = 0;              // that PathAssignment::bytes is to be
-  bool answer = false;
+  bool ack = false;
 };
 
 PortPlan::~PortPlan() = default;
@@ -100,22 +100,22 @@ bool PortPlan::Excluded(const FlowSource& flow) const {
 }
 
 std::int32_t PortPlan::AddFlow(const JobFlows& job, const FlowSource& source,
-                               const repac::FlowPath* previous, bool answer, int ports) {
+                               const repac::FlowPath* previous, bool ack, int ports) {
   const workload::TrafficDemand& connection =
       job.connections[static_cast<std::size_t>(source.connection)];
   Want& want = wants_.emplace_back();
   want.source = &source;
   want.previous = previous;
-  want.answer = answer;
-  want.bytes = answer ? 0 : connection.bytes / ports;
+  want.ack = ack;
+  want.bytes = ack ? 0 : connection.bytes / ports;
   PathAssignment& path = want.path;
   path.connection = static_cast<int>(wants_.size()) - 1;
   path.src = path.home_src = source.from;
   path.dst = source.to;
-  path.bytes = connection.bytes * (answer ? kAckShare : 1);
+  path.bytes = connection.bytes * (ack ? kAckShare : 1);
   path.job = job.job;
-  path.from_rank = answer ? connection.to_rank : connection.from_rank;
-  path.to_rank = answer ? connection.from_rank : connection.to_rank;
+  path.from_rank = ack ? connection.to_rank : connection.from_rank;
+  path.to_rank = ack ? connection.from_rank : connection.to_rank;
   path.key = source.key();
   if (previous == nullptr) return source.candidates == 1 ? 0 : -1;
   const std::int32_t candidate = Keep(source, *previous, path);
@@ -139,9 +139,9 @@ std::vector<std::int32_t> PortPlan::Add(const JobFlows& job, const PreviousJob* 
     wants_.clear();
     return kept;
   }
-  FlowFinder answers(known);
-  for (const FlowSource& answer : job.ack_paths) {
-    AddFlow(job, answer, answers.Find(answer.key()), true, 1);
+  FlowFinder acks(known);
+  for (const FlowSource& ack : job.ack_paths) {
+    AddFlow(job, ack, acks.Find(ack.key()), true, 1);
   }
   return kept;
 }
@@ -192,22 +192,22 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs, const crux::Solution& kept
                    const crux::Solution& chosen, NetworkPlan& plan) {
   Choose(jobs, kept, chosen);
   FindPorts();
-  const auto answers = static_cast<std::size_t>(
-      std::count_if(wants_.begin(), wants_.end(), [](const Want& want) { return want.answer; }));
-  plan.paths.reserve(wants_.size() - answers);
-  plan.ack_paths.reserve(answers);
+  const auto acks = static_cast<std::size_t>(
+      std::count_if(wants_.begin(), wants_.end(), [](const Want& want) { return want.ack; }));
+  plan.paths.reserve(wants_.size() - acks);
+  plan.ack_paths.reserve(acks);
   for (Want& want : wants_) {
     Finish(want, plan.report);
-    (want.answer ? plan.ack_paths : plan.paths).push_back(std::move(want.path));
+    (want.ack ? plan.ack_paths : plan.paths).push_back(std::move(want.path));
   }
 }
 
-// Says of a flow whose port is final what is left to say.
+// Fills the remaining fields of a flow whose port is final, and counts it.
 void PortPlan::Finish(Want& want, NetworkReport& report) const {
   const FlowSource& source = *want.source;
   PathAssignment& path = want.path;
   path.bytes = want.bytes;
-  if (!want.answer) Count(path, want.previous, report);
+  if (!want.ack) Count(path, want.previous, report);
   if (!path.planned()) {
     path.src = source.from;
     path.dst = source.to;

@@ -1,10 +1,10 @@
 // The ports half of a network plan: source ports that take every flow along the uplink that Crux
-// chose, changing as little of the present plan as possible.
+// chose, changing as little of the previous plan as possible.
 //
 // A flow keeps the first of these whose links are all up: its home path, its present path, the path
 // of its alternate port. Only a flow for which Crux then chose another uplink, which has nothing
-// left, or whose port leads elsewhere now gets a new port. Answers (flow_problem.h) that keep
-// nothing are planned after the flows that have an uplink to take, onto the uplinks that are least
+// left, or whose port leads elsewhere now gets a new port. Acknowledgement paths that keep nothing
+// are planned after the flows that have an uplink to take, onto the uplinks that are least
 // loaded then. Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what
 // is passed in must outlive it.
 #pragma once
@@ -47,7 +47,7 @@ class PortPlan {
  private:
   struct Want;
   std::int32_t AddFlow(const JobFlows& job, const FlowSource& source,
-                       const repac::FlowPath* previous, bool answer, int ports);
+                       const repac::FlowPath* previous, bool ack, int ports);
   void Choose(const std::vector<JobFlows>& jobs, const crux::Solution& kept,
               const crux::Solution& chosen);
   void FindPorts();
@@ -62,7 +62,7 @@ class PortPlan {
   repac::PathOptions options_;
   absl::Status status_;
   std::unique_ptr<repac::ForwardingModel> forwarding_;
-  std::vector<Want> wants_;  // job by job: its flows, then its answers
+  std::vector<Want> wants_;  // job by job: its flows, then its acknowledgement paths
 };
 
 }  // namespace yardmaster::netplan

@@ -157,13 +157,12 @@ TEST_F(PortPlanTest, NoPortIsUsedTwiceBetweenTwoNicsAnswersIncluded) {
   EXPECT_EQ(plan.ack_paths.size(), jobs()[0].ack_paths.size()) << "of job a; b sends both ways";
 }
 
-TEST_F(PortPlanTest, AnAnswerHasThePartOfTheBytesThatAcknowledgementsAre) {
+TEST_F(PortPlanTest, AnAcknowledgementPathHasItsPartOfTheBytes) {
   const NetworkPlan plan = Run();
-  for (const PathAssignment& answer : plan.ack_paths) {
-    EXPECT_NE(answer.source_port, 0) << answer.reason;
-    EXPECT_EQ(answer.bytes, 0) << "Crux counts no load for it";
-    EXPECT_EQ(answer.links,
-              repac::Route(network(), answer.src, answer.dst, answer.source_port, {}));
+  for (const PathAssignment& ack : plan.ack_paths) {
+    EXPECT_NE(ack.source_port, 0) << ack.reason;
+    EXPECT_EQ(ack.bytes, 0) << "Crux counts no load for it";
+    EXPECT_EQ(ack.links, repac::Route(network(), ack.src, ack.dst, ack.source_port, {}));
   }
 }
 

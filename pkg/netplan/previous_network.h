@@ -1,5 +1,5 @@
-// The present network plan: the levels and source ports that jobs got by an earlier plan, so
-// that the next one changes only what it must.
+// The previous network plan, which holds until the next one: the levels and source ports that jobs
+// got, so that the next plan changes only what it must.
 //
 // A flow is known by its two NICs and its NIC port, so a rank that moves to another host takes
 // nothing with it. Hosts and links are ids of one network; when hosts come and go, ids mean

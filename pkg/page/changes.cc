@@ -71,7 +71,7 @@ std::string MovesText(const api::Gang& before, const api::Gang& after) {
     moves.push_back(StrCat("rank ", to[r].rank, " from ", from[r].host, " to ", to[r].host));
   }
   if (moved > kMaxMoves) moves.push_back(StrCat("and ", moved - kMaxMoves, " more"));
-  return moves.empty() ? "is placed anew" : StrCat("moves ", Join(moves, ", "));
+  return moves.empty() ? "is placed again" : StrCat("moves ", Join(moves, ", "));
 }
 
 void GangChanges(const api::Gang* before, const api::Gang* after, Collector& out) {

@@ -10,6 +10,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/condition.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/plan/planner.h"
@@ -98,13 +99,11 @@ void AddHosts(const plan::Snapshot& snapshot, const std::vector<HostUse>& uses, 
 json ConditionsOf(const std::vector<api::Condition>& conditions) {
   json out = json::array();
   for (const api::Condition& condition : conditions) {
-    const char* status = condition.status == api::ConditionStatus::kTrue    ? "True"
-                         : condition.status == api::ConditionStatus::kFalse ? "False"
-                                                                            : "Unknown";
-    out.push_back({{"type", condition.type},
-                   {"status", status},
-                   {"message", condition.message},
-                   {"timeMs", condition.transition_ms}});
+    out.push_back(
+        {{"type", condition.type},
+         {"status", api::kConditionStatusNames[static_cast<std::size_t>(condition.status)]},
+         {"message", condition.message},
+         {"timeMs", condition.transition_ms}});
   }
   return out;
 }

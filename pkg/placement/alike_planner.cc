@@ -65,9 +65,8 @@ GangPlan PlanAlike(const Cluster& cluster, const GangRequest& request,
         FillHosts(cluster, attempt.capacity, attempt.model, segments.segment_of_worker);
   }
   if (plan.host_of_rank.empty()) {
-    const NotPlaced why = segments.found   ? NotPlaced::kHostsNotFound
-                          : segments.exact ? NotPlaced::kProved
-                                           : NotPlaced::kSearchCut;
+    NotPlaced why = NotPlaced::kHostsNotFound;
+    if (!segments.found) why = segments.exact ? NotPlaced::kProved : NotPlaced::kSearchCut;
     Explain(cluster, request, attempt.model, attempt.capacity, why, options, plan);
     return plan;
   }

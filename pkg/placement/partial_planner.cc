@@ -138,9 +138,9 @@ GangPlan PlanRanks(const Cluster& cluster, const GangRequest& request,
   const WorkerGroups groups = GroupsAmong(*request.groups, ranks);
   GangPlan best, plan;
   std::string broken;
-  const auto alike = HostsForRanks(cluster, request, host_of_rank, ranks);
+  const auto same_model = HostsForRanks(cluster, request, host_of_rank, ranks);
   GangRequest allowed_hosts = request;
-  if (alike) allowed_hosts.eligible = &*alike;
+  if (same_model) allowed_hosts.eligible = &*same_model;
   std::vector<RoleHosts> role_hosts;
   if (request.role_hosts != nullptr) role_hosts = RoleHostsAmong(*request.role_hosts, ranks);
   for (const TopologyLevel level : kNearestFirst) {
@@ -172,10 +172,10 @@ GangPlan PlanRanks(const Cluster& cluster, const GangRequest& request,
   plan.host_of_rank.clear();
   if (broken.empty()) return plan;
   plan = {};
-  plan.reasons.push_back(
-      {ReasonCode::kInvalid, TopologyLevel::kFabric, static_cast<std::int64_t>(ranks.size()),
-       StrCat(text.before, broken, text.after,
-              "suspend the job and resume it to have it placed anew as a whole")});
+  plan.reasons.push_back({ReasonCode::kInvalid, TopologyLevel::kFabric,
+                          static_cast<std::int64_t>(ranks.size()),
+                          StrCat(text.before, broken, text.after,
+                                 "suspend the job and resume it to have all of it placed again")});
   return plan;
 }
 

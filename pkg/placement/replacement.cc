@@ -277,7 +277,7 @@ class Replacer {
     return best.has_value();
   }
 
-  // Room that some of the members were given in their own segment.
+  // Gives back the hosts that some of the members were given in their own segment.
   void ForgetPlaced(const Ranks& members) {
     for (int rank : members) {
       if (host_of_[rank] != old_host_.at(rank)) {
@@ -318,16 +318,20 @@ class Replacer {
       ++missing[places_.segment_of(old_host_.at(bundle[0]))];
     }
     for (const auto& [segment, count] : missing) {
-      const std::string_view searched =
-          policy_.borrow_in_fabric_pod ? "no free host that may step in, in it or its fabric pod"
-          : policy_.borrow_in_segment  ? "no free backup or ordinary host in it"
-                                       : "no free backup host in it";
       plan.reasons.push_back({ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, count,
                               StrCat(Count(count, "host"), " short in segment ",
-                                     DistinctName(places_, segment), ": ", searched)});
+                                     DistinctName(places_, segment), ": ", Searched())});
     }
     SuggestBorrowing(plan);
     return plan;
+  }
+
+  // What the backup policy allowed to look for.
+  std::string_view Searched() const {
+    if (policy_.borrow_in_fabric_pod)
+      return "no free host that may step in, in it or its fabric pod";
+    return policy_.borrow_in_segment ? "no free backup or ordinary host in it"
+                                     : "no free backup host in it";
   }
 
   void SuggestBorrowing(GangPlan& plan) const {
@@ -368,9 +372,9 @@ class Replacer {
 GangPlan ReplaceHosts(const Cluster& cluster, const GangRequest& request,
                       const std::vector<HostId>& host_of_rank, const std::vector<int>& lost,
                       const fabric::BackupPolicy& policy) {
-  const auto alike = HostsForRanks(cluster, request, host_of_rank, lost);
+  const auto same_model = HostsForRanks(cluster, request, host_of_rank, lost);
   GangRequest allowed_hosts = request;
-  if (alike) allowed_hosts.eligible = &*alike;
+  if (same_model) allowed_hosts.eligible = &*same_model;
   return Replacer(cluster, allowed_hosts, host_of_rank, policy).Run(lost);
 }
 

@@ -4,12 +4,12 @@
 // alike_planner.h counts such a gang as if every worker asked for the most of each resource. That
 // may find no place, or a wider one, where a leader needs more memory than any host has left and
 // its workers do not, or a launcher needs one GPU beside workers of eight. Here each role is
-// planned with what it asks for, within one segment, else one fabric pod, else the fabric; the role
-// with the least room there goes first, if that fails, last, and if that fails, the one with the
-// most GPUs first. Of all places found, and that of the largest shape, the one with the least
-// objective is taken, then the one with the least room left around it, then the lowest id. Where
-// GPUs differ, the largest shape goes behind an equal one: it would open a host for a worker that
-// fits beside others.
+// planned with what it asks for, within one segment, else one fabric pod, else the fabric. Three
+// orders of the roles are tried until one succeeds: the role with the least room first, the same
+// role last, the role with the most GPUs first. Of all places found, and that of the largest shape,
+// the one with the least objective is taken, then the one with the least room left around it, then
+// the lowest id. Where GPUs differ, a place found role by role is preferred to an equal one of the
+// largest shape, which would open a host for a worker that fits beside others.
 //
 // Every Required limit of the whole gang holds. A place in one segment is optimal; of others that
 // is not known, and a place that exists may not be found: roles are not searched together.

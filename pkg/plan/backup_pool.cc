@@ -26,14 +26,17 @@ std::vector<int> LentGpus(const Snapshot& snapshot) {
   return lent;
 }
 
-// Lower ones are kept first.
-constexpr int kStandings = 5;
-int StandingOf(const HostState& host, int lent, bool lend_to_preemptible) {
+// In the order in which hosts are kept.
+enum class Suitability { kMarked, kIdle, kLent, kBusy, kUnavailable };
+constexpr Suitability kBestFirst[] = {Suitability::kMarked, Suitability::kIdle, Suitability::kLent,
+                                      Suitability::kBusy, Suitability::kUnavailable};
+
+Suitability SuitabilityOf(const HostState& host, int lent, bool lend_to_preemptible) {
   const int held = host.gpus - host.free_gpus;
-  if (host.backup) return 0;
-  if (host.unavailable != Unavailability::kNo) return 4;
-  if (held == 0) return 1;
-  return lend_to_preemptible && held <= lent ? 2 : 3;
+  if (host.backup) return Suitability::kMarked;
+  if (host.unavailable != Unavailability::kNo) return Suitability::kUnavailable;
+  if (held == 0) return Suitability::kIdle;
+  return lend_to_preemptible && held <= lent ? Suitability::kLent : Suitability::kBusy;
 }
 
 }  // namespace
@@ -55,14 +58,14 @@ void ApplyBackupPolicy(Snapshot& snapshot) {
   for (fabric::SegmentId segment : snapshot.places->segments()) {
     const auto hosts = snapshot.places->hosts_of(segment);
     int left = BackupHostsOf(policy, hosts.size(), spec.hosts_per_segment);
-    std::vector<int> standing;
+    std::vector<Suitability> suitability;
     for (HostId host : hosts) {
-      standing.push_back(StandingOf(snapshot.cluster.hosts[host.index()], lent[host.index()],
-                                    policy.lend_to_preemptible));
+      suitability.push_back(SuitabilityOf(snapshot.cluster.hosts[host.index()], lent[host.index()],
+                                          policy.lend_to_preemptible));
     }
-    for (int wanted = 0; wanted < kStandings && left > 0; ++wanted) {
+    for (const Suitability wanted : kBestFirst) {
       for (int h = hosts.size(); h-- > 0 && left > 0;) {
-        if (standing[static_cast<std::size_t>(h)] != wanted) continue;
+        if (suitability[static_cast<std::size_t>(h)] != wanted) continue;
         snapshot.cluster.hosts[hosts[h].index()].backup = true;
         --left;
       }

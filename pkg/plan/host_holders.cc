@@ -18,12 +18,14 @@ using fabric::HostId;
 constexpr std::size_t kMaxHolders = 4;  // that are named
 constexpr std::size_t kMaxPods = 2;
 
+const char* PhaseOf(const JobState& state) {
+  if (!state.assignment) return "placed before it";
+  if (state.leaving) return "being stopped";
+  return state.released ? "running" : "starting";
+}
+
 std::string JobText(const JobState& state) {
-  const char* const phase = !state.assignment ? "placed before it"
-                            : state.leaving   ? "being stopped"
-                            : state.released  ? "running"
-                                              : "starting";
-  return StrCat(state.owner.empty() ? state.job.key.text() : state.owner, " (", phase,
+  return StrCat(state.owner.empty() ? state.job.key.text() : state.owner, " (", PhaseOf(state),
                 ", priority ", state.job.priority, ")");
 }
 
@@ -71,9 +73,11 @@ std::string HoldersText(std::vector<std::pair<std::int64_t, std::string>> parts)
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [count, who] = parts[i];
-    text += i == 0                  ? StrCat(Count(count, "host"), " held by ", who)
-            : i + 1 == parts.size() ? StrCat(" and ", count, " by ", who)
-                                    : StrCat(", ", count, " by ", who);
+    if (i == 0) {
+      text = StrCat(Count(count, "host"), " held by ", who);
+    } else {
+      text += StrCat(i + 1 == parts.size() ? " and " : ", ", count, " by ", who);
+    }
   }
   return text;
 }

@@ -16,7 +16,8 @@ bool Equal(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b)
 bool Equal(const placement::Cluster& a, const placement::Cluster& b) {
   return a.hosts == b.hosts && Equal(a.resources.names, b.resources.names) &&
          Equal(a.resources.allocatable, b.resources.allocatable) &&
-         a.resources.free == b.resources.free && a.uplink_load == b.uplink_load;
+         a.resources.free == b.resources.free && Equal(a.gpu_models, b.gpu_models) &&
+         a.uplink_load == b.uplink_load;
 }
 
 bool Equal(const JobState& a, const JobState& b) {

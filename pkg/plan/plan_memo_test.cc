@@ -3,6 +3,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "pkg/fabric/testing/fabrics.h"
@@ -44,6 +45,9 @@ TEST(PlanMemoTest, WhateverPlanningLooksAtMakesAnotherPlanNecessary) {
       [](Snapshot& c) { c.cluster.hosts[3].reserved_for = 0; },
       [](Snapshot& c) { c.cluster.hosts[3].unavailable = placement::Unavailability::kCordoned; },
       [](Snapshot& c) { c.cluster.resources.free = {1}; },
+      [](Snapshot& c) {
+        c.cluster.gpu_models = std::make_shared<const std::vector<std::string>>(1, "NVIDIA-H100");
+      },
       [](Snapshot& c) { c.jobs[1].job.workers = 1; },
       [](Snapshot& c) { c.jobs[1].job.priority = 3; },
       [](Snapshot& c) { c.jobs[1].problems = {"spec: is odd"}; },

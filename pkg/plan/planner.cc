@@ -24,29 +24,28 @@ class Planner {
   Plan Run() {
     for (const JobId job : snapshot_.job_ids()) {
       if (!state(job).assignment) continue;
-      draft_.plan.jobs.push_back(Present(job));
+      draft_.plan.jobs.push_back(PlanPlaced(job));
       if (state(job).leaving) draft_.stopped.push_back(job);
     }
-    for (const JobId job : QueueOrder(snapshot_)) draft_.plan.jobs.push_back(PlaceOne(job));
+    for (const JobId job : QueueOrder(snapshot_)) draft_.plan.jobs.push_back(PlanWaiting(job));
     return std::move(draft_.plan);
   }
 
  private:
   const JobState& state(JobId job) const { return snapshot_.jobs[job.index()]; }
 
-  // Whether a policy of the step did something for the job.
-  bool Ask(PlanStep step, JobPlan& job) {
+  // Applies the policies of the step until one does something for the job; returns whether one did.
+  bool ApplyPolicies(PlanStep step, JobPlan& job) {
     return std::any_of(options_.policies.begin(), options_.policies.end(),
                        [&](const PlacePolicy& policy) {
                          return policy.step == step && policy.apply(draft_, job);
                        });
   }
 
-  // A job that is placed already.
-  JobPlan Present(JobId job) {
+  JobPlan PlanPlaced(JobId job) {
     JobPlan out;
     out.job = job;
-    if (Ask(PlanStep::kPlaced, out)) return out;
+    if (ApplyPolicies(PlanStep::kPlaced, out)) return out;
     const std::vector<HostId>& hosts = state(job).assignment->host_of_rank;
     out.gang.outcome = Outcome::kPlaced;
     out.gang.host_of_rank = hosts;
@@ -58,7 +57,7 @@ class Planner {
     return out;
   }
 
-  JobPlan PlaceOne(JobId job) {
+  JobPlan PlanWaiting(JobId job) {
     JobPlan out;
     out.job = job;
     if (!state(job).problems.empty()) {
@@ -70,7 +69,7 @@ class Planner {
       return out;
     }
     out.gang = draft_.Search(job);
-    if (out.gang.outcome == Outcome::kPlaced) Ask(PlanStep::kFound, out);
+    if (out.gang.outcome == Outcome::kPlaced) ApplyPolicies(PlanStep::kFound, out);
     if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
     NameWhoHasHosts(out.gang);
     if (out.gang.outcome == Outcome::kPlaced) {
@@ -80,7 +79,9 @@ class Planner {
       if (holders_) holders_->Add({job, &out.gang.host_of_rank});
     } else if (out.gang.outcome == Outcome::kNotNow) {
       ReportReservedHosts(job, out.gang);
-      if (!Ask(PlanStep::kWaits, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
+      if (!ApplyPolicies(PlanStep::kWaits, out) && WaitedLongEnough(snapshot_, job)) {
+        KeepPlaceFor(job);
+      }
     }
     return out;
   }
@@ -97,7 +98,7 @@ class Planner {
                    " or less keeps it inside hosts")};
   }
 
-  // Where only what is kept for others is in the way, says so first.
+  // Puts first the reason that the job would fit on hosts that are kept for others, where it would.
   void ReportReservedHosts(JobId job, GangPlan& gang) const {
     const bool any = std::any_of(draft_.cluster.hosts.begin(), draft_.cluster.hosts.end(),
                                  [&](const placement::HostState& host) {
@@ -115,7 +116,7 @@ class Planner {
     gang.reasons = std::move(reasons);
   }
 
-  // By the jobs that are placed so far, by this plan, too.
+  // Names the jobs that have the occupied hosts, those that this plan has placed included.
   void NameWhoHasHosts(GangPlan& gang) {
     if (gang.occupied.empty()) return;
     if (!holders_) {

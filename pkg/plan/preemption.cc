@@ -130,18 +130,18 @@ class Preemptor {
   }
 
   void TryPlaces() {
-    Offer(candidates_);
+    TryThinned(candidates_);
     for (fabric::FabricPodId pod : snapshot_.places->fabric_pods()) {
-      OfferThoseIn([&](HostId host) { return snapshot_.places->fabric_pod_of(host) == pod; });
+      TryVictimsIn([&](HostId host) { return snapshot_.places->fabric_pod_of(host) == pod; });
     }
     for (fabric::SegmentId segment : snapshot_.places->segments()) {
-      OfferThoseIn([&](HostId host) { return snapshot_.places->segment_of(host) == segment; });
+      TryVictimsIn([&](HostId host) { return snapshot_.places->segment_of(host) == segment; });
     }
-    for (const JobId candidate : candidates_) Offer({candidate});
+    for (const JobId candidate : candidates_) TryThinned({candidate});
   }
 
   template <typename InPlace>
-  void OfferThoseIn(InPlace in_place) {
+  void TryVictimsIn(InPlace in_place) {
     Victims there;
     for (const JobId candidate : candidates_) {
       const std::vector<HostId>& hosts = state(candidate).assignment->host_of_rank;
@@ -150,11 +150,11 @@ class Preemptor {
         there.push_back(candidate);
       }
     }
-    if (!there.empty() && there.size() < candidates_.size()) Offer(std::move(there));
+    if (!there.empty() && there.size() < candidates_.size()) TryThinned(std::move(there));
   }
 
-  // Thins `victims` out, dearest first, and keeps the set if it is the cheapest so far.
-  void Offer(Victims victims) {
+  // Spares whom it can of `victims`, dearest first, and tries what is left.
+  void TryThinned(Victims victims) {
     if (free_gpus_ + gpus(victims) < needed_gpus_) return;
     GangPlan plan = Without(victims);
     if (plan.outcome != Outcome::kPlaced) return;
@@ -169,7 +169,7 @@ class Preemptor {
       std::erase(fewer, victim);
       if (Without(fewer).outcome == Outcome::kPlaced) victims = std::move(fewer);
     }
-    Keep(std::move(victims));
+    AcceptIfCheaper(std::move(victims));
   }
 
   // Those in the way of this plan; the others may stay where they are.
@@ -183,8 +183,8 @@ class Preemptor {
     return victims;
   }
 
-  // True when the job fits without them.
-  bool Keep(Victims victims) {
+  // Makes the set the best so far if it is the cheapest. Returns whether the job fits without it.
+  bool AcceptIfCheaper(Victims victims) {
     if (!WithinBudgets(victims)) return false;
     GangPlan plan = Without(victims);
     if (plan.outcome != Outcome::kPlaced) return false;
@@ -223,7 +223,7 @@ class Preemptor {
         if (--plans_left_ < 0) cut_ = true;
         if (cut_) return;
         // A larger set is dearer.
-        if (Keep(more)) continue;
+        if (AcceptIfCheaper(more)) continue;
       }
       Extend(more, i + 1, rest);
     }

@@ -6,7 +6,7 @@
 // budget's pods than it allows, and none for a job that would still not fit. The place is one that
 // the planner would choose, with all of the job's limits: gangs that are not on it are spared.
 //
-// Cheapest: first the lowest highest priority among the victims, then the fewest GPUs stopped, then
+// Cheapest: least priority of the most important victim, then the fewest GPUs stopped, then
 // the better place by the objective, then the fewest gangs, then the lowest ids. Sets that free one
 // segment, one fabric pod, any place, or are a single gang, each thinned out until no gang can be
 // spared, give a first answer; branch and bound over all sets proves it or finds a cheaper one, and
@@ -42,12 +42,12 @@ struct Preemption {
   std::string why;
 };
 
-// Nothing: no set of victims helps. REQUIRES: the job has no assignment.
+// nullopt: no set of victims helps. REQUIRES: the job has no assignment.
 std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
                                          const PreemptionOptions& options = {});
 
 // Victims among preemptible jobs that run on lent spares, so that the lost ranks of a placed job
-// find hosts. Nothing: no set helps.
+// find hosts. nullopt: no set helps.
 std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, JobId job);
 
 }  // namespace yardmaster::plan

@@ -79,7 +79,7 @@ bool BackfilledAheadOf(const Snapshot& snapshot, JobId job, JobId runs) {
 
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& cluster, JobId job,
                                    const placement::PlannerOptions& options) {
-  // Who jumped the queue can be stopped at any time.
+  // Jobs that jumped the queue can be stopped at any time.
   Cluster now = cluster;
   std::vector<std::pair<std::int64_t, JobId>> ends;
   for (const JobId other : snapshot.job_ids()) {

@@ -22,16 +22,16 @@ namespace yardmaster::plan {
 struct Reservation {
   JobId job;
   std::vector<fabric::HostId> hosts;
-  // Wall time in milliseconds at which the last of them is expected to be free; nothing: unknown.
+  // Wall time in milliseconds at which the last of them is expected to be free; nullopt: unknown.
   std::optional<std::int64_t> start_ms;
 };
 
 // The place that `job` should wait for, given the cluster as planned so far: the first that the
-// expected ends of running jobs set free, else the least occupied one. Nothing if it fits nowhere.
+// expected ends of running jobs set free, else the least occupied one. nullopt if it fits nowhere.
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cluster& cluster,
                                    JobId job, const placement::PlannerOptions& options);
 
-// Wall time in milliseconds at which a placed job is expected to end; nothing: unknown.
+// Wall time in milliseconds at which a placed job is expected to end; nullopt: unknown.
 std::optional<std::int64_t> ExpectedEndMs(const JobState& state);
 
 // Whether a placed job has run for longer than it said (run_seconds). It may be stopped for any job
@@ -49,7 +49,7 @@ bool BackfilledAheadOf(const Snapshot& snapshot, JobId job, JobId runs);
 // Whether `job`, started now, may use hosts of `reservation`.
 bool MayBackfill(const Snapshot& snapshot, JobId job, const Reservation& reservation);
 
-// Indices of the jobs that wait, in the order in which they are planned.
+// The jobs that wait, in the order in which they are planned.
 std::vector<JobId> QueueOrder(const Snapshot& snapshot);
 
 }  // namespace yardmaster::plan

@@ -215,11 +215,11 @@ HashSpec SpecFor(const HashSpec& spec, const Packet& packet) {
   out.rtag7.equal_port_fields.clear();
   if (spec.kind != HashKind::kRtag7) return out;
   const bool has_ports = packet.protocol == kProtocolUdp || packet.protocol == kProtocolTcp;
-  const std::vector<HashField>& of_class = !has_ports ? spec.rtag7.other_fields
-                                           : (packet.sport == packet.dport)
-                                               ? spec.rtag7.equal_port_fields
-                                               : spec.fields;
-  if (!of_class.empty()) out.fields = of_class;
+  const bool equal_ports = has_ports && packet.sport == packet.dport;
+  if (!has_ports && !spec.rtag7.other_fields.empty()) out.fields = spec.rtag7.other_fields;
+  if (equal_ports && !spec.rtag7.equal_port_fields.empty()) {
+    out.fields = spec.rtag7.equal_port_fields;
+  }
   for (const fabric::IngressPortHash& entry : spec.ingress_ports) {
     if (packet.ingress_port < entry.first || packet.ingress_port > entry.last) continue;
     if (entry.function) out.rtag7.function = *entry.function;

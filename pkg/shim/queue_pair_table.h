@@ -1,7 +1,7 @@
-// Which connection has which number. A queue pair keeps its number from its first way to RTR until
-// it is destroyed, so that one that is reset and connected again takes the same place in the plan.
+// Which connection has which ordinal (plan.h). A queue pair keeps its ordinal from its first way to
+// RTR until it is destroyed, so that one that is reset and connected again has the same place.
 //
-// Fixed memory, no lock, no allocation. Numbers are counted for each (local address, remote
+// Fixed memory, no lock, no allocation. Ordinals are counted for each (local address, remote
 // address, role), where the role keeps queue pairs that only send apart from those that can
 // receive. Thread safety: any number of threads; calls for one queue pair come from one thread at a
 // time, as verbs have it. A table that is full says so, and its caller passes through.
@@ -42,7 +42,7 @@ class QueuePairTable {
   // The connection of a queue pair; nullptr: it has none. An entry at the same address with another
   // number is of a destroyed queue pair and is removed.
   PlannedQueuePair* Find(const void* queue_pair, std::uint32_t number);
-  // Gives it the number, below `count` and kMaxOrdinals, with the fewest connections. nullptr:
+  // Gives it the ordinal, below `count` and kMaxOrdinals, with the fewest connections. nullptr:
   // `count` is not positive, or no free place was found in a bounded search.
   // REQUIRES: Find(queue_pair, number) is nullptr.
   PlannedQueuePair* Add(const void* queue_pair, std::uint32_t number, const Endpoint& endpoint,

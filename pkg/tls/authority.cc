@@ -235,9 +235,9 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const CertificateRequest
   X509_set_issuer_name(raw, X509_get_subject_name(issuer));
   YM_RETURN_IF_ERROR(AddExtension(raw, issuer, NID_basic_constraints, "critical,CA:FALSE"));
   YM_RETURN_IF_ERROR(AddExtension(raw, issuer, NID_key_usage, "critical,digitalSignature"));
-  const char* usage = !request.client   ? "serverAuth"
-                      : !request.server ? "clientAuth"
-                                        : "serverAuth,clientAuth";
+  const char* usage = "serverAuth,clientAuth";
+  if (!request.client) usage = "serverAuth";
+  if (!request.server) usage = "clientAuth";
   YM_RETURN_IF_ERROR(AddExtension(raw, issuer, NID_ext_key_usage, usage));
   YM_RETURN_IF_ERROR(AddExtension(raw, issuer, NID_authority_key_identifier, "keyid:always"));
   YM_RETURN_IF_ERROR(AddAlternativeNames(raw, request));

@@ -85,7 +85,8 @@ class CaseReader {
   absl::Status Wrong(std::string_view key, std::string_view wanted, const json& got) const {
     std::string shown = got.dump(-1, ' ', true, json::error_handler_t::replace);
     if (shown.size() > 40) shown = StrCat(shown.substr(0, 40), "...");
-    const std::string where = key.empty() && path_.empty() ? "case" : key.empty() ? path_ : At(key);
+    std::string where = key.empty() ? path_ : At(key);
+    if (where.empty()) where = "case";
     return FieldError(where, StrCat("is ", shown), StrCat("it has to be ", wanted));
   }
 

@@ -64,9 +64,9 @@ TEST(Policies, PublishedIgnoresWhatHolds) {
   PresentState present;
   present.previous = *DecideBy(Policy::kEcmp, problem);
   const auto held = DecideBy(Policy::kPublished, problem, {}, {}, present);
-  const auto anew = DecideBy(Policy::kPublished, problem);
-  ASSERT_TRUE(held.ok() && anew.ok());
-  EXPECT_EQ(PathsOf(*held), PathsOf(*anew));
+  const auto fresh = DecideBy(Policy::kPublished, problem);
+  ASSERT_TRUE(held.ok() && fresh.ok());
+  EXPECT_EQ(PathsOf(*held), PathsOf(*fresh));
 }
 
 TEST(Policies, ExactRefusesMoreStreamsThanCanBeSimulated) {

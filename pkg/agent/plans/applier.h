@@ -9,8 +9,8 @@
 //   1. After Step, every pod that is not kSyncing has a file with exactly the text that its
 //      annotations, the fabric and the time give; a kSyncing one has a retry time.
 //   2. A pod that is gone has no file, or a removal with a retry time.
-//   3. A file is written only when its text changes; failures back off from 1 s to 60 s and never
-//      keep other files waiting.
+//   3. A file is written when its text is another one than this process last wrote; failures back
+//      off from 1 s to 60 s and never keep other files waiting.
 //   4. What throws for one pod is a failure of its file.
 //   5. A problem (stale, invalid, cannot write) is reported once when it begins, when its message
 //      changes and when it ends.

@@ -79,7 +79,7 @@ EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fab
         paths->fabric_uid != fabric->uid) {
       return Default(plan, PlanState::kStale,
                      StrCat("the network plan is for another Fabric than ", fabric->name,
-                            ", which was made anew since"));
+                            ", which was recreated since"));
     }
     if (fabric && paths->fabric_generation < fabric->generation) {
       return Default(plan, PlanState::kStale,

@@ -67,7 +67,7 @@ TEST(Evaluate, APlanForAFabricThatWasRecreatedSinceIsStale) {
   pod.path_plan = api::EncodePathPlan(paths).value();
   const EffectivePlan stale = Evaluate(pod, fabric, kNow);
   EXPECT_EQ(stale.state, PlanState::kStale);
-  EXPECT_THAT(stale.problem, HasSubstr("made anew"));
+  EXPECT_THAT(stale.problem, HasSubstr("recreated since"));
   ExpectDefaultBehaviour(stale);
   fabric.uid = "fabric-1";
   EXPECT_EQ(Evaluate(pod, fabric, kNow).state, PlanState::kSynced);

@@ -9,7 +9,7 @@
 
 namespace yardmaster::agent {
 
-absl::Status FabricChoice::Take(JsonView object) {
+absl::Status FabricChoice::Put(JsonView object) {
   // A field of a later version does not make the ones we know unreadable.
   YM_ASSIGN_OR_RETURN(const api::Fabric fabric,
                       api::DecodeFabric(object, api::UnknownFields::kIgnore));
@@ -33,7 +33,7 @@ absl::Status FabricChoice::Take(JsonView object) {
   return absl::OkStatus();
 }
 
-void FabricChoice::Drop(const std::string& name) { fabrics_.erase(name); }
+void FabricChoice::Remove(const std::string& name) { fabrics_.erase(name); }
 
 std::optional<FabricView> FabricChoice::Chosen(const std::string& name) const {
   const auto at = name.empty()

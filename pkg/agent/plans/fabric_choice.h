@@ -17,8 +17,8 @@ namespace yardmaster::agent {
 class FabricChoice {
  public:
   // Errors: InvalidArgument naming what is wrong with the object.
-  absl::Status Take(JsonView object);
-  void Drop(const std::string& name);
+  absl::Status Put(JsonView object);
+  void Remove(const std::string& name);
   // The one of that name, or for "" the one that is in use (api/fabric_order.h); nothing when there
   // is none.
   std::optional<FabricView> Chosen(const std::string& name) const;

@@ -18,7 +18,7 @@ nlohmann::json Fabric(std::int64_t generation, nlohmann::json status) {
 
 std::int64_t GenerationOf(const nlohmann::json& fabric) {
   FabricChoice choice;
-  EXPECT_TRUE(choice.Take(fabric).ok());
+  EXPECT_TRUE(choice.Put(fabric).ok());
   return choice.Chosen("f")->generation;
 }
 
@@ -35,14 +35,14 @@ TEST(FabricChoiceTest, WithoutANameItIsTheOneThatTheClusterPlansOn) {
   EXPECT_FALSE(choice.Chosen("").has_value());
   nlohmann::json fabric = Fabric(1, nlohmann::json::object());
   fabric["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z";
-  ASSERT_TRUE(choice.Take(fabric).ok());
+  ASSERT_TRUE(choice.Put(fabric).ok());
   fabric["metadata"]["name"] = "a";
   fabric["metadata"]["creationTimestamp"] = "2026-02-01T00:00:00Z";
-  ASSERT_TRUE(choice.Take(fabric).ok());
+  ASSERT_TRUE(choice.Put(fabric).ok());
   EXPECT_EQ(choice.Chosen("")->name, "f") << "the older one";
   EXPECT_EQ(choice.Chosen("a")->name, "a");
   fabric["metadata"]["annotations"]["yardmaster.dev/in-use"] = "true";
-  ASSERT_TRUE(choice.Take(fabric).ok());
+  ASSERT_TRUE(choice.Put(fabric).ok());
   EXPECT_EQ(choice.Chosen("")->name, "a");
 }
 

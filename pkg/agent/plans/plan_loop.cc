@@ -10,7 +10,7 @@ namespace yardmaster::agent {
 
 namespace {
 
-// Wall clocks are set; an expiry is looked at no later than this after it came.
+// Wall clocks can be set: an expiry is noticed at most this long after it came.
 constexpr std::int64_t kLongestSleepMs = 30'000;
 constexpr std::int64_t kAdoptRetryMs = 1'000;
 
@@ -87,9 +87,12 @@ void PlanLoop::Run() {
   while (std::optional<Inbox> inbox = Wait(due)) {
     const absl::Status handled = Contain([&] { Handle(*std::move(inbox)); });
     defects_ += handled.ok() ? 0 : 1;
-    due = begun_         ? applier_.DueInMs(now())
-          : begin_asked_ ? std::optional(kAdoptRetryMs)
-                         : std::nullopt;
+    due = std::nullopt;
+    if (begun_) {
+      due = applier_.DueInMs(now());
+    } else if (begin_asked_) {
+      due = kAdoptRetryMs;
+    }
   }
 }
 

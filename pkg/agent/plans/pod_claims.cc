@@ -14,10 +14,10 @@ PodClaims::PodClaims(const Clock& clock, const std::string& socket)
     : clock_(clock),
       kubelet_(socket.empty() ? nullptr : std::make_unique<rpc::PodResourcesClient>(socket)) {}
 
-void PodClaims::Ask() {
+void PodClaims::QueryKubelet() {
   const std::int64_t now = clock_.SteadyMs();
-  if (kubelet_ == nullptr || now < next_ask_ms_) return;
-  next_ask_ms_ = now + kAskMs;
+  if (kubelet_ == nullptr || now < next_query_ms_) return;
+  next_query_ms_ = now + kQueryIntervalMs;
   auto devices = kubelet_->List(kTimeoutMs);
   if (devices.ok()) devices_ = *std::move(devices);
   const MutexLock lock(mutex_);
@@ -26,7 +26,7 @@ void PodClaims::Ask() {
 
 std::vector<PodClaim> PodClaims::Claims(const std::vector<std::string>& pod_uids,
                                         const FindPod& find) {
-  Ask();
+  QueryKubelet();
   std::vector<PodClaim> claims;
   for (const std::string& uid : pod_uids) {
     const std::optional<PodInput> pod = find(uid);

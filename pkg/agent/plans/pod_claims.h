@@ -1,6 +1,6 @@
 // What is known of which NICs the host's pods have (pod_nics.h): kubelet is asked for devices, at
-// most every kAskMs; the rest comes from annotations. While kubelet does not answer, its last
-// answer counts.
+// most every kQueryIntervalMs; the rest comes from annotations. While kubelet does not answer, its
+// last answer counts.
 //
 // Thread safety: Claims from one thread, problem from any. Lifetimes: the clock outlives it.
 #pragma once
@@ -21,23 +21,23 @@ namespace yardmaster::agent {
 
 class PodClaims {
  public:
-  static constexpr std::int64_t kAskMs = 10'000;
+  static constexpr std::int64_t kQueryIntervalMs = 10'000;
 
-  // `socket`: kubelet's; empty: it is not asked.
+  // `socket`: kubelet's; empty: it is not queried.
   PodClaims(const Clock& clock, const std::string& socket);
 
   // Of the pods with these uids. `find` gives the pod with a uid, or nothing when it is gone.
   std::vector<PodClaim> Claims(const std::vector<std::string>& pod_uids, const FindPod& find);
 
-  // Why kubelet's last answer is missing; OK: it is there, or kubelet is not asked.
+  // Why kubelet's last answer is missing; OK: it is there, or kubelet is not queried.
   absl::Status problem() const;
 
  private:
-  void Ask();
+  void QueryKubelet();
 
   const Clock& clock_;
-  const std::unique_ptr<rpc::PodResourcesClient> kubelet_;  // null: not asked
-  std::int64_t next_ask_ms_ = 0;
+  const std::unique_ptr<rpc::PodResourcesClient> kubelet_;  // null: not queried
+  std::int64_t next_query_ms_ = 0;
   std::vector<rpc::PodDevices> devices_;
   mutable Mutex mutex_;
   absl::Status problem_ ABSL_GUARDED_BY(mutex_);

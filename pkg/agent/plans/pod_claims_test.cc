@@ -36,7 +36,7 @@ TEST(PodClaimsTest, APodHasTheDevicesThatKubeletGaveToItsNamespaceAndName) {
     EXPECT_TRUE(found[1].host_network);
   }
   EXPECT_EQ(kubelet.asked, 1);
-  clock.Advance(PodClaims::kAskMs);
+  clock.Advance(PodClaims::kQueryIntervalMs);
   claims.Claims({"u1"}, &Find);
   EXPECT_EQ(kubelet.asked, 2);
   EXPECT_TRUE(claims.problem().ok());

@@ -131,9 +131,11 @@ std::vector<PodNics> NicsOfPods(const std::string& sysfs_root, const std::vector
     devices[i] = RdmaDevices(sysfs_root, MultusDevices(claims[i].multus_status));
     std::erase_if(devices[i], [&](const std::string& d) { return given.count(d) > 0; });
     for (const std::string& device : devices[i]) ++claimed[device];
-    pods[i].source = !devices[i].empty()      ? NicSource::kMultus
-                     : claims[i].host_network ? NicSource::kHost
-                                              : NicSource::kNone;
+    if (!devices[i].empty()) {
+      pods[i].source = NicSource::kMultus;
+    } else if (claims[i].host_network) {
+      pods[i].source = NicSource::kHost;
+    }
   }
   for (std::size_t i = 0; i < pods.size(); ++i) {
     if (pods[i].source == NicSource::kHost && in_host_network == 1 && claimed.empty()) {

@@ -70,9 +70,11 @@ ShimSummary ShimReader::Summary() const {
   summary.processes = processes_;
   summary.unreadable = unreadable_;
   for (const auto& [key, connection] : connections_) {
-    (connection.steered   ? summary.steered
-     : connection.planned ? summary.unsteered
-                          : summary.unplanned)++;
+    if (connection.steered) {
+      ++summary.steered;
+    } else {
+      ++(connection.planned ? summary.unsteered : summary.unplanned);
+    }
     summary.kept_class += connection.kept_class ? 1 : 0;
     if (connection.why.empty()) continue;
     const bool room = static_cast<int>(summary.reasons.size()) < kMaxReasons - 1;

@@ -38,8 +38,8 @@ class LinkDebouncer {
  private:
   struct Port {
     bool reported_up = true;
-    std::int64_t other_since_ms =
-        -1;  // since when it differs from the reported state; -1: it does not
+    // Since when it differs from the reported state; -1: it does not.
+    std::int64_t other_since_ms = -1;
   };
 
   const DebounceTimes times_;

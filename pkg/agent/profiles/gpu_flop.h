@@ -46,8 +46,7 @@ struct FlopRates {
   using PodName = std::pair<std::string, std::string>;  // namespace and name
   std::map<PodName, double> flop_per_second;            // of all GPUs of the pod
   // GPUs, by what became of them: "measured", "unknown-model", "no-activity", "no-clock",
-  // "divided", "shared",
-  // "no-pod".
+  // "divided", "shared", "no-pod".
   std::map<std::string, int> gpus;
   std::string unknown_model;  // the first
 };

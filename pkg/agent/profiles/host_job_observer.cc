@@ -25,7 +25,7 @@ void AddTo(ShimSummary& sum, const ShimSummary& pod) {
 
 }  // namespace
 
-void HostJobObserver::ReportsItself(const std::string& pod_uid) {
+void HostJobObserver::StopMeasuring(const std::string& pod_uid) {
   const MutexLock lock(mutex_);
   reporting_.insert(pod_uid);
 }

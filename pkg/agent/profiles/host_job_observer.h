@@ -56,8 +56,9 @@ class HostJobObserver {
 
   // Does what is due. Returns the milliseconds until the next call.
   std::int64_t Step(std::int64_t steady_ms);
-  // The pod's process reports what it measures: it knows better.
-  void ReportsItself(const std::string& pod_uid);
+  // The pod's process reports what it measures, which takes precedence: the pod is measured no
+  // more.
+  void StopMeasuring(const std::string& pod_uid);
 
   // Of all pods, as last read. A pod without the volume counts for nothing.
   ShimSummary shims() const;
@@ -76,8 +77,8 @@ class HostJobObserver {
 
   const ObserverOptions options_;
   const Sources sources_;
-  std::map<std::string, Measurement>
-      measurements_;  // by pod; the stepping thread's, as what follows
+  // By pod; the stepping thread's, as what follows.
+  std::map<std::string, Measurement> measurements_;
   std::int64_t pods_checked_ms_ = -1;
   std::int64_t next_shims_ms_ = 0;
 

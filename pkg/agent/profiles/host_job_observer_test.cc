@@ -102,7 +102,7 @@ TEST_F(JobObserverTest, TwoGangsWithNicsOfTheirOwnAreBothMeasured) {
 TEST_F(JobObserverTest, APodThatReportsItselfIsNotMeasured) {
   AddPod("u1", "trainingjob-a");
   HostJobObserver observer(options_, Sources());
-  observer.ReportsItself("u1");
+  observer.StopMeasuring("u1");
   Watch(observer, 200'000);
   EXPECT_TRUE(reports_.empty());
 }

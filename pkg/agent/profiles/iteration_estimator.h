@@ -8,10 +8,10 @@
 //
 // Method. (1) The autocorrelation's highest peaks give a rough period: the shortest lag whose peak
 // reaches kPeakShare of the highest one, so that neither micro batches (low peaks at shorter lags)
-// nor rhythms over several iterations (higher peaks at longer lags) are taken for it. (2) The edges
-// of the bursts are tracked by dynamic programming (Ellis, "Beat tracking by dynamic programming",
-// 2007): the sequence of edges that is strong and whose gaps stay near the period. Falling and
-// rising edges are tried, the stronger sequence counts. (3) The mean gap is the answer.
+// nor patterns over several iterations (higher peaks at longer lags) are taken for it. (2) The
+// edges of the bursts are tracked by dynamic programming (Ellis, "Beat tracking by dynamic
+// programming", 2007): the sequence of edges that is strong and whose gaps stay near the period.
+// Falling and rising edges are tried, the stronger sequence counts. (3) The mean gap is the answer.
 //
 // Error bar: a bound, not a deviation. What can be wrong is the place of the first and the last
 // edge, by kEdge periods each, and the number of iterations between them: by one for each edge that

@@ -26,7 +26,7 @@ namespace yardmaster::agent {
 struct TrafficOptions {
   std::int64_t interval_ms = 50;
   std::int64_t window_ms = 120'000;
-  // An estimate that may be off by more, as a share of the iteration, is not told.
+  // An estimate that may be off by more, as a share of the iteration, is discarded.
   double max_error = 0.03;
 };
 
@@ -40,7 +40,7 @@ class TrafficMeter {
   // One counter for each port, in their order.
   void Add(std::int64_t steady_ms, std::vector<std::uint64_t> sent_bytes);
   // What the window shows: iteration and communication seconds, and bytes by rail. nullopt while it
-  // is not full, or has no clear rhythm. Starts a new window when it has an answer.
+  // is not full, or shows no clear period. Starts a new window when it has an answer.
   std::optional<api::ProfileReport> Measure();
 
  private:

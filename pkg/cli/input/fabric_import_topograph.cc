@@ -67,7 +67,7 @@ absl::StatusOr<LeafPlaces> LeafPlacesOf(const std::vector<const api::Node*>& hos
           StrCat("metadata.labels[\"", spec.fabric_pod_label, "\"]"),
           StrCat("leaf ", leaf, " is under ", *Label(*first, spec.fabric_pod_label), " by Node ",
                  first->metadata.name, " and under ", spine, " by Node ", node->metadata.name),
-          "let topograph label the Nodes anew");
+          "let topograph label the Nodes again");
     }
     ++places.hosts_of_leaf[leaf];
     places.leaves_of_spine[spine].insert(leaf);

@@ -22,9 +22,7 @@ using placement::Unavailability;
 std::string TaintsOf(const api::Node& node) {
   std::vector<std::string> taints;
   for (const api::Taint& taint : node.taints) {
-    const char* effect = taint.effect == api::TaintEffect::kNoSchedule  ? "NoSchedule"
-                         : taint.effect == api::TaintEffect::kNoExecute ? "NoExecute"
-                                                                        : "PreferNoSchedule";
+    const std::string_view effect = api::kTaintEffectNames[static_cast<std::size_t>(taint.effect)];
     taints.push_back(StrCat(taint.key, taint.value.empty() ? "" : "=", taint.value, ":", effect));
   }
   return Join(taints, ", ");

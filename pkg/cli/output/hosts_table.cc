@@ -64,8 +64,8 @@ Standing StandingOf(const api::Node* node, const placement::HostState& host, std
     const auto ports = api::Find(node->metadata.annotations, api::kDownPortsAnnotation);
     return {"Degraded", StrCat("ports down: ", ports.value_or(""))};
   }
-  const bool held = host.free_gpus == 0 && host.gpus > 0;
-  return {held ? "Held" : host.backup ? "Backup" : "Free", failures};
+  if (host.free_gpus == 0 && host.gpus > 0) return {"Held", failures};
+  return {host.backup ? "Backup" : "Free", failures};
 }
 
 // A name up to the number at its end, and that number's digits.

@@ -207,11 +207,10 @@ void ExplainConditions(const std::vector<api::Condition>& conditions,
   for (const api::Condition& condition : conditions) {
     if (is_shown(condition)) continue;
     if (condition.status != api::ConditionStatus::kTrue && condition.message.empty()) continue;
-    const char* status = condition.status == api::ConditionStatus::kTrue    ? "yes"
-                         : condition.status == api::ConditionStatus::kFalse ? "no"
-                                                                            : "unknown";
+    static constexpr std::string_view kAnswers[] = {"yes", "no", "unknown"};  // by status
     AddLine(out, condition.type + ":",
-            StrCat(status, condition.message.empty() ? "" : ", ", condition.message));
+            StrCat(kAnswers[static_cast<std::size_t>(condition.status)],
+                   condition.message.empty() ? "" : ", ", condition.message));
   }
 }
 

@@ -65,7 +65,11 @@ std::vector<std::vector<std::string>> ChangesTable(const json& changes) {
   std::map<std::string, Row> by_job;
   for (const json& rank : changes["moved"]) {
     Row& row = by_job[rank["job"]];
-    ++(rank["from"].is_null() ? row.placed : rank["to"].is_null() ? row.unplaced : row.moved);
+    if (rank["from"].is_null()) {
+      ++row.placed;
+    } else {
+      ++(rank["to"].is_null() ? row.unplaced : row.moved);
+    }
   }
   for (const json& level : changes["levels"]) {
     by_job[level["job"]].level = StrCat(Text(level["from"]), " -> ", Text(level["to"]));

@@ -34,9 +34,9 @@ std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const Cont
   return groups;
 }
 
-GroupEvaluator::Answer GroupEvaluator::Ask(std::span<const ContendingJobId> jobs,
-                                           const Paths& paths,
-                                           std::span<const std::int32_t> levels) {
+GroupEvaluator::Rates GroupEvaluator::RatesOf(std::span<const ContendingJobId> jobs,
+                                              const Paths& paths,
+                                              std::span<const std::int32_t> levels) {
   std::vector<std::int32_t> used;
   for (const ContendingJobId j : jobs) used.push_back(levels[j.index()]);
   std::sort(used.begin(), used.end());
@@ -51,15 +51,15 @@ GroupEvaluator::Answer GroupEvaluator::Ask(std::span<const ContendingJobId> jobs
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   const double rate = evaluator_.FlopRate(jobs, paths, levels);
-  Answer answer{rate, evaluator_.job_rates()};
+  Rates rates{rate, evaluator_.job_rates()};
   ++evaluations_;
-  if (!evaluator_.exhausted()) known_.emplace(std::move(key), answer);
-  return answer;
+  if (!evaluator_.exhausted()) known_.emplace(std::move(key), rates);
+  return rates;
 }
 
 double GroupEvaluator::GroupRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                                  std::span<const std::int32_t> levels) {
-  return Ask(jobs, paths, levels).rate;
+  return RatesOf(jobs, paths, levels).sum;
 }
 
 double GroupEvaluator::Rate(std::span<const ContendingJobId> jobs, const Paths& paths,
@@ -74,10 +74,10 @@ std::vector<double> GroupEvaluator::JobRates(std::span<const ContendingJobId> jo
                                              std::span<const std::int32_t> levels) {
   std::vector<double> rates(jobs.size(), 0);
   for (const Group& group : GroupsOf(jobs, paths)) {
-    const Answer answer = Ask(group.jobs, paths, levels);
-    for (std::size_t i = 0; i < answer.of_job.size(); ++i) {
+    const Rates in_group = RatesOf(group.jobs, paths, levels);
+    for (std::size_t i = 0; i < in_group.of_job.size(); ++i) {
       const auto at = std::lower_bound(jobs.begin(), jobs.end(), group.jobs[i]) - jobs.begin();
-      rates[static_cast<std::size_t>(at)] = answer.of_job[i];
+      rates[static_cast<std::size_t>(at)] = in_group.of_job[i];
     }
   }
   return rates;

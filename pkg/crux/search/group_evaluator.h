@@ -41,16 +41,17 @@ class GroupEvaluator {
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
-  struct Answer {
-    double rate = 0;
+  struct Rates {  // FLOP/s
+    double sum = 0;
     std::vector<double> of_job;
   };
-  Answer Ask(std::span<const ContendingJobId> jobs, const Paths& paths,
-             std::span<const std::int32_t> levels);
+  // Simulates the jobs together, unless the result is known. Invalid once exhausted().
+  Rates RatesOf(std::span<const ContendingJobId> jobs, const Paths& paths,
+                std::span<const std::int32_t> levels);
 
   const Problem& problem_;
   ScheduleEvaluator& evaluator_;
-  std::map<std::vector<std::int32_t>, Answer> known_;
+  std::map<std::vector<std::int32_t>, Rates> known_;
   std::int64_t evaluations_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kSameValue = 1e-9;
 constexpr double kAtBound = 1 - 5e-4;
-// A job below this share of what it does alone is in the way of others, or they in its.
+// A job below this share of what it does alone loses to contention.
 constexpr double kLoses = 0.99;
 // A link busy for this share of the time is full.
 constexpr double kFull = 0.9;
@@ -79,7 +79,7 @@ class Replanner {
     if (!Score(best_)) return {};
     SearchReport report{best_.value, best_.value, false, 0};
     Improve();
-    TakeBack();
+    RevertMoves();
     report.at_bound = AtBound();
     report.evaluations = groups_.evaluations();
     report.AcceptIfBetter(best_.value, best_.state, options_.min_gain, state);
@@ -112,22 +112,22 @@ class Replanner {
       std::vector<ContendingJobId> losers;
       AddLosers(best_, losers);
       Scored plan;
-      if (!TryPaths(Anew(losers, losers), plan) || AtBound()) return;
-      if (!TryPaths(Anew(WithNeighbours(losers), losers), plan) || AtBound()) return;
-      if (!TryPaths(Anew(all_, first), plan) || AtBound()) return;
+      if (!TryPaths(Reselect(losers, losers), plan) || AtBound()) return;
+      if (!TryPaths(Reselect(WithNeighbours(losers), losers), plan) || AtBound()) return;
+      if (!TryPaths(Reselect(all_, first), plan) || AtBound()) return;
       AddLosers(plan, first);
-      if (round == 0 && !TryPaths(Anew(all_, {}, published), plan)) return;
+      if (round == 0 && !TryPaths(Reselect(all_, {}, published), plan)) return;
       AddLosers(best_, first);
       if (best_.value <= before * (1 + kSameValue) && first.size() == known) return;
     }
   }
 
   // `jobs` choose again and the others of the best plan stay.
-  Paths Anew(std::span<const ContendingJobId> jobs, std::span<const ContendingJobId> first) {
-    return Anew(jobs, first, path_options_);
+  Paths Reselect(std::span<const ContendingJobId> jobs, std::span<const ContendingJobId> first) {
+    return Reselect(jobs, first, path_options_);
   }
-  Paths Anew(std::span<const ContendingJobId> jobs, std::span<const ContendingJobId> first,
-             const PathSelectionOptions& options) {
+  Paths Reselect(std::span<const ContendingJobId> jobs, std::span<const ContendingJobId> first,
+                 const PathSelectionOptions& options) {
     budget_.Spend(events_per_plan_);
     Paths held = best_.state.paths;
     for (const ContendingJobId j : jobs) held[j.index()].clear();
@@ -175,15 +175,16 @@ class Replanner {
     }
     std::vector<ContendingJobId> near;
     for (const ContendingJobId j : all_) {
-      const bool meets = std::any_of(
+      const bool shares_full_link = std::any_of(
           loads[j.index()].begin(), loads[j.index()].end(),
           [&](const LinkSeconds& l) { return concerned[l.link] != 0 && busy[l.link] > kFull; });
-      if (meets || std::binary_search(jobs.begin(), jobs.end(), j)) near.push_back(j);
+      if (shares_full_link || std::binary_search(jobs.begin(), jobs.end(), j)) near.push_back(j);
     }
     return near;
   }
 
-  void TakeBack() {
+  // Gives jobs their former paths back, then all of them their former levels, where that gains.
+  void RevertMoves() {
     Scored plan;
     for (const ContendingJobId j : all_) {
       if (best_.state.paths[j.index()] == start_.paths[j.index()]) continue;

@@ -9,7 +9,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/crux/decide.h"
-#include "pkg/netplan/remember.h"
+#include "pkg/netplan/previous_network_after.h"
 #include "pkg/operator/telemetry/connection_coverage.h"
 #include "pkg/operator/telemetry/stragglers.h"
 #include "pkg/state/used_fabric.h"
@@ -183,7 +183,7 @@ std::vector<GangNetwork> NetworkController::Plan(const Objects& objects, Network
     report.problems.push_back(std::move(problem));
   }
   if (!plan.report.problem.empty()) return {};
-  previous_ = netplan::Remember(plan, snapshot, previous_);
+  previous_ = netplan::PreviousNetworkAfter(plan, snapshot, previous_);
   NetworkOptions options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   options.fabric_uid = fabric_uid_;
   std::vector<GangNetwork> networks =

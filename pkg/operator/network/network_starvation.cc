@@ -15,7 +15,7 @@ StarvationVerdict StarvationWatch::Look(const std::vector<StarvationView>& jobs,
     sample.planned_level = job.planned_level;
     sample.share = job.share;
     const crux::StarvationStep step =
-        crux::WatchForStarvation(states_[job.job], sample, usable, options_);
+        crux::StepStarvation(states_[job.job], sample, usable, options_);
     if (step.level != job.planned_level) out.lifted[job.job] = step.level;
     if (step.event == crux::StarvationEvent::kLifted) out.begun.push_back(job.job);
     if (step.event == crux::StarvationEvent::kReleased) out.ended.push_back(job.job);

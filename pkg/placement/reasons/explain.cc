@@ -29,13 +29,13 @@ struct Shortage {
   std::int64_t held = 0;  // pieces that fit
 };
 
-Shortage ShortageOf(const std::vector<std::int64_t>& rooms, std::int64_t size,
+Shortage ShortageOf(const std::vector<std::int64_t>& capacities, std::int64_t size,
                     std::int64_t pieces) {
   Shortage out;
   std::vector<std::pair<std::int64_t, int>> missing;  // to one more piece, by place
-  for (std::size_t i = 0; i < rooms.size(); ++i) {
-    out.held += rooms[i] / size;
-    missing.push_back({size - rooms[i] % size, static_cast<int>(i)});
+  for (std::size_t i = 0; i < capacities.size(); ++i) {
+    out.held += capacities[i] / size;
+    missing.push_back({size - capacities[i] % size, static_cast<int>(i)});
   }
   if (out.held >= pieces) return out;
   std::sort(missing.begin(), missing.end());
@@ -79,7 +79,7 @@ class Explainer {
     }
     const Capacity& view = plan_.outcome == Outcome::kNever ? empty_ : now_;
     if (WorkerTooLarge()) return;
-    if (!UnitTooLarge() && why != NotPlaced::kHostsNotFound) FindShortages(view);
+    if (!HostSetTooLarge() && why != NotPlaced::kHostsNotFound) FindShortages(view);
     CountHosts();
     if (options_.explain) {
       FindRelaxations(cluster_, request_, model_, now_, empty_, options_, plan_);
@@ -99,7 +99,7 @@ class Explainer {
   }
 
   // Workers that must share a host and find none large enough.
-  bool UnitTooLarge() {
+  bool HostSetTooLarge() {
     const int most = MostGpus();
     const int needed = model_.host_set_size * need_.gpus();
     if (needed <= most) return false;
@@ -151,27 +151,27 @@ class Explainer {
 
   // Ranks whose own constraints leave them too few hosts.
   void ClassShortages(const Capacity& view, std::string_view has) {
-    const std::vector<ClassRoom> rooms = view.classes.Total();
+    const std::vector<ClassCapacity> capacities = view.classes.Total();
     ClassCounts workers(static_cast<std::size_t>(view.classes.num_classes), 0);
     for (const std::uint8_t c : view.classes.class_of_worker) ++workers[c];
     const std::size_t before = plan_.reasons.size();
     for (int c = 0; c < view.classes.num_classes; ++c) {
-      const std::int64_t room = RoomFor(rooms, c);
-      if (room >= workers[static_cast<std::size_t>(c)]) continue;
-      const std::int64_t short_by = empty_.HostsFor(workers[static_cast<std::size_t>(c)] - room);
+      const std::int64_t usable = CapacityForClass(capacities, c);
+      if (usable >= workers[static_cast<std::size_t>(c)]) continue;
+      const std::int64_t short_by = empty_.HostsFor(workers[static_cast<std::size_t>(c)] - usable);
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
           StrCat(Count(short_by, "host"), " short for ", RanksOfClass(view.classes, c), ": ",
                  Count(empty_.HostsFor(workers[static_cast<std::size_t>(c)]), "host"), " needed, ",
-                 empty_.HostsFor(room), " that the pods may use", has));
+                 empty_.HostsFor(usable), " that the pods may use", has));
     }
-    if (!view.classes.any() || plan_.reasons.size() > before || Fits(workers, rooms)) return;
+    if (!view.classes.any() || plan_.reasons.size() > before || Fits(workers, capacities)) return;
     Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, 0,
         "each role has enough hosts that its pods may use, but some hosts are counted for several "
         "roles");
   }
 
   // "rank 0", "ranks 1 to 3, 8": of many runs the first three.
-  static std::string RanksOfClass(const ClassRooms& classes, int class_number) {
+  static std::string RanksOfClass(const ClassCapacities& classes, int class_number) {
     const std::vector<std::uint8_t>& of = classes.class_of_worker;
     std::vector<std::string> runs;
     std::size_t ranks = 0;
@@ -217,21 +217,21 @@ class Explainer {
                : StrCat("fabric pod ", places_.name(fabric::FabricPodId(place)));
   }
 
-  void Limit(TopologyLevel level, const Partition& sets, const std::vector<std::int64_t>& rooms,
-             std::string_view has) {
+  void Limit(TopologyLevel level, const Partition& sets,
+             const std::vector<std::int64_t>& capacities, std::string_view has) {
     const int largest = *std::max_element(sets.size.begin(), sets.size.end());
     if (largest == 1) return;
     const auto alike = std::count(sets.size.begin(), sets.size.end(), largest);
-    const Shortage shortage = ShortageOf(rooms, largest, alike);
+    const Shortage shortage = ShortageOf(capacities, largest, alike);
     if (shortage.workers == 0) return;
     const std::string_view text = level == TopologyLevel::kSegment ? "segment" : "fabric pod";
     const std::string_view group = NameOf(level);
-    const auto widest = std::max_element(rooms.begin(), rooms.end());
+    const auto widest = std::max_element(capacities.begin(), capacities.end());
     if (*widest < largest) {
       const std::int64_t short_by = empty_.HostsFor(largest - *widest);
       Add(never() ? ReasonCode::kGroupTooLarge : ReasonCode::kNotEnoughHosts, level, short_by,
           StrCat(Count(short_by, "host"), " short in ",
-                 PlaceName(level, static_cast<int>(widest - rooms.begin())), ": a ", group,
+                 PlaceName(level, static_cast<int>(widest - capacities.begin())), ": a ", group,
                  " needs ", empty_.HostsFor(largest), " in one ", text, " and no ", text,
                  " has more than ", empty_.HostsFor(*widest), has));
       return;
@@ -243,7 +243,7 @@ class Explainer {
                "s that each need ", empty_.HostsFor(largest), " in one ", text));
   }
 
-  void StageLimit(const std::vector<std::int64_t>& rooms) {
+  void StageLimit(const std::vector<std::int64_t>& capacities) {
     std::size_t of_worker = 0;
     for (const std::vector<int>& stages : request_.groups->stages_of_worker) {
       of_worker = std::max(of_worker, stages.size());
@@ -255,7 +255,8 @@ class Explainer {
                  Count(model_.max_stages_per_segment, "stage"), " may share a segment"));
       return;
     }
-    const auto usable = std::count_if(rooms.begin(), rooms.end(), [](auto r) { return r > 0; });
+    const auto usable =
+        std::count_if(capacities.begin(), capacities.end(), [](auto r) { return r > 0; });
     Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, 0,
         StrCat("at most ", Count(model_.max_stages_per_segment, "stage"),
                " may share a segment, and ", Count(usable, "segment"),

@@ -188,9 +188,9 @@ class Finder {
 
   void TryCombinations() {
     if (knobs_.empty()) return;
-    // Looser limits cannot help where there is too little room for single workers.
-    const Capacity room = CapacityFor(cluster_, request_, 1, {own_ == Outcome::kNever, false});
-    if (room.total < model_.workers) return;
+    // Looser limits cannot help where not even single workers all fit.
+    const Capacity single = CapacityFor(cluster_, request_, 1, {own_ == Outcome::kNever, false});
+    if (single.total < model_.workers) return;
     Combination loosest;
     for (const Knob& knob : knobs_) loosest.push_back(knob.choices.size());
     const Outcome best = OutcomeOf(Changed(Apply(loosest).policy));

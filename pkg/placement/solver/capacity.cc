@@ -94,7 +94,7 @@ Capacity CapacityOf(const Cluster& cluster, const GangRequest& request,
       if (usable_by == 0) continue;
       if (capacity.classes.any()) {
         capacity.classes.of_host[id.index()] = usable_by;
-        AddRoom(capacity.classes.of_segment[segment.index()], {usable_by, workers});
+        AddCapacity(capacity.classes.of_segment[segment.index()], {usable_by, workers});
       }
       capacity.of_host[id.index()] = workers;
       capacity.max_on_host = std::max(capacity.max_on_host, workers);

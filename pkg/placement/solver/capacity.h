@@ -12,7 +12,7 @@
 
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/gang_request.h"
-#include "pkg/placement/solver/class_rooms.h"
+#include "pkg/placement/solver/class_capacity.h"
 #include "pkg/placement/solver/gang_model.h"
 
 namespace yardmaster::placement {
@@ -29,7 +29,7 @@ struct Capacity {
   std::int64_t total = 0;
   std::int32_t max_on_host = 0;
   // Where workers may use different hosts; the numbers above then count workers of any class.
-  ClassRooms classes;
+  ClassCapacities classes;
 
   // Hosts that so many workers take, each as large as the largest one; a host each if none takes
   // any.

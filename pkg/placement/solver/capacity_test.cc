@@ -10,12 +10,13 @@
 namespace yardmaster::placement {
 namespace {
 
-using Rooms = std::vector<std::int32_t>;
+using WorkersByHost = std::vector<std::int32_t>;
 
 // Two segments of two hosts, and workers of four GPUs.
 Case SmallCase() { return MakeCase(MakeCluster({{2, 2}}), MakeJob(4, 1, 1, 2, 1, 4)); }
 
-Rooms RoomOfHosts(const Case& c, const GangRequest& request, const CapacityView& view = {}) {
+WorkersByHost CapacityOfHosts(const Case& c, const GangRequest& request,
+                              const CapacityView& view = {}) {
   return CapacityFor(c.cluster, request, 1, view).of_host;
 }
 
@@ -45,8 +46,8 @@ TEST(CapacityTest, HostsOutOfServiceHaveNoRoomUnlessTheFabricIsImaginedEmpty) {
   c.cluster.hosts[0].unavailable = Unavailability::kCordoned;
   c.cluster.hosts[1].free_gpus = 3;
   c.cluster.hosts[2].free_gpus = 4;
-  EXPECT_EQ(RoomOfHosts(c, c.request()), (Rooms{0, 0, 1, 2}));
-  EXPECT_EQ(RoomOfHosts(c, c.request(), {/*empty=*/true, false}), (Rooms{2, 2, 2, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, c.request()), (WorkersByHost{0, 0, 1, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, c.request(), {/*empty=*/true, false}), (WorkersByHost{2, 2, 2, 2}));
 }
 
 TEST(CapacityTest, BackupHostsAreUsedOnlyWhereThatIsAskedFor) {
@@ -54,21 +55,22 @@ TEST(CapacityTest, BackupHostsAreUsedOnlyWhereThatIsAskedFor) {
   c.cluster.hosts[1].backup = true;
   c.cluster.hosts[2].backup = true;
   c.cluster.hosts[2].unavailable = Unavailability::kNotReady;
-  EXPECT_EQ(RoomOfHosts(c, c.request()), (Rooms{2, 0, 0, 2}));
-  EXPECT_EQ(RoomOfHosts(c, c.request(), {false, /*use_backup=*/true}), (Rooms{2, 2, 0, 2}));
-  EXPECT_EQ(RoomOfHosts(c, c.request(), {true, false}), (Rooms{2, 0, 0, 2}));
-  EXPECT_EQ(RoomOfHosts(c, c.request(), {true, true}), (Rooms{2, 2, 2, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, c.request()), (WorkersByHost{2, 0, 0, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, c.request(), {false, /*use_backup=*/true}),
+            (WorkersByHost{2, 2, 0, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, c.request(), {true, false}), (WorkersByHost{2, 0, 0, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, c.request(), {true, true}), (WorkersByHost{2, 2, 2, 2}));
 }
 
 TEST(CapacityTest, AReservedHostIsForItsJobAlone) {
   Case c = SmallCase();
   c.cluster.hosts[0].reserved_for = 7;
   GangRequest request = c.request();
-  EXPECT_EQ(RoomOfHosts(c, request), (Rooms{0, 2, 2, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, request), (WorkersByHost{0, 2, 2, 2}));
   request.queue_index = 8;
-  EXPECT_EQ(RoomOfHosts(c, request), (Rooms{0, 2, 2, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, request), (WorkersByHost{0, 2, 2, 2}));
   request.queue_index = 7;
-  EXPECT_EQ(RoomOfHosts(c, request), (Rooms{2, 2, 2, 2}));
+  EXPECT_EQ(CapacityOfHosts(c, request), (WorkersByHost{2, 2, 2, 2}));
 }
 
 TEST(CapacityTest, HostsThatTheTemplateExcludesHaveNoRoomInAnyView) {
@@ -77,7 +79,7 @@ TEST(CapacityTest, HostsThatTheTemplateExcludesHaveNoRoomInAnyView) {
   GangRequest request = c.request();
   request.eligible = &eligible;
   for (bool empty : {false, true}) {
-    EXPECT_EQ(RoomOfHosts(c, request, {empty, true}), (Rooms{2, 0, 0, 2}));
+    EXPECT_EQ(CapacityOfHosts(c, request, {empty, true}), (WorkersByHost{2, 0, 0, 2}));
   }
 }
 
@@ -140,7 +142,7 @@ Capacity CapacityOfPairs(int pairs, const std::vector<HostSet>& hosts_of_rank) {
 
 TEST(CapacityTest, AHostSetCountsTheHostsThatAllItsWorkersMayUse) {
   const Capacity capacity = CapacityOfPairs(2, {{1, 0, 1}, {0, 1, 1}, {0, 1, 1}, {0, 1, 1}});
-  EXPECT_EQ(capacity.of_host, (Rooms{0, 2, 2}));
+  EXPECT_EQ(capacity.of_host, (WorkersByHost{0, 2, 2}));
   EXPECT_EQ(capacity.classes.num_classes, 2);
   EXPECT_EQ(capacity.classes.class_of_worker, (std::vector<std::uint8_t>{0, 0, 1, 1}));
   EXPECT_EQ(capacity.classes.of_host, (std::vector<std::uint32_t>{0, 0b10, 0b11}));
@@ -148,7 +150,7 @@ TEST(CapacityTest, AHostSetCountsTheHostsThatAllItsWorkersMayUse) {
 
 TEST(CapacityTest, HostSetsThatAllMayUseTheSameHostsAreOfOneClass) {
   const Capacity capacity = CapacityOfPairs(2, {{1, 0, 1}, {0, 1, 1}, {1, 0, 1}, {0, 1, 1}});
-  EXPECT_EQ(capacity.of_host, (Rooms{0, 0, 2}));
+  EXPECT_EQ(capacity.of_host, (WorkersByHost{0, 0, 2}));
   EXPECT_FALSE(capacity.classes.any());
 }
 
@@ -165,7 +167,7 @@ TEST(CapacityTest, WorkersCountByThemselvesWhereHostSetsMixThemInTooManyWays) {
     hosts_of_rank.resize(std::size_t{2} * static_cast<std::size_t>(pairs));
     const Capacity capacity = CapacityOfPairs(pairs, hosts_of_rank);
     EXPECT_EQ(capacity.classes.num_classes, pairs == 32 ? 32 : 9);
-    EXPECT_EQ(capacity.of_host, Rooms(10, 2));
+    EXPECT_EQ(capacity.of_host, WorkersByHost(10, 2));
   }
 }
 

@@ -31,7 +31,7 @@ std::vector<int> SegmentsOfPieces(const UniformPlan& plan,
 std::optional<int> ComponentsPerSegment(const GangModel& model, const Capacity& capacity) {
   if (model.max_stages_per_segment == 0) return 0;
   int fullest = 0;
-  for (int room : capacity.of_segment) fullest = std::max(fullest, room);
+  for (int workers : capacity.of_segment) fullest = std::max(fullest, workers);
   const int stages = model.stages_per_component;
   const std::int64_t touched = fullest / model.components.size[0] + 2;
   if (touched * stages <= model.max_stages_per_segment) return 0;
@@ -50,8 +50,8 @@ std::optional<SegmentPlan> KeepComponentsWhole(const SegmentProblem& problem,
   }
   std::vector<int> fit;  // components, by segment
   std::int64_t total = 0;
-  for (int room : capacity.of_segment) {
-    fit.push_back(std::min(most, room / size));
+  for (int workers : capacity.of_segment) {
+    fit.push_back(std::min(most, workers / size));
     total += fit.back();
   }
   if (total < model.components.count()) return std::nullopt;
@@ -79,7 +79,7 @@ SegmentPlan SplitComponents(const SegmentProblem& problem, const Capacity& capac
   UniformProblem uniform;
   uniform.places = &problem.places;
   const int size = pieces.size[0];
-  for (int room : capacity.of_segment) uniform.capacity.push_back(room / size);
+  for (int workers : capacity.of_segment) uniform.capacity.push_back(workers / size);
   uniform.pieces = model.components.size[0] / size;
   uniform.components = model.components.count();
   // A pod set may lie in a unit and be cut between its atoms.

@@ -13,18 +13,19 @@ enum class Order { kAsListed, kFullestFirst, kTightestFirst };
 class Filler {
  public:
   Filler(const fabric::Places& places, const GangModel& model,
-         const std::vector<std::vector<int>>& stages_of_atom, std::vector<int> room, Order order)
+         const std::vector<std::vector<int>>& stages_of_atom, std::vector<int> capacity,
+         Order order)
       : model_(model),
         stages_of_atom_(stages_of_atom),
-        room_(std::move(room)),
-        held_(room_.size()),
+        free_(std::move(capacity)),
+        held_(free_.size()),
         segment_of_atom_(model.atoms.size.size(), -1) {
     for (fabric::FabricPodId pod : places.fabric_pods()) {
       std::vector<int>& mine = segments_of_pod_.emplace_back();
       for (fabric::SegmentId s : places.segments_of(pod)) mine.push_back(s.value);
       if (order == Order::kAsListed) continue;
       std::stable_sort(mine.begin(), mine.end(), [&](int a, int b) {
-        return order == Order::kFullestFirst ? room_[a] > room_[b] : room_[a] < room_[b];
+        return order == Order::kFullestFirst ? free_[a] > free_[b] : free_[a] < free_[b];
       });
     }
   }
@@ -32,13 +33,13 @@ class Filler {
   // All or nothing.
   bool PlaceSet(const std::vector<int>& atoms) {
     for (const std::vector<int>& segments : segments_of_pod_) {
-      const auto room_before = room_;
+      const auto free_before = free_;
       const auto held_before = held_;
       if (std::all_of(atoms.begin(), atoms.end(),
                       [&](int atom) { return PlaceAtom(atom, segments); })) {
         return true;
       }
-      room_ = room_before;
+      free_ = free_before;
       held_ = held_before;
     }
     return false;
@@ -53,8 +54,8 @@ class Filler {
     for (const bool only_held : {true, false}) {
       if (only_held && !limited) continue;
       for (int s : segments) {
-        if (room_[s] < model_.atoms.size[atom] || !AddStages(atom, only_held, held_[s])) continue;
-        room_[s] -= model_.atoms.size[atom];
+        if (free_[s] < model_.atoms.size[atom] || !AddStages(atom, only_held, held_[s])) continue;
+        free_[s] -= model_.atoms.size[atom];
         segment_of_atom_[atom] = s;
         return true;
       }
@@ -76,7 +77,7 @@ class Filler {
 
   const GangModel& model_;
   const std::vector<std::vector<int>>& stages_of_atom_;
-  std::vector<int> room_;            // by segment
+  std::vector<int> free_;            // by segment
   std::vector<std::set<int>> held_;  // stages, by segment
   std::vector<std::vector<int>> segments_of_pod_;
   std::vector<int> segment_of_atom_;
@@ -86,7 +87,7 @@ class Filler {
 
 std::vector<int> FitFirst(const fabric::Places& places, const GangModel& model,
                           const std::vector<std::vector<int>>& stages_of_atom,
-                          const std::vector<int>& room) {
+                          const std::vector<int>& capacity) {
   std::vector<std::vector<int>> atoms_of(model.pod_sets.size.size());
   std::vector<int> seen(model.atoms.size.size(), 0);
   for (std::size_t w = 0; w < model.atoms.of.size(); ++w) {
@@ -103,7 +104,7 @@ std::vector<int> FitFirst(const fabric::Places& places, const GangModel& model,
     return stages_of_atom[a[0]] < stages_of_atom[b[0]];
   });
   for (Order order : {Order::kAsListed, Order::kFullestFirst, Order::kTightestFirst}) {
-    Filler filler(places, model, stages_of_atom, room, order);
+    Filler filler(places, model, stages_of_atom, capacity, order);
     if (!std::all_of(atoms_of.begin(), atoms_of.end(),
                      [&](const auto& atoms) { return filler.PlaceSet(atoms); })) {
       continue;

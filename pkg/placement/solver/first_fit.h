@@ -3,8 +3,8 @@
 // limited, first where they are already; segments are tried in three orders.
 //
 // With equal atoms, equal pod sets and no limit of stages it finds a placement whenever there is
-// one (no_room.h counts whether); otherwise finding none proves nothing. Deterministic. Complexity:
-// O(atoms * segments). Thread safety: pure function.
+// one (fit_counter.h counts whether); otherwise finding none proves nothing. Deterministic.
+// Complexity: O(atoms * segments). Thread safety: pure function.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@
 namespace yardmaster::placement {
 
 // Segment by worker, or empty. `stages_of_atom` is looked at where the model limits stages;
-// `room` counts workers by segment.
+// `capacity` counts workers by segment.
 std::vector<int> FitFirst(const fabric::Places& places, const GangModel& model,
                           const std::vector<std::vector<int>>& stages_of_atom,
-                          const std::vector<int>& room);
+                          const std::vector<int>& capacity);
 
 }  // namespace yardmaster::placement

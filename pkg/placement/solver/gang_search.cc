@@ -11,15 +11,15 @@ namespace yardmaster::placement {
 
 namespace {
 
-// Above every room.
-constexpr int kRoomy = 1 << 30;
+// Above the capacity of any segment.
+constexpr int kAboveAllCapacities = 1 << 30;
 
 class Search {
  public:
   Search(const SearchProblem& problem, const SearchOptions& options)
       : problem_(problem), options_(options), space_(problem) {
-    room_ = space_.capacity;
-    pod_room_ = space_.pod_capacity;
+    free_in_segment_ = space_.capacity;
+    free_in_pod_ = space_.pod_capacity;
     pieces_in_segment_.assign(space_.capacity.size(), 0);
     pieces_in_pod_.assign(space_.pod_capacity.size(), 0);
     stages_in_segment_.resize(space_.capacity.size());
@@ -28,10 +28,10 @@ class Search {
       classes_in_segment_.assign(space_.capacity.size(), none);
       classes_in_pod_.assign(space_.pod_capacity.size(), none);
       classes_left_of_set_.assign(space_.order.size(), none);
-      class_rooms_of_pod_.resize(space_.pod_capacity.size());
+      class_capacities_of_pod_.resize(space_.pod_capacity.size());
       for (int s = 0; s < num_segments(); ++s) {
-        for (const ClassRoom& room : problem_.class_rooms[space_.original[s]]) {
-          AddRoom(class_rooms_of_pod_[space_.pod[s]], room);
+        for (const ClassCapacity& capacity : problem_.class_capacities[space_.original[s]]) {
+          AddCapacity(class_capacities_of_pod_[space_.pod[s]], capacity);
         }
       }
       for (int piece : space_.order) {
@@ -81,7 +81,7 @@ class Search {
  private:
   struct Choice {
     Objective cost;
-    int fit;  // the tightest that takes the rest of the component, else the roomiest
+    int fit;  // the tightest that takes the rest of the component, else the widest
     int segment;
     auto Key() const { return std::tie(cost, fit, segment); }
   };
@@ -92,31 +92,31 @@ class Search {
   int num_groups() const { return space_.num_groups(); }
 
   std::int64_t SegmentsFor(std::int64_t need) const {
-    rooms_.clear();
+    unused_.clear();
     for (int s : space_.by_capacity) {
       if (pieces_in_segment_[s] == 0) {
-        rooms_.push_back(space_.capacity[s]);
+        unused_.push_back(space_.capacity[s]);
       } else {
-        need -= room_[s];
+        need -= free_in_segment_[s];
       }
     }
-    return PlacesFor(need, rooms_);
+    return PlacesFor(need, unused_);
   }
   std::int64_t PodsFor(std::int64_t need) const {
-    rooms_.clear();
+    unused_.clear();
     for (int p : space_.pods_by_capacity) {
       if (pieces_in_pod_[p] == 0) {
-        rooms_.push_back(space_.pod_capacity[p]);
+        unused_.push_back(space_.pod_capacity[p]);
       } else {
-        need -= pod_room_[p];
+        need -= free_in_pod_[p];
       }
     }
-    return PlacesFor(need, rooms_);
+    return PlacesFor(need, unused_);
   }
 
-  // What the groups of components >= `from` cost at least in the room that is left.
+  // What the groups of components >= `from` cost at least in what is still free.
   Objective UnplacedBound(int from) const {
-    return ComponentBound(space_, from, left_, room_, pod_room_);
+    return ComponentBound(space_, from, left_, free_in_segment_, free_in_pod_);
   }
 
   // What the started groups of component c still cost at least.
@@ -128,9 +128,9 @@ class Search {
       int largest = 1;
       for (int s = 0; s < num_segments(); ++s) {
         if (in_segment_[static_cast<std::size_t>(g * num_segments() + s)] > 0) {
-          rest -= room_[s];
+          rest -= free_in_segment_[s];
         } else {
-          largest = std::max(largest, room_[s]);
+          largest = std::max(largest, free_in_segment_[s]);
         }
       }
       if (rest <= 0) continue;
@@ -185,10 +185,10 @@ class Search {
     if (classes_in_segment_.empty()) return true;
     ClassCounts both = classes_in_segment_[segment];
     Add(problem_.piece_classes[piece], 1, both);
-    if (!Fits(both, problem_.class_rooms[space_.original[segment]])) return false;
+    if (!Fits(both, problem_.class_capacities[space_.original[segment]])) return false;
     ClassCounts with_set = classes_in_pod_[space_.pod[segment]];
     Add(classes_left_of_set_[problem_.pod_set[piece]], 1, with_set);
-    return Fits(with_set, class_rooms_of_pod_[space_.pod[segment]]);
+    return Fits(with_set, class_capacities_of_pod_[space_.pod[segment]]);
   }
   static void Add(const ClassCounts& counts, int step, ClassCounts& sum) {
     for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += counts[c] * step;
@@ -216,8 +216,8 @@ class Search {
     const int piece = space_.order[i];
     const int size = problem_.piece_size[piece] * step;
     const int pod = space_.pod[segment];
-    room_[segment] -= size;
-    pod_room_[pod] -= size;
+    free_in_segment_[segment] -= size;
+    free_in_pod_[pod] -= size;
     pieces_in_segment_[segment] += step;
     pieces_in_pod_[pod] += step;
     placed_ += size;
@@ -283,7 +283,7 @@ class Search {
   };
 
   // Depth first over the pieces, without recursion: a gang may have 100,000 pieces, and a call for
-  // each takes half a KiB of a stack that is 8 MiB.
+  // each would exhaust the stack.
   void Descend() {
     std::vector<Level> levels(static_cast<std::size_t>(num_pieces()) + 1);
     int i = 0;
@@ -313,8 +313,8 @@ class Search {
     return !cut_ && !done_;
   }
 
-  // What piece i may take after the pieces before it; nothing where that is hopeless, or where
-  // every piece has its segment, which is recorded.
+  // Lists what piece i may take after the pieces before it. The list is empty where no better
+  // solution can follow, and where every piece has its segment; that solution is recorded.
   void Enter(int i, Level& level) {
     level.choices.clear();
     level.next = 0;
@@ -337,12 +337,15 @@ class Search {
     const int set_pod = pod_of_set_[problem_.pod_set[piece]];
     const int rest = rest_of_component_[i];
     for (int s = LowestSegment(i); s < num_segments(); ++s) {
-      if (room_[s] < problem_.piece_size[piece]) continue;
+      if (free_in_segment_[s] < problem_.piece_size[piece]) continue;
       if (set_pod >= 0 && space_.pod[s] != set_pod) continue;
       if (!FirstOfItsKind(s) || !StagesFit(piece, s)) continue;
-      if (pod_room_[space_.pod[s]] < set_left_[problem_.pod_set[piece]]) continue;
+      if (free_in_pod_[space_.pod[s]] < set_left_[problem_.pod_set[piece]]) continue;
       if (!ClassesFit(piece, s)) continue;
-      choices.push_back({CostOf(i, s), room_[s] >= rest ? room_[s] : kRoomy - room_[s], s});
+      choices.push_back({CostOf(i, s),
+                         free_in_segment_[s] >= rest ? free_in_segment_[s]
+                                                     : kAboveAllCapacities - free_in_segment_[s],
+                         s});
     }
     std::sort(choices.begin(), choices.end(),
               [](const Choice& a, const Choice& b) { return a.Key() < b.Key(); });
@@ -360,18 +363,18 @@ class Search {
   bool done_ = false;
 
   // By segment.
-  std::vector<int> room_;
+  std::vector<int> free_in_segment_;
   std::vector<int> pieces_in_segment_;
   std::vector<std::map<int, int>> stages_in_segment_;
   // Empty where all workers may use the same hosts.
   std::vector<ClassCounts> classes_in_segment_;
   std::vector<ClassCounts> classes_in_pod_;
   std::vector<ClassCounts> classes_left_of_set_;  // by pod set: not yet placed
-  std::vector<std::vector<ClassRoom>> class_rooms_of_pod_;
+  std::vector<std::vector<ClassCapacity>> class_capacities_of_pod_;
   // By fabric pod.
-  std::vector<int> pod_room_;
+  std::vector<int> free_in_pod_;
   std::vector<int> pieces_in_pod_;
-  mutable std::vector<int> rooms_;
+  mutable std::vector<int> unused_;
   // By piece.
   std::vector<int> chosen_;
   std::vector<int> rest_of_component_;  // workers of the piece and those after it

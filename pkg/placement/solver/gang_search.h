@@ -6,8 +6,8 @@
 // tried once, by keeping to the lexicographically least of each orbit: interchangeable pieces take
 // segments in ascending order, equal components ascend lexicographically, and of equal untouched
 // segments (or fabric pods) only the first is tried. A branch is cut when its cost so far plus what
-// the rest must cost at least (each group, alone, in the room that is left; fabric pods and
-// segments by room) is not better than the best found.
+// the rest must cost at least (each group, alone, in what is still free; fabric pods and
+// segments by what they take) is not better than the best found.
 //
 // The problem contains hypergraph partitioning, so the worst case is exponential; after `max_steps`
 // the best so far is returned with exact = false. Its memory is O(pieces * segments) and no stack

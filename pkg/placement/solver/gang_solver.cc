@@ -8,8 +8,8 @@
 
 #include "pkg/placement/solver/equal_components.h"
 #include "pkg/placement/solver/first_fit.h"
+#include "pkg/placement/solver/fit_counter.h"
 #include "pkg/placement/solver/gang_search.h"
-#include "pkg/placement/solver/no_room.h"
 #include "pkg/placement/solver/piece_problem.h"
 #include "pkg/placement/solver/pod_set_split.h"
 
@@ -42,7 +42,7 @@ class GangSolver {
  private:
   // From the cheapest method to the dearest, until one settles the question.
   SegmentPlan Solve(const Capacity& capacity, PodRule rule) {
-    if (counter_.NoRoom(capacity)) return {};
+    if (counter_.CannotFit(capacity)) return {};
     if (capacity.classes.any()) return SolveClasses(capacity, rule);
     if (auto whole = KeepWhole(capacity, rule)) return *std::move(whole);
     SegmentPlan best = SplitUniform(capacity, rule);
@@ -55,7 +55,7 @@ class GangSolver {
   // Workers that may use different hosts: the closed forms do not know of them, and say what it
   // costs at least, as if each might use every host that some may use.
   SegmentPlan SolveClasses(const Capacity& capacity, PodRule rule) {
-    if (!ClassesHaveRoom(capacity)) return {};
+    if (!ClassesMayFit(capacity)) return {};
     Capacity for_any = capacity;
     for_any.classes = {};
     const SegmentPlan least = Solve(for_any, rule);
@@ -67,16 +67,16 @@ class GangSolver {
     return best;
   }
 
-  // Necessary: room for all of them together, and a segment for each atom by itself.
-  bool ClassesHaveRoom(const Capacity& capacity) const {
-    const ClassRooms& classes = capacity.classes;
+  // Necessary, not sufficient: hosts for all of them together, and a segment for each atom alone.
+  bool ClassesMayFit(const Capacity& capacity) const {
+    const ClassCapacities& classes = capacity.classes;
     const std::vector<int> one(classes.class_of_worker.size(), 0);
     if (!Fits(CountClasses(classes, one, 1).front(), classes.Total())) return false;
     std::set<ClassCounts> seen;
     for (ClassCounts& atom : CountClasses(classes, model_.atoms.of, model_.atoms.count())) {
       if (!seen.insert(atom).second) continue;
       if (std::none_of(classes.of_segment.begin(), classes.of_segment.end(),
-                       [&](const auto& rooms) { return Fits(atom, rooms); })) {
+                       [&](const auto& capacities) { return Fits(atom, capacities); })) {
         return false;
       }
     }
@@ -119,7 +119,7 @@ class GangSolver {
     Capacity here;
     here.of_segment.assign(capacity.of_segment.size(), 0);
     here.classes = capacity.classes;
-    for (std::vector<ClassRoom>& rooms : here.classes.of_segment) rooms.clear();
+    for (std::vector<ClassCapacity>& capacities : here.classes.of_segment) capacities.clear();
     for (fabric::SegmentId s : places_.segments_of(pod)) {
       here.of_segment[s.index()] = capacity.of_segment[s.index()];
       if (here.classes.any()) {
@@ -276,7 +276,7 @@ class GangSolver {
   const fabric::Places& places_;
   const GangModel& model_;
   const bool any_;
-  const RoomCounter counter_;
+  const FitCounter counter_;
   std::int64_t steps_left_;  // of all searches together
 };
 

@@ -4,12 +4,12 @@
 //   uniform gangs that must be split           uniform_solver.h    exact but for huge coverings
 //   everything else                            gang_search.h       exact unless cut
 //
-// The search goes from coarse pieces to fine ones (piece_problem.h): whole units, whole tensor
-// groups, atoms. If it is cut without a result, atoms are split by uniform_solver.h or filled by
-// first_fit.h.
+// The search goes from coarse pieces to fine ones (piece_problem.h): whole components, whole units,
+// whole tensor groups, atoms. If it is cut without a result, atoms are split by uniform_solver.h or
+// pod_set_split.h, or filled by first_fit.h.
 //
-// Workers that may use different hosts (class_rooms.h) are "everything else", and are not split or
-// filled. A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread
+// Workers that may use different hosts (class_capacity.h) are "everything else", and are not split
+// or filled. A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread
 // safety: pure.
 #pragma once
 

@@ -12,10 +12,11 @@ namespace {
 
 using fabric::HostId;
 
-// The hosts of one segment by room that is left; the tightest that is wide enough comes first.
-class Rooms {
+// The hosts of one segment by how many workers they still take; the tightest that takes enough
+// comes first.
+class FreeHosts {
  public:
-  Rooms(const Cluster& cluster, const Capacity& capacity, fabric::SegmentId segment)
+  FreeHosts(const Cluster& cluster, const Capacity& capacity, fabric::SegmentId segment)
       : cluster_(cluster) {
     for (HostId id : cluster.places->hosts_of(segment)) {
       Add(capacity.of_host[id.index()], id);
@@ -26,9 +27,9 @@ class Rooms {
   HostId Take(int workers) {
     const auto at = hosts_.lower_bound(Entry{workers, 0, false, HostId()});
     if (at == hosts_.end()) return HostId();
-    const auto [room, free_gpus, degraded, id] = *at;
+    const auto [workers_free, free_gpus, degraded, id] = *at;
     hosts_.erase(at);
-    Add(room - workers, id);
+    Add(workers_free - workers, id);
     return id;
   }
   int widest() const { return hosts_.empty() ? 0 : std::get<0>(*hosts_.rbegin()); }
@@ -36,10 +37,10 @@ class Rooms {
  private:
   using Entry = std::tuple<int, int, bool, HostId>;
 
-  void Add(int room, HostId id) {
-    if (room <= 0) return;
+  void Add(int workers_free, HostId id) {
+    if (workers_free <= 0) return;
     const HostState& host = cluster_.hosts[id.index()];
-    hosts_.insert({room, host.free_gpus, host.degraded, id});
+    hosts_.insert({workers_free, host.free_gpus, host.degraded, id});
   }
 
   const Cluster& cluster_;
@@ -63,8 +64,8 @@ std::vector<Bundle> BundlesOf(const std::vector<int>& workers, const std::vector
 
 class SegmentFill {
  public:
-  SegmentFill(const GangModel& model, Rooms rooms, std::vector<HostId>& host_of)
-      : model_(model), rooms_(std::move(rooms)), host_of_(host_of) {}
+  SegmentFill(const GangModel& model, FreeHosts hosts, std::vector<HostId>& host_of)
+      : model_(model), hosts_(std::move(hosts)), host_of_(host_of) {}
 
   bool Run(const std::vector<int>& workers) {
     std::vector<Bundle> bundles = BundlesOf(workers, model_.units.of);
@@ -86,7 +87,7 @@ class SegmentFill {
     for (std::size_t i = 0; i < parts.size();) {
       Bundle together = parts[i++];
       while (i < parts.size() &&
-             static_cast<int>(together.size() + parts[i].size()) <= rooms_.widest()) {
+             static_cast<int>(together.size() + parts[i].size()) <= hosts_.widest()) {
         together.insert(together.end(), parts[i].begin(), parts[i].end());
         ++i;
       }
@@ -96,14 +97,14 @@ class SegmentFill {
   }
 
   bool PlaceTogether(const Bundle& bundle) {
-    const HostId host = rooms_.Take(static_cast<int>(bundle.size()));
+    const HostId host = hosts_.Take(static_cast<int>(bundle.size()));
     if (!host.valid()) return false;
     for (int worker : bundle) host_of_[worker] = host;
     return true;
   }
 
   const GangModel& model_;
-  Rooms rooms_;
+  FreeHosts hosts_;
   std::vector<HostId>& host_of_;
 };
 
@@ -129,13 +130,14 @@ class ClassFill {
       kind_of_.push_back(at->second);
     }
     for (HostId id : cluster.places->hosts_of(segment)) {
-      const int room = capacity.of_host[id.index()];
-      if (room > 0) hosts_.push_back({id, capacity.classes.of_host[id.index()], room, false, {}});
+      const int workers_free = capacity.of_host[id.index()];
+      if (workers_free > 0)
+        hosts_.push_back({id, capacity.classes.of_host[id.index()], workers_free, false, {}});
     }
     std::sort(hosts_.begin(), hosts_.end(), [&](const Host& a, const Host& b) {
       const auto key = [&](const Host& host) {
         const HostState& state = cluster.hosts[host.id.index()];
-        return std::tuple(host.room, state.free_gpus, state.degraded, host.id);
+        return std::tuple(host.workers_free, state.free_gpus, state.degraded, host.id);
       };
       return key(a) < key(b);
     });
@@ -158,7 +160,7 @@ class ClassFill {
   struct Host {
     HostId id;
     std::uint32_t classes = 0;  // that may use it, as bits
-    int room = 0;
+    int workers_free = 0;
     bool gives_one_up = false;  // one of its sets is being moved on
     std::vector<int> sets;
   };
@@ -166,14 +168,15 @@ class ClassFill {
   const Kind& KindOf(int set) const { return kinds_[kind_of_[set]]; }
 
   // A host that gives one of its sets up is neither filled nor asked again until that set has its
-  // place, so its room and sets are the same after the call. A kind that found no place is not
-  // tried again: so there are at most as many calls within each other as there are kinds.
+  // place, so it takes as many workers and has the same sets after the call. A kind that found no
+  // place is not tried again: so there are at most as many calls within each other as there are
+  // kinds.
   bool Place(int set) {
     const Kind& kind = KindOf(set);
     tried_[kind_of_[set]] = 1;
     for (Host& host : hosts_) {
-      if (host.room < kind.size || !MayUse(kind, host)) continue;
-      host.room -= kind.size;
+      if (host.workers_free < kind.size || !MayUse(kind, host)) continue;
+      host.workers_free -= kind.size;
       host.sets.push_back(set);
       return true;
     }
@@ -188,12 +191,12 @@ class ClassFill {
   bool Replace(Host& host, int set) {
     host.gives_one_up = true;
     const auto gone = std::find_if(host.sets.begin(), host.sets.end(), [&](int other) {
-      return tried_[kind_of_[other]] == 0 && KindOf(other).size + host.room >= KindOf(set).size &&
-             Place(other);
+      return tried_[kind_of_[other]] == 0 &&
+             KindOf(other).size + host.workers_free >= KindOf(set).size && Place(other);
     });
     host.gives_one_up = false;
     if (gone == host.sets.end()) return false;
-    host.room += KindOf(*gone).size - KindOf(set).size;
+    host.workers_free += KindOf(*gone).size - KindOf(set).size;
     *gone = set;
     return true;
   }
@@ -248,8 +251,8 @@ std::vector<HostId> FillHosts(const Cluster& cluster, const Capacity& capacity,
       if (!fill.Run(host_of)) return {};
       continue;
     }
-    Rooms rooms(cluster, capacity, segment);
-    if (!SegmentFill(model, std::move(rooms), host_of).Run(workers[s])) return {};
+    FreeHosts hosts(cluster, capacity, segment);
+    if (!SegmentFill(model, std::move(hosts), host_of).Run(workers[s])) return {};
     SortWholeHosts(workers[s], host_of);
   }
   return host_of;

@@ -95,18 +95,18 @@ struct ClassCase {
   Capacity capacity;
   std::vector<std::vector<int>> host_sets;  // workers
 
-  ClassCase(const std::vector<std::int32_t>& rooms, std::vector<std::uint32_t> classes_of_host,
+  ClassCase(const std::vector<std::int32_t>& capacities, std::vector<std::uint32_t> classes_of_host,
             std::vector<std::vector<int>> sets, std::vector<std::uint8_t> class_of_worker)
-      : cluster(MakeCluster({{static_cast<int>(rooms.size())}})), host_sets(std::move(sets)) {
+      : cluster(MakeCluster({{static_cast<int>(capacities.size())}})), host_sets(std::move(sets)) {
     model.workers = static_cast<int>(class_of_worker.size());
     model.host_sets.of.resize(class_of_worker.size());
     for (std::size_t set = 0; set < host_sets.size(); ++set) {
       model.host_sets.size.push_back(static_cast<int>(host_sets[set].size()));
       for (const int worker : host_sets[set]) model.host_sets.of[worker] = static_cast<int>(set);
     }
-    capacity.of_host = rooms;
+    capacity.of_host = capacities;
     capacity.of_segment = {0};
-    for (const std::int32_t room : rooms) capacity.of_segment[0] += room;
+    for (const std::int32_t workers : capacities) capacity.of_segment[0] += workers;
     capacity.classes.class_of_worker = std::move(class_of_worker);
     capacity.classes.of_host = std::move(classes_of_host);
   }
@@ -174,13 +174,13 @@ ClassCase RandomClassCase(Random& random, int size) {
                                      : static_cast<std::uint8_t>(below(classes)));
     }
   }
-  std::vector<std::int32_t> rooms(static_cast<std::size_t>(1 + below(5)));
+  std::vector<std::int32_t> capacities(static_cast<std::size_t>(1 + below(5)));
   std::vector<std::uint32_t> classes_of_host;
-  for (std::int32_t& room : rooms) {
-    room = (size > 0 ? size : 1) * below(5);
+  for (std::int32_t& workers : capacities) {
+    workers = (size > 0 ? size : 1) * below(5);
     classes_of_host.push_back(static_cast<std::uint32_t>(1 + below((1 << classes) - 1)));
   }
-  return {rooms, std::move(classes_of_host), std::move(sets), std::move(class_of_worker)};
+  return {capacities, std::move(classes_of_host), std::move(sets), std::move(class_of_worker)};
 }
 
 // The worker that may use both hosts comes first and makes way; it may not come back.

@@ -10,11 +10,11 @@ namespace {
 
 class Splitter {
  public:
-  Splitter(const fabric::Places& places, const GangModel& model, const std::vector<int>& room,
+  Splitter(const fabric::Places& places, const GangModel& model, const std::vector<int>& capacity,
            int max_components, const std::vector<SegmentScore>& scores)
       : places_(places),
         model_(model),
-        room_(room),
+        capacity_(capacity),
         max_components_(max_components),
         scores_(scores) {}
 
@@ -63,9 +63,9 @@ class Splitter {
   UniformPlan Solve(fabric::FabricPodId pod, int sets) const {
     UniformProblem problem;
     problem.places = &places_;
-    problem.capacity.assign(room_.size(), 0);
+    problem.capacity.assign(capacity_.size(), 0);
     for (fabric::SegmentId s : places_.segments_of(pod)) {
-      problem.capacity[s.index()] = room_[s.index()] / model_.atoms.size[0];
+      problem.capacity[s.index()] = capacity_[s.index()] / model_.atoms.size[0];
     }
     problem.pieces = sets * static_cast<int>(atoms_[0].size());
     problem.components = model_.components.count();
@@ -97,7 +97,7 @@ class Splitter {
 
   const fabric::Places& places_;
   const GangModel& model_;
-  const std::vector<int>& room_;
+  const std::vector<int>& capacity_;
   const int max_components_;
   const std::vector<SegmentScore>& scores_;
   std::vector<std::vector<int>> atoms_;  // by pod set and component
@@ -106,9 +106,9 @@ class Splitter {
 }  // namespace
 
 SegmentPlan SplitPodSets(const fabric::Places& places, const GangModel& model,
-                         const std::vector<int>& room, int max_components,
+                         const std::vector<int>& capacity, int max_components,
                          const std::vector<SegmentScore>& scores) {
-  return Splitter(places, model, room, max_components, scores).Run();
+  return Splitter(places, model, capacity, max_components, scores).Run();
 }
 
 }  // namespace yardmaster::placement

@@ -1,4 +1,4 @@
-// Room for a gang whose pod sets run through all of its components, e.g. pipelines Required within
+// Places a gang whose pod sets run through all of its components, e.g. pipelines Required within
 // a fabric pod while data groups may cross them.
 //
 // With P components and pod sets of k atoms of each, x pod sets in one fabric pod are a uniform
@@ -17,11 +17,11 @@
 
 namespace yardmaster::placement {
 
-// `room` counts workers by segment; at most `max_components` components may take part in one, 0:
-// any number. Neither found nor exact where the pod sets are of another kind; never exact where
+// `capacity` counts workers by segment; at most `max_components` components may take part in one,
+// 0: any number. Neither found nor exact where the pod sets are of another kind; never exact where
 // found. The objective and the bound are not set.
 SegmentPlan SplitPodSets(const fabric::Places& places, const GangModel& model,
-                         const std::vector<int>& room, int max_components,
+                         const std::vector<int>& capacity, int max_components,
                          const std::vector<SegmentScore>& scores);
 
 }  // namespace yardmaster::placement

@@ -32,9 +32,9 @@ void AddWholeBound(const SearchSpace& space, std::size_t from, const std::vector
     }
   }
   if (cheapest < 0) return;
-  auto split = [&](const std::vector<int>& rooms) {
+  auto split = [&](const std::vector<int>& capacities) {
     std::int64_t whole = 0;
-    for (int room : rooms) whole += room / size;
+    for (int capacity : capacities) whole += capacity / size;
     return (components - whole) * cheapest;
   };
   bound.data_split_segments = std::max(bound.data_split_segments, split(segments));
@@ -53,10 +53,10 @@ Objective operator+(Objective a, const Objective& b) {
   return a;
 }
 
-int PlacesFor(std::int64_t need, const std::vector<int>& rooms) {
+int PlacesFor(std::int64_t need, const std::vector<int>& capacities) {
   int places = 0;
-  for (std::size_t i = 0; i < rooms.size() && need > 0; ++i, ++places) need -= rooms[i];
-  return need > 0 ? static_cast<int>(rooms.size()) + 1 : places;
+  for (std::size_t i = 0; i < capacities.size() && need > 0; ++i, ++places) need -= capacities[i];
+  return need > 0 ? static_cast<int>(capacities.size()) + 1 : places;
 }
 
 TensorUnits::TensorUnits(const SearchProblem& problem) : home_(problem.piece_size.size()) {
@@ -80,10 +80,10 @@ TensorUnits::TensorUnits(const SearchProblem& problem) : home_(problem.piece_siz
   }
 }
 
-std::int64_t TensorUnits::SplitsIn(const std::vector<int>& rooms) const {
+std::int64_t TensorUnits::SplitsIn(const std::vector<int>& capacities) const {
   if (count_ == 0) return 0;
   std::int64_t whole = 0;
-  for (int room : rooms) whole += room / smallest_;
+  for (int capacity : capacities) whole += capacity / smallest_;
   return std::max<std::int64_t>(0, count_ - whole) * cheapest_;
 }
 

@@ -15,9 +15,9 @@ namespace yardmaster::placement {
 
 Objective operator+(Objective a, const Objective& b);
 
-// The number of places needed for `need`, fullest first; `rooms` descends. A number above
-// rooms.size() means that they have too little room.
-int PlacesFor(std::int64_t need, const std::vector<int>& rooms);
+// The number of places needed for `need`, widest first; `capacities` descends. A number above
+// capacities.size() means that they take less than `need`.
+int PlacesFor(std::int64_t need, const std::vector<int>& capacities);
 
 // The gang's units (gang_model.h) that have several pieces: a place with room for c workers holds
 // at most c div z of them whole, z being the size of the smallest, and each of the others splits at
@@ -26,8 +26,8 @@ class TensorUnits {
  public:
   explicit TensorUnits(const SearchProblem& problem);
 
-  // What they cost at least over places with these rooms.
-  std::int64_t SplitsIn(const std::vector<int>& rooms) const;
+  // What they cost at least over places of these capacities.
+  std::int64_t SplitsIn(const std::vector<int>& capacities) const;
 
  private:
   int Root(int piece);
@@ -38,8 +38,8 @@ class TensorUnits {
   int smallest_ = 0;           // of them, in workers
 };
 
-// What the groups of components >= `from` cost at least, each alone in the room that is left in
-// segments and fabric pods. `left`: workers not yet placed, by group.
+// What the groups of components >= `from` cost at least, each alone in what `segments` and
+// `pods` still take. `left`: workers not yet placed, by group.
 Objective ComponentBound(const SearchSpace& space, int from, const std::vector<int>& left,
                          std::vector<int> segments, std::vector<int> pods);
 

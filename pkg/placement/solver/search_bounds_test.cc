@@ -12,22 +12,22 @@ namespace {
 TEST(SearchBoundsTest, NoFewerPlacesThanCountedHoldWhatIsNeeded) {
   Random random(1);
   for (int round = 0; round < Rounds(2000); ++round) {
-    std::vector<int> rooms(random.Below(6));
-    for (int& room : rooms) room = static_cast<int>(random.Below(5));
-    std::sort(rooms.rbegin(), rooms.rend());
+    std::vector<int> capacities(random.Below(6));
+    for (int& capacity : capacities) capacity = static_cast<int>(random.Below(5));
+    std::sort(capacities.rbegin(), capacities.rend());
     const auto need = static_cast<std::int64_t>(random.Below(14));
-    int fewest = static_cast<int>(rooms.size()) + 1;
-    for (unsigned set = 0; set < 1u << rooms.size(); ++set) {
+    int fewest = static_cast<int>(capacities.size()) + 1;
+    for (unsigned set = 0; set < 1u << capacities.size(); ++set) {
       std::int64_t sum = 0;
       int places = 0;
-      for (std::size_t i = 0; i < rooms.size(); ++i) {
+      for (std::size_t i = 0; i < capacities.size(); ++i) {
         if ((set >> i & 1u) == 0) continue;
-        sum += rooms[i];
+        sum += capacities[i];
         ++places;
       }
       if (sum >= need) fewest = std::min(fewest, places);
     }
-    ASSERT_EQ(PlacesFor(need, rooms), fewest) << "need " << need;
+    ASSERT_EQ(PlacesFor(need, capacities), fewest) << "need " << need;
   }
 }
 

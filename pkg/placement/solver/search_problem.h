@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pkg/placement/solver/class_rooms.h"
+#include "pkg/placement/solver/class_capacity.h"
 
 namespace yardmaster::placement {
 
@@ -26,10 +26,10 @@ struct SearchProblem {
   std::vector<int> capacity;        // workers, by segment
   std::vector<int> pod_of_segment;  // segments of a pod are consecutive
   bool segments_alike = true;       // equal capacity means interchangeable
-  // Where workers may use different hosts: workers of every class by piece, and the rooms by
-  // segment. Empty: they may not.
+  // Where workers may use different hosts: workers of every class by piece, and what each
+  // segment takes of them. Empty: they may not.
   std::vector<ClassCounts> piece_classes;
-  std::vector<std::vector<ClassRoom>> class_rooms;
+  std::vector<std::vector<ClassCapacity>> class_capacities;
 };
 
 }  // namespace yardmaster::placement

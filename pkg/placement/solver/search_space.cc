@@ -35,11 +35,12 @@ void SearchSpace::FindScarcest() {
   double least = 0;
   for (std::size_t c = 0; c < problem.piece_classes.front().size(); ++c) {
     std::int64_t workers = 0;
-    std::int64_t room = 0;
+    std::int64_t usable = 0;
     for (const ClassCounts& counts : problem.piece_classes) workers += counts[c];
-    for (const auto& rooms : problem.class_rooms) room += RoomFor(rooms, static_cast<int>(c));
+    for (const auto& capacities : problem.class_capacities)
+      usable += CapacityForClass(capacities, static_cast<int>(c));
     const double share =
-        static_cast<double>(room) / static_cast<double>(std::max<std::int64_t>(workers, 1));
+        static_cast<double>(usable) / static_cast<double>(std::max<std::int64_t>(workers, 1));
     if (workers == 0 || (scarcest >= 0 && share >= least)) continue;
     scarcest = static_cast<int>(c);
     least = share;
@@ -50,8 +51,10 @@ int SearchSpace::ScarceWorkers(int piece) const {
   return scarcest < 0 ? 0 : problem.piece_classes[piece][scarcest];
 }
 
-int SearchSpace::ScarceRoom(int segment) const {
-  return scarcest < 0 ? 0 : static_cast<int>(RoomFor(problem.class_rooms[segment], scarcest));
+int SearchSpace::ScarceCapacity(int segment) const {
+  return scarcest < 0
+             ? 0
+             : static_cast<int>(CapacityForClass(problem.class_capacities[segment], scarcest));
 }
 
 // Inside a fabric pod, larger segments get lower numbers; so equal pods have equal sequences.
@@ -61,7 +64,7 @@ void SearchSpace::OrderSegments() {
   std::iota(original.begin(), original.end(), 0);
   std::stable_sort(original.begin(), original.end(), [&](int a, int b) {
     const auto key = [&](int s) {
-      return std::make_tuple(problem.pod_of_segment[s], -ScarceRoom(s), -problem.capacity[s]);
+      return std::make_tuple(problem.pod_of_segment[s], -ScarceCapacity(s), -problem.capacity[s]);
     };
     return key(a) < key(b);
   });
@@ -99,24 +102,24 @@ void SearchSpace::OrderSegments() {
                    [&](int a, int b) { return pod_capacity[a] > pod_capacity[b]; });
 }
 
-// All that matters of a component: components of equal text may change places.
+// All that matters of a component: components of equal signature may change places.
 std::vector<int> SearchSpace::SignatureOf(const std::vector<int>& members,
                                           const std::vector<int>& groups,
                                           const std::vector<int>& set_home) const {
-  std::vector<int> text;
+  std::vector<int> signature;
   std::map<int, int> local;
   std::map<int, int> sets;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const int piece = members[i];
     local[piece] = static_cast<int>(i);
-    text.push_back(problem.piece_size[piece]);
-    AppendClasses(piece, text);
+    signature.push_back(problem.piece_size[piece]);
+    AppendClasses(piece, signature);
     const int set = problem.pod_set[piece];
-    text.push_back(set_home[set] == -2
-                       ? -1 - set
-                       : sets.emplace(set, static_cast<int>(sets.size())).first->second);
+    signature.push_back(set_home[set] == -2
+                            ? -1 - set
+                            : sets.emplace(set, static_cast<int>(sets.size())).first->second);
   }
-  AppendStages(members, text);
+  AppendStages(members, signature);
   std::vector<std::vector<int>> lines;
   for (int g : groups) {
     const SearchGroup& group = problem.groups[g];
@@ -126,10 +129,10 @@ std::vector<int> SearchSpace::SignatureOf(const std::vector<int>& members,
   }
   std::sort(lines.begin(), lines.end());
   for (const auto& line : lines) {
-    text.push_back(-1'000'000);
-    text.insert(text.end(), line.begin(), line.end());
+    signature.push_back(-1'000'000);
+    signature.insert(signature.end(), line.begin(), line.end());
   }
-  return text;
+  return signature;
 }
 
 void SearchSpace::OrderPieces() {
@@ -153,21 +156,21 @@ void SearchSpace::OrderPieces() {
     groups[problem.component[problem.groups[g].pieces[0]]].push_back(g);
   }
   const std::vector<int> set_home = HomeOfSets(problem);
-  std::vector<std::vector<int>> signature;
+  std::vector<std::vector<int>> signatures;
   for (std::size_t c = 0; c < members.size(); ++c) {
-    signature.push_back(SignatureOf(members[c], groups[c], set_home));
+    signatures.push_back(SignatureOf(members[c], groups[c], set_home));
   }
   std::vector<int> sorted(members.size());
   std::iota(sorted.begin(), sorted.end(), 0);
   std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) {
     if (workers[a] != workers[b]) return workers[a] > workers[b];
     if (scarce[a] != scarce[b]) return scarce[a] > scarce[b];
-    return signature[a] < signature[b];
+    return signatures[a] < signatures[b];
   });
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const int c = sorted[i];
     first_piece.push_back(num_pieces());
-    same_as_previous.push_back(i > 0 && signature[c] == signature[sorted[i - 1]]);
+    same_as_previous.push_back(i > 0 && signatures[c] == signatures[sorted[i - 1]]);
     for (int piece : members[c]) {
       order.push_back(piece);
       component.push_back(static_cast<int>(i));
@@ -177,21 +180,21 @@ void SearchSpace::OrderPieces() {
   first_piece.push_back(num_pieces());
 }
 
-void SearchSpace::AppendClasses(int piece, std::vector<int>& text) const {
+void SearchSpace::AppendClasses(int piece, std::vector<int>& signature) const {
   if (problem.piece_classes.empty()) return;
   const ClassCounts& counts = problem.piece_classes[piece];
-  text.insert(text.end(), counts.begin(), counts.end());
+  signature.insert(signature.end(), counts.begin(), counts.end());
 }
 
 // Which pieces of a component have the same stages, as local numbers.
-void SearchSpace::AppendStages(const std::vector<int>& members, std::vector<int>& text) const {
+void SearchSpace::AppendStages(const std::vector<int>& members, std::vector<int>& signature) const {
   if (problem.max_stages_per_segment == 0) return;
   std::map<int, int> numbers;
   for (int piece : members) {
     for (int stage : problem.stages[piece]) {
-      text.push_back(numbers.emplace(stage, static_cast<int>(numbers.size())).first->second);
+      signature.push_back(numbers.emplace(stage, static_cast<int>(numbers.size())).first->second);
     }
-    text.push_back(-1);
+    signature.push_back(-1);
   }
 }
 

@@ -1,8 +1,8 @@
 // A search problem as the search goes through it: segments and pieces in its order, and which of
 // them are interchangeable, so that symmetric choices are tried once (gang_search.h).
 //
-// Where workers may use different hosts, segments and pieces of the class with the least room for
-// its workers come first: it leaves the least choice. Inside a fabric pod larger segments come
+// Where workers may use different hosts, segments and pieces of the class with the least capacity
+// for its workers come first: it leaves the least choice. Inside a fabric pod larger segments come
 // first, so that equal pods have equal sequences. Components of equal structure stand together,
 // large ones first. Thread safety: values; made once, then read. Complexity: near-linear, but
 // quadratic in fabric pods and in the text of a component.
@@ -47,16 +47,16 @@ struct SearchSpace {
   std::vector<std::vector<int>> groups_of_component;
   std::vector<int> workers_of_group;
 
-  int scarcest = -1;  // class of workers with the least room for each; -1: there are no classes
+  int scarcest = -1;  // class of workers with the least capacity for each; -1: there are no classes
 
  private:
   void FindScarcest();
   int ScarceWorkers(int piece) const;
-  int ScarceRoom(int segment) const;
+  int ScarceCapacity(int segment) const;
   void OrderSegments();
   void OrderPieces();
-  void AppendClasses(int piece, std::vector<int>& text) const;
-  void AppendStages(const std::vector<int>& members, std::vector<int>& text) const;
+  void AppendClasses(int piece, std::vector<int>& signature) const;
+  void AppendStages(const std::vector<int>& members, std::vector<int>& signature) const;
   std::vector<int> SignatureOf(const std::vector<int>& members, const std::vector<int>& groups,
                                const std::vector<int>& set_home) const;
   void IndexGroups();

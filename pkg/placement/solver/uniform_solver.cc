@@ -16,7 +16,7 @@ constexpr std::int64_t kSplitSteps = 20'000;
 // The segments of one fabric pod, fullest first.
 struct Pod {
   std::vector<int> segment;
-  std::vector<int> room;
+  std::vector<int> capacity;
   std::int64_t total = 0;
 };
 
@@ -39,17 +39,17 @@ struct Remainders {
   int whole = 0;
 };
 
-Remainders RemaindersOf(const std::vector<int>& room, int count, int n, int max_components) {
+Remainders RemaindersOf(const std::vector<int>& capacity, int count, int n, int max_components) {
   Remainders out;
   for (int i = 0; i < count; ++i) {
-    out.whole += room[i] / n;
-    if (room[i] % n > 0) out.index.push_back(i);
+    out.whole += capacity[i] / n;
+    if (capacity[i] % n > 0) out.index.push_back(i);
   }
   std::stable_sort(out.index.begin(), out.index.end(),
-                   [&](int a, int b) { return room[a] % n > room[b] % n; });
+                   [&](int a, int b) { return capacity[a] % n > capacity[b] % n; });
   for (int i : out.index) {
-    out.values.push_back(room[i] % n);
-    if (max_components > 0) out.limits.push_back(max_components - room[i] / n);
+    out.values.push_back(capacity[i] % n);
+    if (max_components > 0) out.limits.push_back(max_components - capacity[i] / n);
   }
   return out;
 }
@@ -64,7 +64,7 @@ class UniformSolver {
   UniformSolver(const UniformProblem& problem, const std::vector<SegmentScore>& scores)
       : problem_(problem), scores_(scores), n_(problem.pieces), capacity_(problem.capacity) {
     if (problem.max_components > 0) {
-      for (int& room : capacity_) room = std::min(room, problem.max_components * n_);
+      for (int& capacity : capacity_) capacity = std::min(capacity, problem.max_components * n_);
     }
     for (fabric::FabricPodId id : problem.places->fabric_pods()) {
       Pod pod;
@@ -76,8 +76,8 @@ class UniformSolver {
         return scores[a] < scores[b];
       });
       for (int s : pod.segment) {
-        pod.room.push_back(capacity_[s]);
-        pod.total += pod.room.back();
+        pod.capacity.push_back(capacity_[s]);
+        pod.total += pod.capacity.back();
       }
       if (!pod.segment.empty()) pods_.push_back(std::move(pod));
     }
@@ -88,7 +88,7 @@ class UniformSolver {
     std::int64_t total = 0;
     std::int64_t in_pods = 0;
     for (const Pod& pod : pods_) {
-      for (int room : pod.room) whole += room / n_;
+      for (int capacity : pod.capacity) whole += capacity / n_;
       total += pod.total;
       in_pods += pod.total / n_;
     }
@@ -105,7 +105,7 @@ class UniformSolver {
  private:
   UniformPlan Whole() {
     std::vector<int> fit;  // components, by segment
-    for (int room : capacity_) fit.push_back(room / n_);
+    for (int capacity : capacity_) fit.push_back(capacity / n_);
     const WholeChoice choice = ChooseWhole(*problem_.places, fit, problem_.components, scores_);
     UniformPlan plan;
     plan.found = true;
@@ -134,24 +134,24 @@ class UniformSolver {
     return plan;
   }
 
-  Remainders FirstOf(const Pod& pod, int count) const {
-    return RemaindersOf(pod.room, count, n_, problem_.max_components);
+  Remainders RemaindersOfFirst(const Pod& pod, int count) const {
+    return RemaindersOf(pod.capacity, count, n_, problem_.max_components);
   }
 
   Option OptionFor(const Pod& pod, int components) const {
-    const int count = static_cast<int>(pod.room.size());
+    const int count = static_cast<int>(pod.capacity.size());
     Option option;
-    const Splits splits = SplitsOf(FirstOf(pod, count), n_, components);
+    const Splits splits = SplitsOf(RemaindersOfFirst(pod, count), n_, components);
     option.found = splits.possible;
     option.ruled_out = !splits.possible && splits.proved;
     option.splits = splits.splits;
     option.least_splits = splits.lower;
     std::int64_t sum = 0;
     int t = 0;
-    while (t < count && sum < std::int64_t{1} * components * n_) sum += pod.room[t++];
+    while (t < count && sum < std::int64_t{1} * components * n_) sum += pod.capacity[t++];
     option.min_segments = splits.proved ? 0 : t;
     for (; option.found && t < count; ++t) {
-      const Splits some = SplitsOf(FirstOf(pod, t), n_, components);
+      const Splits some = SplitsOf(RemaindersOfFirst(pod, t), n_, components);
       const bool as_few = some.possible ? some.lower <= option.splits : !some.proved;
       if (option.min_segments == 0 && as_few) option.min_segments = t;
       if (some.possible && some.splits <= option.splits) break;
@@ -161,9 +161,9 @@ class UniformSolver {
     return option;
   }
 
-  // Options for 0, 1, ... components; pods of equal rooms share them.
+  // Options for 0, 1, ... components; pods with equal capacities share them.
   const std::vector<Option>& TableOf(const Pod& pod) {
-    auto [at, is_new] = tables_.emplace(pod.room, std::vector<Option>());
+    auto [at, is_new] = tables_.emplace(pod.capacity, std::vector<Option>());
     if (!is_new) return at->second;
     const std::int64_t most = std::min<std::int64_t>(pod.total / n_, problem_.components);
     at->second.push_back({});
@@ -239,10 +239,10 @@ class UniformSolver {
 
   // Whole components first: if there is slack, fewer are split.
   void FillPod(const Pod& pod, const Option& option, int components, UniformPlan& plan) const {
-    const Remainders few = FirstOf(pod, option.segments);
+    const Remainders few = RemaindersOfFirst(pod, option.segments);
     const Splits splits = SplitsOf(few, n_, components);
     for (int i = 0; i < option.segments; ++i) {
-      for (int whole = pod.room[i] / n_; whole > 0 && components > 0; --whole, --components) {
+      for (int whole = pod.capacity[i] / n_; whole > 0 && components > 0; --whole, --components) {
         plan.parts.push_back({{pod.segment[i], n_}});
       }
     }
@@ -252,29 +252,29 @@ class UniformSolver {
         return !few.limits.empty() && few.limits[a] == 1 && few.limits[b] != 1;
       });
       if (group.size() > 2) std::rotate(group.begin() + 1, group.begin() + 2, group.end());
-      std::vector<SegmentCount> rooms;
+      std::vector<SegmentCount> tape;
       std::int64_t sum = 0;
       for (int member : group) {
-        rooms.push_back({pod.segment[few.index[member]], few.values[member]});
+        tape.push_back({pod.segment[few.index[member]], few.values[member]});
         sum += few.values[member];
       }
       const int here = static_cast<int>(std::min<std::int64_t>(sum / n_, components));
-      FillTape(rooms, here, plan);
+      FillTape(std::move(tape), here, plan);
       components -= here;
     }
   }
 
-  // One component after another along the rooms.
-  void FillTape(std::vector<SegmentCount> rooms, int components, UniformPlan& plan) const {
+  // One component after another along the tape.
+  void FillTape(std::vector<SegmentCount> tape, int components, UniformPlan& plan) const {
     std::size_t at = 0;
     for (int c = 0; c < components; ++c) {
       std::vector<SegmentCount> parts;
       for (int need = n_; need > 0;) {
-        const int part = std::min(need, rooms[at].count);
-        if (part > 0) parts.push_back({rooms[at].segment, part});
+        const int part = std::min(need, tape[at].count);
+        if (part > 0) parts.push_back({tape[at].segment, part});
         need -= part;
-        rooms[at].count -= part;
-        if (rooms[at].count == 0) ++at;
+        tape[at].count -= part;
+        if (tape[at].count == 0) ++at;
       }
       plan.parts.push_back(std::move(parts));
     }
@@ -292,9 +292,10 @@ class UniformSolver {
     plan.pod_splits = crossing.lower;
     plan.pods = FewestPods();
     plan.segments = plan.pods;
-    std::vector<int> rooms;
-    for (const Pod& pod : pods_) rooms.insert(rooms.end(), pod.room.begin(), pod.room.end());
-    const Remainders all = RemaindersOf(rooms, static_cast<int>(rooms.size()), n_, 0);
+    std::vector<int> capacities;
+    for (const Pod& pod : pods_)
+      capacities.insert(capacities.end(), pod.capacity.begin(), pod.capacity.end());
+    const Remainders all = RemaindersOf(capacities, static_cast<int>(capacities.size()), n_, 0);
     plan.segment_splits =
         std::max<std::int64_t>(plan.pod_splits, SplitsOf(all, n_, problem_.components).lower);
     int left = problem_.components;
@@ -306,8 +307,8 @@ class UniformSolver {
         const Pod& pod = pods_[pods.index[member]];
         grouped[pods.index[member]] = 1;
         sum += pod.total;
-        for (std::size_t i = 0; i < pod.room.size(); ++i) {
-          tape.push_back({pod.segment[i], pod.room[i]});
+        for (std::size_t i = 0; i < pod.capacity.size(); ++i) {
+          tape.push_back({pod.segment[i], pod.capacity[i]});
         }
       }
       const int here = static_cast<int>(std::min<std::int64_t>(sum / n_, left));
@@ -326,18 +327,18 @@ class UniformSolver {
   // As if all segments were in one fabric pod: the fewest splits over segments, however many pods
   // that takes.
   UniformPlan CrossPodsWithLimit() const {
-    std::vector<std::pair<int, int>> rooms;
+    std::vector<std::pair<int, int>> capacities;
     for (const Pod& pod : pods_) {
-      for (std::size_t i = 0; i < pod.room.size(); ++i) {
-        rooms.push_back({-pod.room[i], pod.segment[i]});
+      for (std::size_t i = 0; i < pod.capacity.size(); ++i) {
+        capacities.push_back({-pod.capacity[i], pod.segment[i]});
       }
     }
-    std::sort(rooms.begin(), rooms.end());
+    std::sort(capacities.begin(), capacities.end());
     Pod all;
-    for (const auto& [room, segment] : rooms) {
+    for (const auto& [capacity, segment] : capacities) {
       all.segment.push_back(segment);
-      all.room.push_back(-room);
-      all.total -= room;
+      all.capacity.push_back(-capacity);
+      all.total -= capacity;
     }
     const Option option = OptionFor(all, problem_.components);
     UniformPlan plan;

@@ -1,5 +1,5 @@
 // Segments for a uniform gang (gang_model.h): P components of n interchangeable pieces,
-// into segments with room for c pieces each.
+// into segments that take c pieces each.
 //
 // What counts, in order: components split over fabric pods, components split over segments, fabric
 // pods, segments. If all fit whole, whole_choice.h has the optimum. Otherwise each fabric pod gets
@@ -9,8 +9,8 @@
 // of pieces. Several components that must cross fabric pods are chained heuristically, with a
 // bound; with a limit of components in a segment that is left to others.
 //
-// Complexity: O(hosts) + pods * P * (components a pod holds), plus the bounded searches inside
-// min_splits.h. Deterministic. Thread safety: pure function.
+// Complexity: O(segments log segments) + pods * P * (components a pod holds), plus the bounded
+// searches inside min_splits.h. Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>

@@ -13,38 +13,39 @@ constexpr std::int64_t kMaxPodWork = 10'000'000;
 constexpr std::int64_t kMaxScoreStates = 150'000;
 
 // The usable segments of one fabric pod, fullest first.
-struct PodRoom {
+struct PodCapacity {
   int pod = 0;
   std::vector<int> segments;
   std::vector<int> prefix = {0};  // pieces in the fullest t segments
   int total() const { return prefix.back(); }
 };
 
-std::vector<PodRoom> PodsOf(const fabric::Places& places, const std::vector<int>& room,
-                            const std::vector<SegmentScore>& scores) {
-  std::vector<PodRoom> pods;
+std::vector<PodCapacity> PodsOf(const fabric::Places& places, const std::vector<int>& capacity,
+                                const std::vector<SegmentScore>& scores) {
+  std::vector<PodCapacity> pods;
   for (fabric::FabricPodId pod : places.fabric_pods()) {
-    PodRoom mine;
+    PodCapacity mine;
     mine.pod = pod.value;
     for (fabric::SegmentId s : places.segments_of(pod)) {
-      if (room[s.index()] > 0) mine.segments.push_back(s.value);
+      if (capacity[s.index()] > 0) mine.segments.push_back(s.value);
     }
     if (mine.segments.empty()) continue;
     std::stable_sort(mine.segments.begin(), mine.segments.end(), [&](int a, int b) {
-      if (room[a] != room[b]) return room[a] > room[b];
+      if (capacity[a] != capacity[b]) return capacity[a] > capacity[b];
       return scores[a] < scores[b];
     });
-    for (int s : mine.segments) mine.prefix.push_back(mine.total() + room[s]);
+    for (int s : mine.segments) mine.prefix.push_back(mine.total() + capacity[s]);
     pods.push_back(std::move(mine));
   }
   return pods;
 }
 
 // Segments that the fullest of these pods need.
-int SegmentsOf(const std::vector<const PodRoom*>& pods, const std::vector<int>& room, int pieces) {
+int SegmentsOf(const std::vector<const PodCapacity*>& pods, const std::vector<int>& capacity,
+               int pieces) {
   std::vector<int> all;
-  for (const PodRoom* pod : pods) {
-    for (int s : pod->segments) all.push_back(room[s]);
+  for (const PodCapacity* pod : pods) {
+    for (int s : pod->segments) all.push_back(capacity[s]);
   }
   std::sort(all.rbegin(), all.rend());
   int count = 0;
@@ -56,12 +57,12 @@ int SegmentsOf(const std::vector<const PodRoom*>& pods, const std::vector<int>& 
 // `most` segments, which is known to be enough.
 class PodProgram {
  public:
-  PodProgram(const std::vector<PodRoom>& pods, int k, int most, int pieces)
+  PodProgram(const std::vector<PodCapacity>& pods, int k, int most, int pieces)
       : pods_(pods), k_(k), most_(most), pieces_(pieces) {}
 
   std::int64_t work() const {
     std::int64_t options = 0;
-    for (const PodRoom& pod : pods_) options += static_cast<std::int64_t>(pod.segments.size());
+    for (const PodCapacity& pod : pods_) options += static_cast<std::int64_t>(pod.segments.size());
     return options * k_ * most_;
   }
 
@@ -107,18 +108,18 @@ class PodProgram {
     return taken;
   }
 
-  const std::vector<PodRoom>& pods_;
+  const std::vector<PodCapacity>& pods_;
   const int k_;
   const int most_;
   const int pieces_;
 };
 
-// The least score of `t` segments in `k` pods with room for all pieces, lowest ids first.
+// The least score of `t` segments in `k` pods that take all pieces, lowest ids first.
 class ScoreProgram {
  public:
-  ScoreProgram(const fabric::Places& places, const std::vector<int>& room,
+  ScoreProgram(const fabric::Places& places, const std::vector<int>& capacity,
                const std::vector<SegmentScore>& scores, int k, int t, int pieces)
-      : room_(room), scores_(scores), k_(k), t_(t), pieces_(pieces) {
+      : capacity_(capacity), scores_(scores), k_(k), t_(t), pieces_(pieces) {
     for (fabric::FabricPodId pod : places.fabric_pods()) AddPod(places, pod);
   }
 
@@ -155,9 +156,9 @@ class ScoreProgram {
   void AddPod(const fabric::Places& places, fabric::FabricPodId pod) {
     std::vector<int> kept;
     for (fabric::SegmentId s : places.segments_of(pod)) {
-      if (room_[s.index()] == 0) continue;
+      if (capacity_[s.index()] == 0) continue;
       const auto alike = std::count_if(kept.begin(), kept.end(), [&](int other) {
-        return room_[other] == room_[s.index()] && scores_[other] == scores_[s.index()];
+        return capacity_[other] == capacity_[s.index()] && scores_[other] == scores_[s.index()];
       });
       if (alike < t_) kept.push_back(s.value);
     }
@@ -178,7 +179,8 @@ class ScoreProgram {
     return rest;
   }
   std::size_t AfterTake(std::size_t i, int open, int k, int t, int x) const {
-    return At(Next(i, 1), open == 0 ? k - 1 : k, t - 1, std::max(0, x - room_[items_[i].segment]));
+    return At(Next(i, 1), open == 0 ? k - 1 : k, t - 1,
+              std::max(0, x - capacity_[items_[i].segment]));
   }
   static std::optional<SegmentScore> Better(const std::optional<SegmentScore>& a,
                                             const std::optional<SegmentScore>& b) {
@@ -194,7 +196,7 @@ class ScoreProgram {
       const std::optional<SegmentScore> taken = Take(best, i, open, k, t, x);
       if (taken && taken == best[i][At(open, k, t, x)]) {
         chosen.push_back(items_[i].segment);
-        x = std::max(0, x - room_[items_[i].segment]);
+        x = std::max(0, x - capacity_[items_[i].segment]);
         if (open == 0) --k;
         --t;
         open = Next(i, 1);
@@ -205,7 +207,7 @@ class ScoreProgram {
     return chosen;
   }
 
-  const std::vector<int>& room_;
+  const std::vector<int>& capacity_;
   const std::vector<SegmentScore>& scores_;
   const int k_;
   const int t_;
@@ -213,8 +215,8 @@ class ScoreProgram {
   std::vector<Item> items_;
 };
 
-// Fills the segments with the least room first, so that what stays free stays in one place.
-std::vector<SegmentCount> Spread(std::vector<int> chosen, const std::vector<int>& room,
+// Fills the segments of least capacity first, so that what stays free stays in one place.
+std::vector<SegmentCount> Spread(std::vector<int> chosen, const std::vector<int>& capacity,
                                  int pieces) {
   std::sort(chosen.begin(), chosen.end());
   std::vector<SegmentCount> counts;
@@ -222,10 +224,10 @@ std::vector<SegmentCount> Spread(std::vector<int> chosen, const std::vector<int>
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return room[counts[a].segment] < room[counts[b].segment];
+    return capacity[counts[a].segment] < capacity[counts[b].segment];
   });
   for (std::size_t i : order) {
-    counts[i].count = std::min(pieces, room[counts[i].segment]);
+    counts[i].count = std::min(pieces, capacity[counts[i].segment]);
     pieces -= counts[i].count;
   }
   std::erase_if(counts, [](const SegmentCount& c) { return c.count == 0; });
@@ -234,21 +236,22 @@ std::vector<SegmentCount> Spread(std::vector<int> chosen, const std::vector<int>
 
 }  // namespace
 
-WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& room, int pieces,
+WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& capacity, int pieces,
                         const std::vector<SegmentScore>& scores) {
   WholeChoice choice;
-  const std::vector<PodRoom> pods = PodsOf(places, room, scores);
-  std::vector<const PodRoom*> fullest;
-  for (const PodRoom& pod : pods) fullest.push_back(&pod);
-  std::stable_sort(fullest.begin(), fullest.end(),
-                   [](const PodRoom* a, const PodRoom* b) { return a->total() > b->total(); });
+  const std::vector<PodCapacity> pods = PodsOf(places, capacity, scores);
+  std::vector<const PodCapacity*> fullest;
+  for (const PodCapacity& pod : pods) fullest.push_back(&pod);
+  std::stable_sort(fullest.begin(), fullest.end(), [](const PodCapacity* a, const PodCapacity* b) {
+    return a->total() > b->total();
+  });
   int left = pieces;
   std::size_t k = 0;
   for (; k < fullest.size() && left > 0; ++k) left -= fullest[k]->total();
   if (left > 0) return choice;
-  const int fewest = SegmentsOf(fullest, room, pieces);  // in any number of pods
+  const int fewest = SegmentsOf(fullest, capacity, pieces);  // in any number of pods
   fullest.resize(k);
-  const int most = SegmentsOf(fullest, room, pieces);
+  const int most = SegmentsOf(fullest, capacity, pieces);
 
   choice.found = true;
   choice.pods = static_cast<int>(k);
@@ -261,7 +264,7 @@ WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& ro
     std::vector<std::pair<int, std::size_t>> ranked;
     for (std::size_t p = 0; p < pods.size(); ++p) {
       if (std::find(fullest.begin(), fullest.end(), &pods[p]) == fullest.end()) continue;
-      for (int s : pods[p].segments) ranked.push_back({-room[s], p});
+      for (int s : pods[p].segments) ranked.push_back({-capacity[s], p});
     }
     std::stable_sort(ranked.begin(), ranked.end());
     for (int i = 0; i < most; ++i) ++taken[ranked[i].second];
@@ -276,12 +279,12 @@ WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& ro
   if (choice.segments == 1) {
     for (SegmentScore& score : adjusted) score.load = 0;
   }
-  ScoreProgram ties(places, room, adjusted, choice.pods, choice.segments, pieces);
+  ScoreProgram ties(places, capacity, adjusted, choice.pods, choice.segments, pieces);
   if (choice.exact && ties.states() <= kMaxScoreStates) {
     chosen = ties.Run();
     choice.scored = true;
   }
-  choice.counts = Spread(std::move(chosen), room, pieces);
+  choice.counts = Spread(std::move(chosen), capacity, pieces);
   return choice;
 }
 

@@ -1,7 +1,7 @@
 // Equal pieces into segments: fewest fabric pods, then fewest segments, then
 // the least total score, then the lowest ids.
 //
-// `room[s]` pieces fit into segment s. The fewest fabric pods follow from sums; the fewest
+// `capacity[s]` pieces fit into segment s. The fewest fabric pods follow from sums; the fewest
 // segments in that many pods from a dynamic program over the pods (most pieces in t segments of k
 // pods); the best scores from a second one over the segments. The second is O(segments * pods *
 // chosen segments * pieces) and is left out, with `scored` false, where that is large: the caller
@@ -31,7 +31,7 @@ struct WholeChoice {
   std::vector<SegmentCount> counts;  // by segment, ascending
 };
 
-WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& room, int pieces,
+WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& capacity, int pieces,
                         const std::vector<SegmentScore>& scores);
 
 }  // namespace yardmaster::placement

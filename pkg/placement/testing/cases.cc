@@ -231,7 +231,7 @@ std::string Describe(const Case& c) {
     text += StrCat(" ", policy.mode == Enforcement::kRequired ? "R" : "P",
                    static_cast<int>(policy.within));
   }
-  text += " rooms";
+  text += " free";
   for (fabric::SegmentId s : c.cluster.places->segments()) {
     text += StrCat(" | p", c.cluster.places->fabric_pod_of(s).value, ":");
     for (fabric::HostId h : c.cluster.places->hosts_of(s)) text += StrCat(" ", RoomOf(c, h));

@@ -140,15 +140,15 @@ bool AnyWithinHost(const std::vector<Family>& families) {
 std::optional<Objective> BruteForce(const Case& c) {
   const std::vector<Family> families = FamiliesOf(c.job);
   const bool by_host = AnyWithinHost(families);
-  // Without limits inside hosts a segment's room is its sum, and one host can stand for all.
-  std::vector<std::pair<fabric::HostId, int>> rooms;
+  // Without limits inside hosts a segment's capacity is its sum, and one host can stand for all.
+  std::vector<std::pair<fabric::HostId, int>> hosts;
   for (fabric::SegmentId s : c.cluster.places->segments()) {
     int sum = 0;
     for (fabric::HostId h : c.cluster.places->hosts_of(s)) {
-      if (by_host && RoomOf(c, h) > 0) rooms.push_back({h, RoomOf(c, h)});
+      if (by_host && RoomOf(c, h) > 0) hosts.push_back({h, RoomOf(c, h)});
       sum += RoomOf(c, h);
     }
-    if (!by_host && sum > 0) rooms.push_back({c.cluster.places->hosts_of(s)[0], sum});
+    if (!by_host && sum > 0) hosts.push_back({c.cluster.places->hosts_of(s)[0], sum});
   }
   std::optional<Objective> best;
   std::vector<fabric::HostId> host_of;
@@ -158,13 +158,13 @@ std::optional<Objective> BruteForce(const Case& c) {
       if ((!best || o < *best) && LimitsHold(c, families, host_of)) best = o;
       return;
     }
-    for (auto& [host, room] : rooms) {
-      if (room == 0) continue;
-      --room;
+    for (auto& [host, left] : hosts) {
+      if (left == 0) continue;
+      --left;
       host_of.push_back(host);
       descend();
       host_of.pop_back();
-      ++room;
+      ++left;
     }
   };
   descend();
@@ -177,17 +177,17 @@ std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective
   const fabric::Places& places = *c.cluster.places;
   struct Place {
     fabric::HostId host;
-    int room;
+    int capacity;
     int used;
   };
-  std::vector<Place> rooms;
+  std::vector<Place> candidates;
   for (fabric::SegmentId s : places.segments()) {
     int sum = 0;
     for (fabric::HostId h : places.hosts_of(s)) {
-      if (by_host && RoomOf(c, h) > 0) rooms.push_back({h, RoomOf(c, h), 0});
+      if (by_host && RoomOf(c, h) > 0) candidates.push_back({h, RoomOf(c, h), 0});
       sum += RoomOf(c, h);
     }
-    if (!by_host && sum > 0) rooms.push_back({places.hosts_of(s)[0], sum, 0});
+    if (!by_host && sum > 0) candidates.push_back({places.hosts_of(s)[0], sum, 0});
   }
   // The groups cut down to the workers that are placed: no limit is met again and no cost shrinks
   // when more are placed.
@@ -216,24 +216,25 @@ std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective
       if (StagesFit(c, host_of)) found = o;
       return;
     }
-    for (std::size_t i = 0; i < rooms.size() && !found; ++i) {
-      if (rooms[i].used == rooms[i].room) continue;
+    for (std::size_t i = 0; i < candidates.size() && !found; ++i) {
+      if (candidates[i].used == candidates[i].capacity) continue;
       // Of equal hosts of a segment (or segments of a fabric pod) that hold no worker, the first
       // stands for all.
       const auto alike = [&](const Place& other) {
-        return other.used == 0 && other.room == rooms[i].room &&
-               (by_host ? places.segment_of(other.host) == places.segment_of(rooms[i].host)
-                        : places.fabric_pod_of(other.host) == places.fabric_pod_of(rooms[i].host));
+        return other.used == 0 && other.capacity == candidates[i].capacity &&
+               (by_host
+                    ? places.segment_of(other.host) == places.segment_of(candidates[i].host)
+                    : places.fabric_pod_of(other.host) == places.fabric_pod_of(candidates[i].host));
       };
-      if (rooms[i].used == 0 &&
-          std::any_of(rooms.begin(), rooms.begin() + static_cast<int>(i), alike)) {
+      if (candidates[i].used == 0 &&
+          std::any_of(candidates.begin(), candidates.begin() + static_cast<int>(i), alike)) {
         continue;
       }
-      ++rooms[i].used;
-      host_of.push_back(rooms[i].host);
+      ++candidates[i].used;
+      host_of.push_back(candidates[i].host);
       descend();
       host_of.pop_back();
-      --rooms[i].used;
+      --candidates[i].used;
     }
   };
   descend();

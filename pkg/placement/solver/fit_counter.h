@@ -2,7 +2,8 @@
 //
 //   atoms      a segment with room for c workers holds at most c div a of the atoms with a workers
 //              or more
-//   pod sets   a fabric pod holds at most (room of its segments, each rounded down to whole atoms)
+//   pod sets   a fabric pod holds at most (capacity of its segments, each rounded down to whole
+//   atoms)
 //              div z of the pod sets with z workers or more
 //   stages     a segment with at most L stages holds no more workers than the L largest stages
 //              have; with L = 1 and stages that must share a fabric pod, every stage covers
@@ -24,14 +25,14 @@
 
 namespace yardmaster::placement {
 
-class RoomCounter {
+class FitCounter {
  public:
   // Counts the gang once; the references must outlive this.
-  RoomCounter(const fabric::Places& places, const GangModel& model,
-              const workload::WorkerGroups& groups);
+  FitCounter(const fabric::Places& places, const GangModel& model,
+             const workload::WorkerGroups& groups);
 
   // True: no placement exists in this capacity. False: one may exist.
-  bool NoRoom(const Capacity& capacity) const;
+  bool CannotFit(const Capacity& capacity) const;
 
  private:
   struct Class {
@@ -39,8 +40,8 @@ class RoomCounter {
     std::int64_t at_least = 0;  // of this size or larger
   };
   static std::vector<Class> ClassesOf(const std::vector<int>& sizes);
-  static bool Short(const std::vector<Class>& classes, const std::vector<std::int64_t>& rooms);
-  bool StagesUncovered(const std::vector<std::int64_t>& rooms) const;
+  static bool Short(const std::vector<Class>& classes, const std::vector<std::int64_t>& capacities);
+  bool StagesUncovered(const std::vector<std::int64_t>& capacities) const;
 
   const fabric::Places& places_;
   std::int64_t workers_ = 0;

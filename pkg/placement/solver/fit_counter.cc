@@ -1,4 +1,4 @@
-#include "pkg/placement/solver/no_room.h"
+#include "pkg/placement/solver/fit_counter.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,27 +12,29 @@ namespace {
 
 constexpr int kMaxCovered = 16;
 
-// The most stages of `size` workers that segments with these rooms hold, each segment one stage.
-int MostCovered(std::vector<int> rooms, int size) {
-  std::erase(rooms, 0);
-  const auto whole = std::count_if(rooms.begin(), rooms.end(), [&](int r) { return r >= size; });
-  std::erase_if(rooms, [&](int r) { return r >= size; });
-  if (static_cast<int>(rooms.size()) > kMaxCovered) {
-    const std::int64_t sum = std::accumulate(rooms.begin(), rooms.end(), std::int64_t{0});
+// The most stages of `size` workers that segments of these capacities hold, no two stages in one.
+int MostCovered(std::vector<int> capacities, int size) {
+  std::erase(capacities, 0);
+  const auto whole =
+      std::count_if(capacities.begin(), capacities.end(), [&](int r) { return r >= size; });
+  std::erase_if(capacities, [&](int r) { return r >= size; });
+  if (static_cast<int>(capacities.size()) > kMaxCovered) {
+    const std::int64_t sum = std::accumulate(capacities.begin(), capacities.end(), std::int64_t{0});
     return static_cast<int>(whole + sum / size);
   }
-  // By set of segments used: stages covered, then room given to the next one. What is over is lost.
-  std::vector<std::pair<int, int>> best(std::size_t{1} << rooms.size());
+  // By set of segments used: stages covered, then workers placed of the next one. What exceeds a
+  // stage is lost.
+  std::vector<std::pair<int, int>> best(std::size_t{1} << capacities.size());
   for (std::size_t used = 1; used < best.size(); ++used) {
-    for (std::size_t i = 0; i < rooms.size(); ++i) {
+    for (std::size_t i = 0; i < capacities.size(); ++i) {
       if ((used >> i & 1) == 0) continue;
-      auto [stages, room] = best[used ^ (std::size_t{1} << i)];
-      room += rooms[i];
-      if (room >= size) {
+      auto [stages, covered] = best[used ^ (std::size_t{1} << i)];
+      covered += capacities[i];
+      if (covered >= size) {
         ++stages;
-        room = 0;
+        covered = 0;
       }
-      best[used] = std::max(best[used], {stages, room});
+      best[used] = std::max(best[used], {stages, covered});
     }
   }
   return static_cast<int>(whole) + best.back().first;
@@ -60,8 +62,8 @@ bool EveryStageInOnePodSet(const GangModel& model, const workload::WorkerGroups&
 
 }  // namespace
 
-RoomCounter::RoomCounter(const fabric::Places& places, const GangModel& model,
-                         const workload::WorkerGroups& groups)
+FitCounter::FitCounter(const fabric::Places& places, const GangModel& model,
+                       const workload::WorkerGroups& groups)
     : places_(places),
       workers_(model.workers),
       atoms_(ClassesOf(model.atoms.size)),
@@ -77,7 +79,7 @@ RoomCounter::RoomCounter(const fabric::Places& places, const GangModel& model,
   }
 }
 
-std::vector<RoomCounter::Class> RoomCounter::ClassesOf(const std::vector<int>& sizes) {
+std::vector<FitCounter::Class> FitCounter::ClassesOf(const std::vector<int>& sizes) {
   std::map<int, std::int64_t, std::greater<>> counts;
   for (int size : sizes) ++counts[size];
   std::vector<Class> classes;
@@ -87,38 +89,39 @@ std::vector<RoomCounter::Class> RoomCounter::ClassesOf(const std::vector<int>& s
   return classes;
 }
 
-bool RoomCounter::Short(const std::vector<Class>& classes, const std::vector<std::int64_t>& rooms) {
+bool FitCounter::Short(const std::vector<Class>& classes,
+                       const std::vector<std::int64_t>& capacities) {
   return std::any_of(classes.begin(), classes.end(), [&](const Class& c) {
     std::int64_t held = 0;
-    for (std::int64_t room : rooms) held += room / c.size;
+    for (std::int64_t workers : capacities) held += workers / c.size;
     return held < c.at_least;
   });
 }
 
-bool RoomCounter::NoRoom(const Capacity& capacity) const {
-  std::vector<std::int64_t> rooms(capacity.of_segment.begin(), capacity.of_segment.end());
+bool FitCounter::CannotFit(const Capacity& capacity) const {
+  std::vector<std::int64_t> capacities(capacity.of_segment.begin(), capacity.of_segment.end());
   if (max_in_segment_ > 0) {
-    for (std::int64_t& room : rooms) room = std::min(room, max_in_segment_);
+    for (std::int64_t& workers : capacities) workers = std::min(workers, max_in_segment_);
   }
-  if (Short(atoms_, rooms)) return true;
+  if (Short(atoms_, capacities)) return true;
   std::int64_t total = 0;
   std::vector<std::int64_t> pods(static_cast<std::size_t>(places_.num_fabric_pods()), 0);
   for (fabric::SegmentId s : places_.segments()) {
-    std::int64_t& room = rooms[s.index()];
-    if (atoms_.size() == 1) room -= room % atoms_[0].size;
-    pods[places_.fabric_pod_of(s).index()] += room;
-    total += room;
+    std::int64_t& workers = capacities[s.index()];
+    if (atoms_.size() == 1) workers -= workers % atoms_[0].size;
+    pods[places_.fabric_pod_of(s).index()] += workers;
+    total += workers;
   }
   if (total < workers_ || Short(pod_sets_, pods)) return true;
-  return cover_size_ > 0 && StagesUncovered(rooms);
+  return cover_size_ > 0 && StagesUncovered(capacities);
 }
 
-bool RoomCounter::StagesUncovered(const std::vector<std::int64_t>& rooms) const {
+bool FitCounter::StagesUncovered(const std::vector<std::int64_t>& capacities) const {
   int covered = 0;
   for (fabric::FabricPodId pod : places_.fabric_pods()) {
     std::vector<int> mine;
     for (fabric::SegmentId s : places_.segments_of(pod)) {
-      mine.push_back(static_cast<int>(rooms[s.index()]));
+      mine.push_back(static_cast<int>(capacities[s.index()]));
     }
     covered += MostCovered(std::move(mine), cover_size_);
     if (covered >= stages_) return false;

@@ -1,4 +1,4 @@
-// From a plan that is carried out to the present network that the next one starts from. Thread
+// From a plan that is carried out to the previous network that the next one starts from. Thread
 // safety: pure function.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace yardmaster::netplan {
 // What holds once `plan` is carried out. Flows that `before` knows and that have no way at present
 // are kept as they were, as long as their job has network numbers in `plan` and is assigned to both
 // hosts.
-PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot,
-                         const PreviousNetwork& before);
+PreviousNetwork PreviousNetworkAfter(const NetworkPlan& plan, const plan::Snapshot& snapshot,
+                                     const PreviousNetwork& before);
 
 }  // namespace yardmaster::netplan

@@ -1,4 +1,4 @@
-#include "pkg/netplan/remember.h"
+#include "pkg/netplan/previous_network_after.h"
 
 #include <set>
 #include <vector>
@@ -26,8 +26,8 @@ void KeepAbsentFlows(const PreviousJob& before, const plan::Assignment& assignme
 
 }  // namespace
 
-PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot,
-                         const PreviousNetwork& before) {
+PreviousNetwork PreviousNetworkAfter(const NetworkPlan& plan, const plan::Snapshot& snapshot,
+                                     const PreviousNetwork& before) {
   PreviousNetwork out;
   std::vector<PreviousJob*> of_job(snapshot.jobs.size(), nullptr);
   for (std::size_t j = 0; j < plan.jobs.size(); ++j) {

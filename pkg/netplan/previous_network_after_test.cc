@@ -1,4 +1,4 @@
-#include "pkg/netplan/remember.h"
+#include "pkg/netplan/previous_network_after.h"
 
 #include <cstdint>
 #include <gmock/gmock.h>
@@ -16,9 +16,9 @@ using fabric::HostId;
 using fabric::LinkId;
 
 // One job on hosts 0 and 1, and flows between them.
-class RememberTest : public ::testing::Test {
+class PreviousNetworkAfterTest : public ::testing::Test {
  protected:
-  RememberTest() : snapshot_(plan::MakeSnapshot(fabric::SmallHpn(1, 2, 4))) {
+  PreviousNetworkAfterTest() : snapshot_(plan::MakeSnapshot(fabric::SmallHpn(1, 2, 4))) {
     plan::AddJob(snapshot_, "a", 2);
     plan::Place(snapshot_, plan::JobId(0), {HostId(0), HostId(1)});
     plan_.jobs.resize(1);
@@ -37,7 +37,7 @@ class RememberTest : public ::testing::Test {
     return path;
   }
   PreviousJob Remembered(const PreviousNetwork& before = {}) const {
-    const PreviousNetwork after = Remember(plan_, snapshot_, before);
+    const PreviousNetwork after = PreviousNetworkAfter(plan_, snapshot_, before);
     EXPECT_EQ(after.size(), 1u);
     const auto at = after.find(snapshot_.jobs[0].job.key);
     return at == after.end() ? PreviousJob{} : at->second;
@@ -53,13 +53,13 @@ class RememberTest : public ::testing::Test {
   NetworkPlan plan_;
 };
 
-TEST_F(RememberTest, OfAnEmptyPlanThereIsNothing) {
-  EXPECT_THAT(Remember({}, snapshot_, {}), IsEmpty());
+TEST_F(PreviousNetworkAfterTest, OfAnEmptyPlanThereIsNothing) {
+  EXPECT_THAT(PreviousNetworkAfter({}, snapshot_, {}), IsEmpty());
   plan_.jobs[0].reset();
-  EXPECT_THAT(Remember(plan_, snapshot_, Before(Key(0, 1), 50'000)), IsEmpty());
+  EXPECT_THAT(PreviousNetworkAfter(plan_, snapshot_, Before(Key(0, 1), 50'000)), IsEmpty());
 }
 
-TEST_F(RememberTest, NumbersFlowsAndAnswersAreKept) {
+TEST_F(PreviousNetworkAfterTest, NumbersFlowsAndAnswersAreKept) {
   plan_.paths = {Path(Key(0, 1), 50'000)};
   plan_.ack_paths = {Path(Key(1, 0), 50'001)};
   const PreviousJob job = Remembered();
@@ -70,7 +70,7 @@ TEST_F(RememberTest, NumbersFlowsAndAnswersAreKept) {
   EXPECT_EQ(job.flows.at(Key(1, 0)).source_port, 50'001);
 }
 
-TEST_F(RememberTest, AFlowWithoutAPortIsRememberedOnThePathThatWasWanted) {
+TEST_F(PreviousNetworkAfterTest, AFlowWithoutAPortIsRememberedOnThePathThatWasWanted) {
   plan_.paths = {Path(Key(0, 1), 0)};
   plan_.paths[0].links.clear();
   plan_.paths[0].wanted_links = {LinkId(4), LinkId(5)};
@@ -79,19 +79,19 @@ TEST_F(RememberTest, AFlowWithoutAPortIsRememberedOnThePathThatWasWanted) {
   EXPECT_EQ(job.flows.at(Key(0, 1)).links, plan_.paths[0].wanted_links);
 }
 
-TEST_F(RememberTest, AFlowThatHasNoWayNowStaysAsItWas) {
+TEST_F(PreviousNetworkAfterTest, AFlowThatHasNoWayNowStaysAsItWas) {
   plan_.paths = {Path(Key(0, 1, 0), 50'000)};
   const PreviousJob job = Remembered(Before(Key(0, 1, 1), 50'002));
   ASSERT_EQ(job.flows.size(), 2u);
   EXPECT_EQ(job.flows.at(Key(0, 1, 1)).source_port, 50'002);
 }
 
-TEST_F(RememberTest, WhatIsPlannedTakesThePlaceOfWhatWas) {
+TEST_F(PreviousNetworkAfterTest, WhatIsPlannedTakesThePlaceOfWhatWas) {
   plan_.paths = {Path(Key(0, 1), 50'000)};
   EXPECT_EQ(Remembered(Before(Key(0, 1), 50'002)).flows.at(Key(0, 1)).source_port, 50'000);
 }
 
-TEST_F(RememberTest, FlowsOfHostsThatTheJobHasLeftAreForgotten) {
+TEST_F(PreviousNetworkAfterTest, FlowsOfHostsThatTheJobHasLeftAreForgotten) {
   EXPECT_THAT(Remembered(Before(Key(0, 2), 50'002)).flows, IsEmpty());
   EXPECT_THAT(Remembered(Before(Key(2, 0), 50'002)).flows, IsEmpty());
   EXPECT_EQ(Remembered(Before(Key(1, 0), 50'002)).flows.size(), 1u);

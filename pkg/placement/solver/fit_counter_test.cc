@@ -1,4 +1,4 @@
-#include "pkg/placement/solver/no_room.h"
+#include "pkg/placement/solver/fit_counter.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@ namespace {
 using workload::Enforcement;
 using workload::TopologyLevel;
 
-bool NoRoom(const Case& c) {
+bool CannotFit(const Case& c) {
   const GangModel model = ModelOf(c.job, c.groups);
-  return RoomCounter(*c.cluster.places, model, c.groups)
-      .NoRoom(CapacityFor(c.cluster, c.request(), model.host_set_size));
+  return FitCounter(*c.cluster.places, model, c.groups)
+      .CannotFit(CapacityFor(c.cluster, c.request(), model.host_set_size));
 }
 
 bool AllEqual(const Partition& classes) {
@@ -24,7 +24,7 @@ bool AllEqual(const Partition& classes) {
                      [&](int size) { return size == classes.size[0]; });
 }
 
-TEST(NoRoomTest, CountingNeverContradictsExhaustiveSearch) {
+TEST(FitCounterTest, CountingNeverContradictsExhaustiveSearch) {
   Random random(61);
   int none = 0, decided = 0;
   for (int round = 0; round < Rounds(2500); ++round) {
@@ -32,7 +32,7 @@ TEST(NoRoomTest, CountingNeverContradictsExhaustiveSearch) {
     const GangModel model = ModelOf(c.job, c.groups);
     const bool fits =
         PlanGang(c.cluster, c.request(), {2'000'000, false}).outcome == Outcome::kPlaced;
-    if (NoRoom(c)) {
+    if (CannotFit(c)) {
       ASSERT_FALSE(FindBetter(c, std::nullopt)) << Describe(c);
       ++none;
     } else if (AllEqual(model.atoms) && AllEqual(model.pod_sets) &&
@@ -45,7 +45,7 @@ TEST(NoRoomTest, CountingNeverContradictsExhaustiveSearch) {
   EXPECT_GT(decided, MoreThan(500));
 }
 
-TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
+TEST(FitCounterTest, LargeGangsAreRefusedWithoutASearch) {
   // Two stages of 40 hosts, data groups Required in fabric pods of 60 of which 39 are free; tensor
   // groups of two hosts that are only Preferred would make a search of 80 pieces.
   Case c = MakeCase(MakeCluster({{20, 20, 20}, {20, 20, 20}}), MakeJob(16, 1, 1, 20, 2));
@@ -58,14 +58,14 @@ TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
   for (const Reason& reason : plan.reasons) EXPECT_NE(reason.code, ReasonCode::kSearchCut);
 }
 
-TEST(NoRoomTest, WhatCountingAllowsIsPlacedHoweverShortTheSearch) {
+TEST(FitCounterTest, WhatCountingAllowsIsPlacedHoweverShortTheSearch) {
   Random random(62);
   int placed = 0;
   for (int round = 0; round < Rounds(1500); ++round) {
     const Case c = WideCase(random);
     const GangModel model = ModelOf(c.job, c.groups);
     if (!AllEqual(model.atoms) || !AllEqual(model.pod_sets) || model.max_stages_per_segment > 0 ||
-        NoRoom(c)) {
+        CannotFit(c)) {
       continue;
     }
     const GangPlan plan = PlanGang(c.cluster, c.request(), {1, false});
@@ -78,15 +78,15 @@ TEST(NoRoomTest, WhatCountingAllowsIsPlacedHoweverShortTheSearch) {
   EXPECT_GT(placed, MoreThan(500));
 }
 
-TEST(NoRoomTest, StagesThatShareNoSegmentCoverSegmentsOfTheirOwn) {
+TEST(FitCounterTest, StagesThatShareNoSegmentCoverSegmentsOfTheirOwn) {
   // Room for 30 hosts, but only three stages of eight can be covered: 5+5, 5+5, 5+5.
   Case c = MakeCase(MakeCluster({{5, 5, 5, 5, 5, 5}}), MakeJob(8, 1, 1, 8, 3));
   c.job.placement.max_stages_per_segment = 1;
-  EXPECT_FALSE(NoRoom(c));
+  EXPECT_FALSE(CannotFit(c));
   Case four = MakeCase(MakeCluster({{5, 5, 5, 5, 5, 5, 5}}), MakeJob(8, 1, 1, 8, 4));
-  EXPECT_FALSE(NoRoom(four));
+  EXPECT_FALSE(CannotFit(four));
   four.job.placement.max_stages_per_segment = 1;
-  EXPECT_TRUE(NoRoom(four));
+  EXPECT_TRUE(CannotFit(four));
 }
 
 }  // namespace
