@@ -22,10 +22,10 @@ namespace yardmaster::extender {
 struct PodQuery {
   std::optional<NamespacedName> gang;  // set for gang pods
   int rank = -1;                       // of gang pods; -1: not known
-  // kube-scheduler places it with its gang: like an ordinary pod, and on the host of its rank.
-  bool left_to_core = false;
   int gpus = 0;
   bool counts_gpus = true;  // they are those that hosts are counted by
+  // kube-scheduler places it with its gang: like an ordinary pod, and on the host of its rank.
+  bool left_to_core = false;
 };
 
 // Gang and rank of a pod that wants a gang (api::WantsGang). A pod that no gang counts, for example
