@@ -10,7 +10,7 @@
 # The laboratory, simulation/, comes after everything that a cluster runs and before the command line: nothing else includes it.
 set(YARDMASTER_LAYERS
     base fabric workload placement crux repac plan netplan capacity
-    json api kube tls http rpc config metrics
+    json api devices kube tls http rpc config metrics
     state extender operator page agent
     simulation/policies simulation/simulator simulation/formats
     cli app)
@@ -18,7 +18,7 @@ set(YARDMASTER_PURE fabric workload placement crux repac plan netplan capacity s
 
 # The pure core and what decodes outside input: `core` builds their tests, which have the label core in
 # a build with sanitizers. Small, so that continuous integration has the time for it.
-set(YARDMASTER_CORE base ${YARDMASTER_PURE} json api config kube http simulation/formats)
+set(YARDMASTER_CORE base ${YARDMASTER_PURE} json api devices config kube http simulation/formats)
 add_custom_target(core)
 
 # Optimising the tests' own sources doubles their compile time; what they test is optimised.

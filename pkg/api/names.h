@@ -8,6 +8,8 @@ inline constexpr char kGroup[] = "yardmaster.dev";
 inline constexpr char kGroupVersion[] = "yardmaster.dev/v1alpha1";
 
 inline constexpr char kGpuResource[] = "nvidia.com/gpu";
+// Of resources that Kubernetes counts by the devices of a DeviceClass: "<prefix><class>".
+inline constexpr char kDeviceClassPrefix[] = "deviceclass.resource.kubernetes.io/";
 // Pod annotation, written by people: the extended resource that is the pod's GPU, where it is none
 // of those that are known (pod_requests.h).
 inline constexpr char kGpuResourceAnnotation[] = "yardmaster.dev/gpu-resource";

@@ -39,6 +39,8 @@ struct Node {
   std::vector<std::pair<std::string, std::string>> conditions;
   // Every resource that the node lists: allocatable, else capacity.
   workload::ResourceList allocatable;
+  // Of that: devices that are not free and that no pod asks for here (state/device_overlay.h).
+  workload::ResourceList claimed;
   std::string internal_ip;
   bool operator==(const Node&) const = default;
 

@@ -19,6 +19,7 @@ constexpr std::size_t kMaxProblems = 8;
 constexpr std::size_t kMessageBytes = 4096;
 constexpr std::size_t kMaxVolumeClaims = 32;
 constexpr std::size_t kMaxName = 253;
+constexpr std::size_t kMaxClaims = 32;
 
 void ReadGates(FieldReader& spec, Pod& pod) {
   for (FieldReader& gate : spec.Objects("schedulingGates")) {
@@ -41,6 +42,31 @@ void ReadVolumes(FieldReader& spec, Pod& pod) {
       name = StrCat(pod.metadata.name, "-", volume.String("name"));
     }
     if (!name.empty() && name.size() <= kMaxName) pod.volume_claims.push_back(std::move(name));
+  }
+}
+
+std::vector<PodClaim> ReadClaims(FieldReader& spec) {
+  std::vector<PodClaim> out;
+  for (FieldReader& claim : spec.Objects("resourceClaims")) {
+    if (out.size() == kMaxClaims) break;
+    out.push_back({CutAtCharacter(claim.String("name"), kMaxName),
+                   CutAtCharacter(claim.String("resourceClaimName"), kMaxName),
+                   CutAtCharacter(claim.String("resourceClaimTemplateName"), kMaxName)});
+  }
+  return out;
+}
+
+// The claims that were made for the pod.
+void ReadMadeClaims(FieldReader& status, Pod& pod) {
+  pod.extended_claim = CutAtCharacter(
+      status.OpenObject("extendedResourceClaimStatus").String("resourceClaimName"), kMaxName);
+  if (pod.claims.empty()) return;
+  for (FieldReader& made : status.Objects("resourceClaimStatuses")) {
+    const std::string name = made.String("name");
+    const auto claim = std::find_if(pod.claims.begin(), pod.claims.end(),
+                                    [&](const PodClaim& c) { return c.name == name; });
+    if (claim == pod.claims.end() || claim->claim_template.empty()) continue;
+    claim->claim = CutAtCharacter(made.String("resourceClaimName"), kMaxName);
   }
 }
 
@@ -143,6 +169,12 @@ PodShape ReadShape(FieldReader& pod, FieldReader& spec) {
 
 }  // namespace
 
+std::vector<PodClaim> ClaimsOfTemplate(JsonView pod_spec) {
+  FieldErrors ignored;
+  FieldReader spec(pod_spec, "", UnknownFields::kIgnore, &ignored);
+  return ReadClaims(spec);
+}
+
 absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   FieldErrors errors;
   FieldReader in(object, "", UnknownFields::kIgnore, &errors);
@@ -160,7 +192,8 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
     pod.requests_unreadable = true;
     workload::SetAmount(pod.requests, pod.gpu_resource, kUnreadableGpus);
   }
-  pod.has_claims = !spec.Objects("resourceClaims").empty();
+  pod.claims = ReadClaims(spec);
+  ReadMadeClaims(status, pod);
   pod.constraints = ReadPodConstraints(spec);
   ReadVolumes(spec, pod);
   pod.shape = ReadShape(in, spec);

@@ -32,6 +32,14 @@ struct PodShape {
   bool operator==(const PodShape&) const = default;
 };
 
+// One of spec.resourceClaims.
+struct PodClaim {
+  std::string name;            // in the pod
+  std::string claim;           // the ResourceClaim: named, or made for the pod; empty: not made yet
+  std::string claim_template;  // the ResourceClaimTemplate that it is made from; empty: it is named
+  bool operator==(const PodClaim&) const = default;
+};
+
 struct Pod {
   // What every state of every pod is asked for stands together.
   ObjectMeta metadata;
@@ -43,7 +51,12 @@ struct Pod {
   workload::ResourceList requests;
   std::string gpu_resource = kGpuResource;  // what of `requests` is its GPUs
   bool requests_unreadable = false;  // `requests` has kUnreadableGpus of gpu_resource instead
-  bool has_claims = false;           // spec.resourceClaims, without which no container has any
+  // spec.resourceClaims, without which no container has any; the first 32.
+  std::vector<PodClaim> claims;
+  // The ResourceClaim that kube-scheduler made for extended resources of the pod; or empty.
+  std::string extended_claim;
+  // Why what a claim asks for is not among `requests` (state/device_overlay.h); empty: it is.
+  std::string claims_problem;
   // One line for each field that could not be read; such a field has its default.
   std::vector<std::string> problems;
 
@@ -77,8 +90,8 @@ struct Pod {
   bool gated() const;  // behind our own gate
   // Behind a gate of others: they have not finished with the pod.
   bool gated_by_others() const;
-  // Its GPUs, if it has any, come by resource claims: which devices those are is not known here.
-  bool claims_gpus() const { return has_claims && gpus() == 0; }
+  // Its GPUs, if it has any, come by resource claims that are not counted.
+  bool claims_gpus() const { return !claims.empty() && gpus() == 0; }
   // The node that the pod's nodeSelector names by kubernetes.io/hostname, or empty.
   std::string selected_host() const;
 };
@@ -89,6 +102,9 @@ inline constexpr std::int64_t kUnreadableGpus = 1024;
 // GPUs that are counted by `resource` and that the pod asks for: kUnreadableGpus where its requests
 // could not be read, because they may be of any resource.
 std::int64_t GpusOf(const Pod& pod, std::string_view resource);
+
+// The claims of a pod's spec as a template has it: none of them is made yet.
+std::vector<PodClaim> ClaimsOfTemplate(JsonView pod_spec);
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only
 // when the pod has no name. With kLenient a pod takes at most 128 KiB, whatever its writer put into

@@ -262,6 +262,9 @@ std::string GpuResourceOf(const ObjectMeta& metadata, const ResourceList& reques
   for (const auto& [name, amount] : requests) {
     if (name.rfind(kMigPrefix, 0) == 0) return name;
   }
+  for (const auto& [name, amount] : requests) {
+    if (name.starts_with(kDeviceClassPrefix) && name.find("gpu") != std::string::npos) return name;
+  }
   return kGpuResource;
 }
 

@@ -44,8 +44,8 @@ std::int64_t RoomForExclusive(std::string_view name);
 // The extended resource that is the pod's GPU: the one that the annotation
 // yardmaster.dev/gpu-resource names, if it is an extended one ("vendor.example/npu"); else
 // nvidia.com/gpu where it asks for it; else the first of amd.com/gpu, gpu.intel.com/xe,
-// gpu.intel.com/i915, habana.ai/gaudi, huawei.com/Ascend910, nvidia.com/mig-* that it asks for;
-// else nvidia.com/gpu.
+// gpu.intel.com/i915, habana.ai/gaudi, huawei.com/Ascend910, nvidia.com/mig-*, a DeviceClass whose
+// name has "gpu" in it, that it asks for; else nvidia.com/gpu.
 std::string GpuResourceOf(const ObjectMeta& metadata, const workload::ResourceList& requests);
 
 }  // namespace yardmaster::api

@@ -269,7 +269,7 @@ bool WantsGang(const Pod& pod) {
 
 bool SameMembershipInputs(const Pod& a, const Pod& b) {
   return a.gated() == b.gated() && (a.gpus() == 0) == (b.gpus() == 0) &&
-         a.has_claims == b.has_claims && a.metadata.labels == b.metadata.labels &&
+         a.claims.empty() == b.claims.empty() && a.metadata.labels == b.metadata.labels &&
          a.metadata.annotations == b.metadata.annotations && a.metadata.owners == b.metadata.owners;
 }
 

@@ -246,7 +246,7 @@ TEST(RankResolverTest, OnlyPodsThatAskForItAreGathered) {
   EXPECT_TRUE(WantsGang(gated));
   gated.requests.clear();
   EXPECT_FALSE(WantsGang(gated)) << "a launcher that only starts the others";
-  gated.has_claims = true;
+  gated.claims = {{"g", "", "eight"}};
   EXPECT_TRUE(WantsGang(gated)) << "its GPUs may come by claims";
   gated.scheduling_gates.clear();
   EXPECT_FALSE(WantsGang(gated)) << "an ordinary pod with claims";

@@ -48,7 +48,7 @@ class Extender {
         events_(*events_client_, {"yardmaster.dev/extender", runtime.identity()}, runtime.timing()),
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
-               state::Kind::kTrainingJob, state::Kind::kGang},
+               state::Kind::kTrainingJob, state::Kind::kGang, state::Kind::kDeviceClass},
               LogFailures(runtime), runtime.timing()),
         planner_(
             *client_, cache_, runtime.clock(),

@@ -64,10 +64,11 @@ class Operator {
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),
-        feed_(*client_, cache_,
-              {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
-               state::Kind::kTrainingJob, state::Kind::kGang, state::Kind::kCapacityPool},
-              LogFailures(runtime), runtime.timing()) {
+        feed_(
+            *client_, cache_,
+            {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,
+             state::Kind::kGang, state::Kind::kCapacityPool, state::Kind::kDeviceClass},
+            LogFailures(runtime), runtime.timing()) {
     cache_.Listen([this](state::Kind kind, const api::ObjectMeta& metadata, bool) {
       Enqueue(kind, metadata);
     });
@@ -176,6 +177,11 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
     case state::Kind::kCapacityPool:
       for (const std::string& job : capacity_.Keys()) job_loop_.Add(job);
       return;
+    case state::Kind::kResourceSlice:
+    case state::Kind::kDeviceClass:
+    case state::Kind::kResourceClaim:
+    case state::Kind::kResourceClaimTemplate:
+      return;  // read when pods are made and plans are
     case state::Kind::kFabric:
       // A segment may be lost, or back; hosts that are well do not change with it.
       for (const std::string& host : hosts_.HostsOfLostSegments()) {

@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "pkg/base/status.h"
 #include "pkg/cli/input/cluster_reader.h"
+#include "pkg/state/device_overlay.h"
 
 namespace yardmaster::cli {
 
@@ -25,6 +26,7 @@ absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connecto
   YM_ASSIGN_OR_RETURN(cluster.connection, connect(flags.cluster));
   if (flags.namespace_name.empty()) flags.namespace_name = cluster.connection.default_namespace;
   YM_ASSIGN_OR_RETURN(cluster.state, ReadCluster(*cluster.connection.client));
+  cluster.state = state::WithDevices(cluster.state);
   for (const std::string& problem : cluster.state.problems) err << "warning: " << problem << "\n";
   return cluster;
 }

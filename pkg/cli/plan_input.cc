@@ -12,6 +12,7 @@
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/operator/telemetry/network_profiles.h"
+#include "pkg/state/device_overlay.h"
 #include "pkg/state/node_facts.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/used_fabric.h"
@@ -227,6 +228,13 @@ void LeaveOutSuspended(state::ClusterState& cluster, std::ostream& err) {
   err << "not planned: " << Count(count, "suspended TrainingJob") << "\n";
 }
 
+// Of Nodes, of pods, and of pods that are expected.
+void CountDevices(Manifests& manifests) {
+  state::DeviceOverlay overlay;
+  manifests.cluster = overlay.Apply(std::move(manifests.cluster));
+  for (auto& pod : manifests.expected_pods) pod = overlay.WithClaims(pod);
+}
+
 // Fills the gangs in, and makes the snapshot of the cluster.
 PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   for (const auto& [kind, count] : manifests.ignored) {
@@ -234,6 +242,7 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
         << " (read are Nodes, Pods, our own kinds, and workloads, not suspended, deleted or ended, "
         << "whose pods ask for GPUs and carry " << api::kParallelismAnnotation << ")\n";
   }
+  CountDevices(manifests);
   PlanInput input;
   AddGangsOfPods(manifests, input, err);
   LeaveOutSuspended(manifests.cluster, err);

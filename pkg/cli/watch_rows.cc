@@ -52,10 +52,11 @@ int WatchRows(kube::Client& client, const TablesFunction& tables, std::ostream& 
   handlers.failed = [&err](state::Kind, const absl::Status& status) {
     err << "warning: " << MessageOf(status) << "\n";
   };
-  state::ClusterFeed feed(client, cache,
-                          {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
-                           state::Kind::kTrainingJob, state::Kind::kGang},
-                          std::move(handlers), {clock, sleeper, /*seed=*/1});
+  state::ClusterFeed feed(
+      client, cache,
+      {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,
+       state::Kind::kGang, state::Kind::kDeviceClass},
+      std::move(handlers), {clock, sleeper, /*seed=*/1});
   feed.Start();
   const absl::Status synced = feed.WaitForSync(kSyncMs);
   if (!synced.ok()) {

@@ -1,4 +1,5 @@
-// Gangs whose GPUs come by resource claims: they are not placed yet, and none is started in part.
+// Gangs whose GPUs come by resource claims: placed whole where claims can be counted, and none is
+// started in part.
 #include "gmock/gmock.h"
 
 #include "pkg/extender/testing/batch_job_fixture.h"
@@ -81,6 +82,91 @@ TEST_F(ClaimsTest, AGangThatAsksForItsGpusInTheNextTryIsPlaced) {
   for (int index = 0; index < 2; ++index) AddJobPod("a", index, "tp=8,dp=2");
   PassFor(1'000);
   EXPECT_EQ(HostsOf("job-a").size(), 2u);
+}
+
+// Hosts have their devices in ResourceSlices, and their kubelets report no GPU.
+class CountedClaimsTest : public ClaimsTest {
+ protected:
+  CountedClaimsTest() {
+    has_devices_ = true;
+    client_.Seed(kube::DeviceClasses(), {{"metadata", {{"name", "gpu.nvidia.com"}}},
+                                         {"spec", {{"extendedResourceName", api::kGpuResource}}}});
+    client_.Seed(kube::ResourceClaimTemplates(),
+                 {{"metadata", {{"name", "eight"}, {"namespace", "team"}}},
+                  {"spec", {{"spec", {{"devices", {{"requests", EightGpus()}}}}}}}});
+    for (json node : client_.All(kube::Nodes())) {
+      for (const char* list : {"allocatable", "capacity"}) {
+        if (node["status"].contains(list)) node["status"][list].erase(api::kGpuResource);
+      }
+      client_.Seed(kube::Nodes(), node);
+      Publish(kube::NameOf(node));
+    }
+  }
+
+  static json EightGpus() {
+    return json::array(
+        {{{"name", "g"}, {"exactly", {{"deviceClassName", "gpu.nvidia.com"}, {"count", 8}}}}});
+  }
+  void Publish(const std::string& node) {
+    json devices = json::array();
+    for (int i = 0; i < 8; ++i) devices.push_back({{"name", StrCat("gpu-", i)}});
+    client_.Seed(kube::ResourceSlices(),
+                 {{"metadata", {{"name", node}}},
+                  {"spec",
+                   {{"driver", "gpu.nvidia.com"},
+                    {"nodeName", node},
+                    {"pool", {{"name", node}, {"generation", 1}, {"resourceSliceCount", 1}}},
+                    {"devices", devices}}}});
+  }
+};
+
+TEST_F(CountedClaimsTest, AGangIsPlacedByItsClaims) {
+  AddBatchJob("a", 4);
+  for (const json& pod : PodsOf("a")) ClaimInstead(pod);
+  PassFor(1'000);
+  EXPECT_EQ(HostsOf("job-a").size(), 4u);
+  EXPECT_EQ(GatedPodsOf("a"), 0);
+}
+
+TEST_F(CountedClaimsTest, AGangIsPlacedByTheExtendedResourceOfTheClass) {
+  AddBatchJob("a", 4);
+  PassFor(1'000);
+  EXPECT_EQ(HostsOf("job-a").size(), 4u);
+}
+
+TEST_F(CountedClaimsTest, APromisedHostIsTaintedAtOnce) {
+  planner_options_.taints.unbound_after_ms = 60'000;
+  AddBatchJob("a", 1);
+  ClaimInstead(PodsOf("a").front());
+  PassFor(0);
+  int tainted = 0;
+  for (const json& node : client_.All(kube::Nodes())) {
+    tainted += node.dump().find(api::kPromisedKey) != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(tainted, 1);
+}
+
+TEST_F(CountedClaimsTest, AGangWhoseTemplateIsNotThereWaitsAndSaysWhy) {
+  ASSERT_TRUE(client_.Delete({kube::ResourceClaimTemplates(), "team", "eight"}, {}).ok());
+  AddBatchJob("a", 2);
+  for (const json& pod : PodsOf("a")) ClaimInstead(pod);
+  PassFor(20'000);
+  EXPECT_EQ(GatedPodsOf("a"), 2);
+  EXPECT_THAT(NoticesAbout("Invalid"),
+              HasSubstr("ResourceClaimTemplate team/eight does not exist"));
+}
+
+TEST_F(CountedClaimsTest, AGangWhosePodsShareAClaimWaitsAndSaysWhy) {
+  client_.Seed(kube::ResourceClaims(), {{"metadata", {{"name", "one"}, {"namespace", "team"}}},
+                                        {"spec", {{"devices", {{"requests", EightGpus()}}}}}});
+  AddBatchJob("a", 2);
+  for (json pod : PodsOf("a")) {
+    pod["spec"]["resourceClaims"] = json::array({{{"name", "g"}, {"resourceClaimName", "one"}}});
+    client_.Seed(kube::Pods(), pod);
+  }
+  PassFor(20'000);
+  EXPECT_EQ(GatedPodsOf("a"), 2);
+  EXPECT_THAT(NoticesAbout("Invalid"), HasSubstr("shares the ResourceClaim one"));
 }
 
 }  // namespace

@@ -49,6 +49,19 @@ Resource ProvisioningRequests() {
 }
 Resource NodeClaims() { return {"karpenter.sh", "v1", "nodeclaims", "NodeClaim", false}; }
 
+namespace {
+
+constexpr char kDeviceGroup[] = "resource.k8s.io";
+
+}  // namespace
+
+Resource ResourceSlices() { return {kDeviceGroup, "v1", "resourceslices", "ResourceSlice", false}; }
+Resource DeviceClasses() { return {kDeviceGroup, "v1", "deviceclasses", "DeviceClass", false}; }
+Resource ResourceClaims() { return {kDeviceGroup, "v1", "resourceclaims", "ResourceClaim", true}; }
+Resource ResourceClaimTemplates() {
+  return {kDeviceGroup, "v1", "resourceclaimtemplates", "ResourceClaimTemplate", true};
+}
+
 absl::StatusOr<std::string> CollectionPath(const Target& target) {
   const Resource& resource = target.resource;
   std::string path = resource.group.empty()

@@ -43,6 +43,12 @@ Resource PodTemplates();
 Resource ProvisioningRequests();
 Resource NodeClaims();
 
+// Devices by claims, in the newest version: a cluster may have another one, or none.
+Resource ResourceSlices();
+Resource DeviceClasses();
+Resource ResourceClaims();
+Resource ResourceClaimTemplates();
+
 // One object (`name` set) or a collection (`name` empty) of a type. For a namespaced type an empty
 // `ns` means all namespaces, which only List and Watch understand.
 // `subresource`: "status", "scale", "binding", "eviction", "token", or empty.

@@ -1,5 +1,6 @@
 // The informers that keep a ClusterCache up to date: which kinds a process reads, and when it has
-// read all of them once. Thread safety: Start, WaitForSync and Stop from one thread, the others
+// read all of them once. One kind of resource.k8s.io stands for all of them (device_feed.h). Thread
+// safety: Start, WaitForSync and Stop from one thread, the others
 // from any. Lifetimes: client, cache and what `timing` refers to outlive the feed.
 #pragma once
 
@@ -13,6 +14,7 @@
 
 #include "pkg/kube/informer.h"
 #include "pkg/state/cluster_state.h"
+#include "pkg/state/device_feed.h"
 
 namespace yardmaster::state {
 
@@ -38,6 +40,7 @@ class ClusterFeed {
 
  private:
   std::vector<std::unique_ptr<kube::Informer>> informers_;
+  std::unique_ptr<DeviceFeed> devices_;  // null: its kinds are not read
 };
 
 }  // namespace yardmaster::state

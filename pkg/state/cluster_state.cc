@@ -8,6 +8,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
+#include "pkg/state/device_overlay.h"
 #include "pkg/state/object_store.h"
 
 namespace yardmaster::state {
@@ -245,7 +246,18 @@ ClusterCache::ClusterCache(Templates templates)
       pools_(Make<api::CapacityPool>(
           Kind::kCapacityPool, "CapacityPool", false,
           [](JsonView o) { return api::DecodeCapacityPool(o, api::UnknownFields::kIgnore); })),
-      kinds_{fabrics_.get(), nodes_.get(), pods_.get(), jobs_.get(), gangs_.get(), pools_.get()} {}
+      slices_(Make<devices::ResourceSlice>(Kind::kResourceSlice, "ResourceSlice", false,
+                                           devices::DecodeResourceSlice)),
+      classes_(Make<devices::DeviceClass>(Kind::kDeviceClass, "DeviceClass", false,
+                                          devices::DecodeDeviceClass)),
+      claims_(Make<devices::ResourceClaim>(Kind::kResourceClaim, "ResourceClaim", true,
+                                           devices::DecodeResourceClaim)),
+      claim_templates_(Make<devices::ResourceClaimTemplate>(Kind::kResourceClaimTemplate,
+                                                            "ResourceClaimTemplate", true,
+                                                            devices::DecodeResourceClaimTemplate)),
+      kinds_{fabrics_.get(), nodes_.get(),  pods_.get(),    jobs_.get(),   gangs_.get(),
+             pools_.get(),   slices_.get(), classes_.get(), claims_.get(), claim_templates_.get()},
+      overlay_(std::make_unique<DeviceOverlay>()) {}
 
 ClusterCache::~ClusterCache() = default;
 
@@ -261,16 +273,22 @@ void ClusterCache::Changed() {
 }
 
 ClusterState ClusterCache::Take() const {
-  MutexLock lock(mutex_);
-  ClusterState state{fabrics_->ShareLocked(),
-                     nodes_->ShareLocked(),
-                     pods_->ShareLocked(),
-                     jobs_->ShareLocked(),
-                     gangs_->ShareLocked(),
-                     pools_->ShareLocked(),
-                     {}};
-  for (const auto& [who, problem] : problems_) state.problems.push_back(problem);
-  return state;
+  ClusterState state;
+  {
+    MutexLock lock(mutex_);
+    state = {fabrics_->ShareLocked(),
+             nodes_->ShareLocked(),
+             pods_->ShareLocked(),
+             jobs_->ShareLocked(),
+             gangs_->ShareLocked(),
+             pools_->ShareLocked(),
+             {slices_->ShareLocked(), classes_->ShareLocked(), claims_->ShareLocked(),
+              claim_templates_->ShareLocked()},
+             {}};
+    for (const auto& [who, problem] : problems_) state.problems.push_back(problem);
+  }
+  MutexLock lock(overlay_mutex_);
+  return overlay_->Apply(std::move(state));
 }
 
 std::shared_ptr<const api::Gang> ClusterCache::FindGang(const std::string& key) const {
@@ -290,7 +308,9 @@ std::shared_ptr<const api::Node> ClusterCache::FindNode(const std::string& name)
 }
 
 std::string ClusterCache::ProblemOf(Kind kind, const std::string& key) const {
-  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang", "CapacityPool"};
+  const char* const names[] = {
+      "Fabric",       "Node",          "Pod",         "TrainingJob",   "Gang",
+      "CapacityPool", "ResourceSlice", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate"};
   MutexLock lock(mutex_);
   const auto it = problems_.find(StrCat(names[static_cast<std::size_t>(kind)], " ", key));
   return it == problems_.end() ? "" : it->second;

@@ -32,12 +32,25 @@
 #include "pkg/api/training_job.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/object_sink.h"
+#include "pkg/state/device_tables.h"
 #include "pkg/state/object_table.h"
 
 namespace yardmaster::state {
 
-enum class Kind { kFabric, kNode, kPod, kTrainingJob, kGang, kCapacityPool };
-inline constexpr std::size_t kKinds = 6;
+enum class Kind {
+  kFabric,
+  kNode,
+  kPod,
+  kTrainingJob,
+  kGang,
+  kCapacityPool,
+  // Of resource.k8s.io, which a cluster may lack.
+  kResourceSlice,
+  kDeviceClass,
+  kResourceClaim,
+  kResourceClaimTemplate,
+};
+inline constexpr std::size_t kKinds = 10;
 
 struct ClusterState {
   ObjectTable<api::Fabric> fabrics;
@@ -46,8 +59,11 @@ struct ClusterState {
   ObjectTable<api::TrainingJob> jobs;
   ObjectTable<api::Gang> gangs;
   ObjectTable<api::CapacityPool> pools;
+  DeviceTables devices;
   std::vector<std::string> problems;  // "Pod ns/name: ..."
 };
+
+class DeviceOverlay;
 
 // Whether pod templates of TrainingJobs are kept once they have been checked: by a process that
 // makes pods.
@@ -74,6 +90,7 @@ class ClusterCache {
   using Listener = std::function<void(Kind, const api::ObjectMeta& metadata, bool deleted)>;
   void Listen(Listener listener) { listener_ = std::move(listener); }
 
+  // With devices by claims counted in Nodes and pods (device_overlay.h).
   ClusterState Take() const;
   // By "namespace/name" (a Node by its name); null if none exists. O(log objects).
   std::shared_ptr<const api::Gang> FindGang(const std::string& key) const;
@@ -114,7 +131,13 @@ class ClusterCache {
   const std::unique_ptr<TypedCache<api::TrainingJob>> jobs_;
   const std::unique_ptr<TypedCache<api::Gang>> gangs_;
   const std::unique_ptr<TypedCache<api::CapacityPool>> pools_;
+  const std::unique_ptr<TypedCache<devices::ResourceSlice>> slices_;
+  const std::unique_ptr<TypedCache<devices::DeviceClass>> classes_;
+  const std::unique_ptr<TypedCache<devices::ResourceClaim>> claims_;
+  const std::unique_ptr<TypedCache<devices::ResourceClaimTemplate>> claim_templates_;
   const std::array<KindCache*, kKinds> kinds_;  // by Kind
+  mutable Mutex overlay_mutex_;                 // taken without the other one
+  const std::unique_ptr<DeviceOverlay> overlay_ ABSL_PT_GUARDED_BY(overlay_mutex_);
 };
 
 }  // namespace yardmaster::state

@@ -31,6 +31,7 @@ bool HostCapacity::Update(const HostIndex& hosts, const HostChanges& changes,
   std::vector<std::int64_t> rows;
   if (others || changes.renumbered) {
     rows.resize(hosts.states().size() * columns());
+    claimed_.assign(rows.size(), 0);
     for (fabric::HostId host : hosts.places()->hosts()) FillRow(hosts, host, rows);
   } else {
     rows = *allocatable_;
@@ -64,11 +65,12 @@ std::string_view HostCapacity::Missing(const workload::ResourceList& requests) c
 }
 
 void HostCapacity::FillRow(const HostIndex& hosts, fabric::HostId host,
-                           std::vector<std::int64_t>& rows) const {
+                           std::vector<std::int64_t>& rows) {
   const api::Node* node = hosts.node(host);
   for (std::size_t column = 0; column < columns(); ++column) {
-    rows[host.index() * columns() + column] =
-        node == nullptr ? 0 : AllocatableOf(*node, (*names_)[column]);
+    const std::size_t at = host.index() * columns() + column;
+    rows[at] = node == nullptr ? 0 : AllocatableOf(*node, (*names_)[column]);
+    claimed_[at] = node == nullptr ? 0 : workload::AmountOf(node->claimed, (*names_)[column]);
   }
 }
 
@@ -82,7 +84,9 @@ ColumnAmounts HostCapacity::ColumnsOf(const workload::ResourceList& amounts) con
 
 placement::HostResources HostCapacity::WithHeld(const std::vector<std::int64_t>& held) const {
   placement::HostResources out{names_, allocatable_, *allocatable_};
-  for (std::size_t i = 0; i < held.size() && i < out.free.size(); ++i) out.free[i] -= held[i];
+  for (std::size_t i = 0; i < held.size() && i < out.free.size(); ++i) {
+    out.free[i] -= held[i] + claimed_[i];
+  }
   return out;
 }
 

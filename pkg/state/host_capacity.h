@@ -50,19 +50,20 @@ class HostCapacity {
       }
     }
   }
-  // `held`: by host and column. All of it is free but that.
+  // `held`: by host and column. All of it is free but that and what claims of no pod hold.
   placement::HostResources WithHeld(const std::vector<std::int64_t>& held) const;
 
  private:
   using Names = std::vector<std::string>;
 
   static void LeaveOutWhatNoHostHas(const HostIndex& hosts, std::set<std::string_view>& names);
-  void FillRow(const HostIndex& hosts, fabric::HostId host, std::vector<std::int64_t>& rows) const;
+  void FillRow(const HostIndex& hosts, fabric::HostId host, std::vector<std::int64_t>& rows);
 
   std::shared_ptr<const Names> names_ = std::make_shared<const Names>();
   std::shared_ptr<const std::vector<std::int64_t>> allocatable_ =
       std::make_shared<const std::vector<std::int64_t>>();
-  bool complete_ = true;  // no name was left out
+  std::vector<std::int64_t> claimed_;  // of it, by host and column: no pod asks for that
+  bool complete_ = true;               // no name was left out
 };
 
 }  // namespace yardmaster::state

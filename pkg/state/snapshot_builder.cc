@@ -57,8 +57,11 @@ void SnapshotBuilder::FillHosts(plan::Snapshot& snapshot) const {
   snapshot.cluster.resources = capacity_.WithHeld(occupation_.held_resources());
   for (HostId host : snapshot.places->hosts()) {
     placement::HostState& state = snapshot.cluster.hosts[host.index()];
-    const std::int64_t held = occupation_.held(host);
-    if (held > state.gpus && hosts_.node(host) != nullptr) {
+    const api::Node* node = hosts_.node(host);
+    const std::int64_t held =
+        occupation_.held(host) +
+        (node == nullptr ? 0 : workload::AmountOf(node->claimed, hosts_.gpu_resource()));
+    if (held > state.gpus && node != nullptr) {
       snapshot.warnings.push_back(StrCat("Node ", snapshot.places->name(host), ": ",
                                          Count(held, "GPU"), " are held or promised and it has ",
                                          state.gpus));

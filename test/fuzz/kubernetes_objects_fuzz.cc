@@ -21,6 +21,7 @@
 #include "pkg/api/node.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
+#include "pkg/devices/device_objects.h"
 #include "pkg/extender/gather/ended_replicas.h"
 #include "pkg/extender/gather/owner_size.h"
 #include "pkg/extender/gather/owner_stages.h"
@@ -65,6 +66,10 @@ void CheckKubernetes(JsonView object, const nlohmann::json& document) {
   Read(api::DecodePod(object));
   Read(api::DecodePod(object, api::Decoding::kLenient));
   Read(api::DecodeNode(object));
+  Read(devices::DecodeResourceSlice(object));
+  Read(devices::DecodeDeviceClass(object));
+  Read(devices::DecodeResourceClaim(object));
+  Read(devices::DecodeResourceClaimTemplate(object));
   Read(api::DecodeDisruptionBudget(document));
   (void)agent::ReadPod(object);
 }

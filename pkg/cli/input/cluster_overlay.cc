@@ -54,6 +54,10 @@ class Overlayer {
     Put(given_.cluster.jobs, out_.cluster.jobs);
     Put(given_.cluster.gangs, out_.cluster.gangs);
     Put(given_.cluster.pods, out_.cluster.pods);
+    Put(given_.cluster.devices.slices, out_.cluster.devices.slices);
+    Put(given_.cluster.devices.classes, out_.cluster.devices.classes);
+    Put(given_.cluster.devices.claims, out_.cluster.devices.claims);
+    Put(given_.cluster.devices.templates, out_.cluster.devices.templates);
     for (const auto& pod : given_.expected_pods) {
       out_.expected_pods.push_back(Aged<api::Pod>(*pod, nullptr));
     }

@@ -5,6 +5,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
+#include "pkg/state/device_feed.h"
 
 namespace yardmaster::cli {
 
@@ -72,6 +73,28 @@ absl::Status ReadOptional(kube::Client& client, const kube::Resource& resource, 
   return absl::OkStatus();
 }
 
+// Of the newest version that the server has; nothing where it has none.
+absl::Status ReadDevices(kube::Client& client, state::ClusterState& cluster) {
+  state::DeviceTables& tables = cluster.devices;
+  for (const char* version : state::kDeviceVersions) {
+    const auto of = [version](kube::Resource resource) {
+      resource.version = version;
+      return resource;
+    };
+    const absl::Status read = ReadKind(client, of(kube::DeviceClasses()),
+                                       devices::DecodeDeviceClass, tables.classes, cluster);
+    if (absl::IsNotFound(read)) continue;
+    YM_RETURN_IF_ERROR(read);
+    YM_RETURN_IF_ERROR(ReadKind(client, of(kube::ResourceSlices()), devices::DecodeResourceSlice,
+                                tables.slices, cluster));
+    YM_RETURN_IF_ERROR(ReadKind(client, of(kube::ResourceClaims()), devices::DecodeResourceClaim,
+                                tables.claims, cluster));
+    return ReadKind(client, of(kube::ResourceClaimTemplates()),
+                    devices::DecodeResourceClaimTemplate, tables.templates, cluster);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
@@ -94,6 +117,14 @@ absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
   // For costs alone: people without the right to read prices see the rest.
   const absl::Status pools = ReadPools(client, cluster);
   if (!pools.ok() && !absl::IsPermissionDenied(pools) && !absl::IsNotFound(pools)) return pools;
+  const absl::Status of_devices = ReadDevices(client, cluster);
+  if (absl::IsPermissionDenied(of_devices)) {
+    cluster.devices = {};
+    cluster.problems.push_back(
+        StrCat(MessageOf(of_devices), "; devices by claims are not counted"));
+    return cluster;
+  }
+  YM_RETURN_IF_ERROR(of_devices);
   return cluster;
 }
 

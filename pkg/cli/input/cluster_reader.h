@@ -19,6 +19,8 @@ namespace yardmaster::cli {
 
 // Errors: the client's; NotFound says that the CRDs are not installed, PermissionDenied which right
 // is missing.
+// Devices by claims are read where the cluster has them and people may list them, and are not
+// counted yet (state/device_overlay.h).
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client);
 
 // Reads the CapacityPools alone into `cluster`. Errors: as above.

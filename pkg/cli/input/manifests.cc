@@ -52,8 +52,8 @@ std::string JsonError(const std::string& text, const std::string& name) {
 
 // Kinds that are read and have no namespace.
 bool IsClusterScoped(std::string_view kind) {
-  return kind == "Node" || kind == "PriorityClass" || kind == api::kFabricKind ||
-         kind == api::kCapacityPoolKind;
+  return kind == "Node" || kind == "PriorityClass" || kind == "ResourceSlice" ||
+         kind == "DeviceClass" || kind == api::kFabricKind || kind == api::kCapacityPoolKind;
 }
 
 // `wanted`, where the spec asks for as many pods.
@@ -191,6 +191,8 @@ class ManifestReader {
       Keep(out_.cluster.nodes, kind, api::DecodeNode(object), where, path);
     } else if (version == "v1" && kind == "Pod") {
       Keep(out_.cluster.pods, kind, api::DecodePod(object), where, path);
+    } else if (version.starts_with("resource.k8s.io/v1")) {
+      ReadDevices(object, kind, where, path);
     } else if (kind == "PodDisruptionBudget" && version == "policy/v1") {
       ReadBudget(object, where, path);
     } else if (kind == "PriorityClass") {
@@ -285,6 +287,22 @@ class ManifestReader {
     }
     for (api::TrainingJob& job : resolved) {
       out_.cluster.jobs.Put(std::make_shared<const api::TrainingJob>(std::move(job)));
+    }
+  }
+
+  void ReadDevices(const json& object, const std::string& kind, const std::string& where,
+                   const std::string& path) {
+    state::DeviceTables& tables = out_.cluster.devices;
+    if (kind == "ResourceSlice") {
+      Keep(tables.slices, kind, devices::DecodeResourceSlice(object), where, path);
+    } else if (kind == "DeviceClass") {
+      Keep(tables.classes, kind, devices::DecodeDeviceClass(object), where, path);
+    } else if (kind == "ResourceClaim") {
+      Keep(tables.claims, kind, devices::DecodeResourceClaim(object), where, path);
+    } else if (kind == "ResourceClaimTemplate") {
+      Keep(tables.templates, kind, devices::DecodeResourceClaimTemplate(object), where, path);
+    } else {
+      ++out_.ignored[kind];
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -433,18 +434,38 @@ std::optional<std::vector<api::GangRole>> RolesOf(const GatheredGang& ranked,
 
 namespace {
 
-// Which hosts have the devices that claims ask for is not known here.
+// What every claim asks for is counted, of one pod each, and GPUs are among it or come otherwise.
 absl::Status CheckClaims(const GatheredGang& gathered) {
+  std::map<std::string, const api::Pod*> pod_of_claim;
   for (const GangMember& member : gathered.members) {
-    if (!member.pod->claims_gpus()) continue;
-    return FieldError(
-        StrCat("Pod ", gathered.namespace_name, "/", member.pod->metadata.name,
-               ": spec.resourceClaims"),
-        "asks for devices by resource claims and for no GPU otherwise, and gangs are not placed by "
-        "claims yet; its pods stay behind the gate",
-        StrCat("ask for the GPUs in resources.limits (", api::kGpuResource,
-               "), or make the pods without the gate and without the annotation ",
-               api::kParallelismAnnotation, ", so that kube-scheduler places each by itself"));
+    const api::Pod& pod = *member.pod;
+    const auto field = [&] {
+      return StrCat("Pod ", gathered.namespace_name, "/", pod.metadata.name,
+                    ": spec.resourceClaims");
+    };
+    if (!pod.claims_problem.empty()) {
+      return FieldError(field(), StrCat("cannot be counted: ", pod.claims_problem),
+                        "create it; its pods stay behind the gate until then");
+    }
+    if (pod.claims_gpus()) {
+      return FieldError(
+          field(),
+          "asks for devices by resource claims, none of which is known to be its GPU; its pods "
+          "stay behind the gate",
+          StrCat("give the DeviceClass of its GPUs extendedResourceName: ", api::kGpuResource,
+                 ", name it in the annotation ", api::kGpuResourceAnnotation, " (",
+                 api::kDeviceClassPrefix, "<class>), or ask for the GPUs in resources.limits"));
+    }
+    for (const api::PodClaim& claim : pod.claims) {
+      if (!claim.claim_template.empty() || claim.claim.empty()) continue;
+      const auto [at, fresh] = pod_of_claim.emplace(claim.claim, &pod);
+      if (fresh) continue;
+      return FieldError(
+          field(),
+          StrCat("shares the ResourceClaim ", claim.claim, " with pod ", at->second->metadata.name,
+                 ", and ranks that share devices would have to stand on one host"),
+          "give each pod a claim of its own by resourceClaimTemplateName");
+    }
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pkg/api/names.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/adoption.h"
 
@@ -11,6 +12,16 @@ namespace yardmaster::extender {
 namespace {
 
 constexpr std::size_t kChangesPerPass = 200;
+
+// Pods may ask for the host's devices by claims alone, and kube-scheduler asks no extender for
+// them.
+bool HasClaimableDevices(const state::ObjectTable<api::Node>& nodes, const std::string& host) {
+  const auto node = nodes.Find({"", host});
+  return node != nullptr && std::any_of(node->allocatable.begin(), node->allocatable.end(),
+                                        [](const workload::ResourceAmount& entry) {
+                                          return entry.name.starts_with(api::kDeviceClassPrefix);
+                                        });
+}
 
 // Another controller chose its hosts. It chooses those of all pods or of none.
 bool IsObserved(const GatheredGang* gathered, const api::GangStatus& status) {
@@ -61,8 +72,12 @@ void TaintStep::AddOpenHosts(const PassFacts& facts, const HostTaints::Gangs& un
     bool waits = false;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (!hosts[rank].valid() || bound[rank] != 0) continue;
-      waits = true;
-      if (due_ms <= snapshot.now_ms) needs[hosts[rank].index()] = TaintNeed::kBoth;
+      if (due_ms <= snapshot.now_ms ||
+          HasClaimableDevices(facts.cluster.nodes, snapshot.places->name(hosts[rank]))) {
+        needs[hosts[rank].index()] = TaintNeed::kBoth;
+      } else {
+        waits = true;
+      }
     }
     if (waits && due_ms > snapshot.now_ms) effects.push_back(WakeIn{due_ms - snapshot.now_ms});
   }

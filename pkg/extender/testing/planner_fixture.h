@@ -52,6 +52,12 @@ class PlannerFixture : public ClusterFixture {
       Read(state::Kind::kTrainingJob, kube::TrainingJobs());
       Read(state::Kind::kGang, kube::Gangs());
       Read(state::Kind::kFabric, kube::Fabrics());
+      if (cluster_.has_devices_) {
+        Read(state::Kind::kResourceSlice, kube::ResourceSlices());
+        Read(state::Kind::kDeviceClass, kube::DeviceClasses());
+        Read(state::Kind::kResourceClaim, kube::ResourceClaims());
+        Read(state::Kind::kResourceClaimTemplate, kube::ResourceClaimTemplates());
+      }
       return planner_.RunOnce();
     }
 
@@ -110,6 +116,7 @@ class PlannerFixture : public ClusterFixture {
 
   ClusterPlanner::Options planner_options_ = OneThread();
   std::int64_t last_token_ = 0;  // of any process
+  bool has_devices_ = false;     // objects of resource.k8s.io are read
   std::shared_ptr<const View> view_;
   std::vector<ObjectNotice> notices_;
 };

@@ -96,8 +96,9 @@ NodeVerdict CheckNode(const View& view, const PodQuery& pod, std::string_view no
   const placement::HostState& state = view.snapshot().cluster.hosts[host.index()];
   if (state.backup) return NodeVerdict::kBackup;
   if (state.reserved_for >= 0) return NodeVerdict::kReserved;
-  // Of GPUs that hosts are not counted by, kube-scheduler counts what is free.
-  if (!pod.counts_gpus || state.free_gpus >= pod.gpus) return NodeVerdict::kFits;
+  // Of GPUs that hosts are not counted by, kube-scheduler counts what is free; so it does on a host
+  // that has none to be promised.
+  if (!pod.counts_gpus || state.gpus == 0 || state.free_gpus >= pod.gpus) return NodeVerdict::kFits;
   const auto freed = view.GpusFreedBy(evicted_uids);
   return freed && state.free_gpus + *freed >= pod.gpus ? NodeVerdict::kFits
                                                        : NodeVerdict::kNoGpusLeft;

@@ -70,6 +70,17 @@ TEST(DecisionsTest, OrdinaryGpuPodsAreKeptOffPromisedBackupAndReservedHosts) {
   EXPECT_EQ(CheckNode(view, {std::nullopt, -1, 0}, NameOf(view, 3)), NodeVerdict::kFits);
 }
 
+// Where devices come from other objects than the Node, the scheduler alone knows what is free.
+TEST(DecisionsTest, AHostWithoutGpusRefusesNoOrdinaryPod) {
+  auto snapshot = std::make_shared<plan::Snapshot>(MakeView().snapshot());
+  for (placement::HostState& host : snapshot->cluster.hosts) host.gpus = host.free_gpus = 0;
+  const View view(snapshot, {});
+  const PodQuery pod{std::nullopt, -1, 8};
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 0)), NodeVerdict::kFits);
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 3)), NodeVerdict::kBackup);
+  EXPECT_EQ(CheckNode(view, pod, NameOf(view, 6)), NodeVerdict::kReserved);
+}
+
 TEST(DecisionsTest, OnlyOccupiedHostsAreWorthAnEviction) {
   EXPECT_TRUE(EvictionCanHelp(NodeVerdict::kNoGpusLeft));
   for (NodeVerdict verdict : {NodeVerdict::kBackup, NodeVerdict::kReserved, NodeVerdict::kOtherSlot,

@@ -17,18 +17,24 @@ namespace {
 
 constexpr std::string_view kNotReady = "yardmaster-extender has not read the cluster yet";
 
-absl::StatusOr<PodQuery> QueryOf(JsonView object, const View& view) {
-  YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
-  if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
-  PodQuery query;
-  if (api::WantsGang(pod)) query = QueryOfGangPod(view, pod);
-  if (query.gang && !query.left_to_core) return query;
+void SetGpus(const View& view, const api::Pod& pod, PodQuery& query) {
   // The resource by which hosts are counted is counted for all pods, also where they name another
   // one.
   const std::int64_t counted = api::GpusOf(pod, view.gpu_resource());
   query.counts_gpus = counted > 0 || pod.gpu_resource == view.gpu_resource();
   const std::int64_t gpus = query.counts_gpus ? counted : pod.gpus();
   query.gpus = static_cast<int>(std::min<std::int64_t>(gpus, INT32_MAX));
+}
+
+absl::StatusOr<PodQuery> QueryOf(JsonView object, const View& view) {
+  YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
+  if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
+  PodQuery query;
+  if (api::WantsGang(pod)) query = QueryOfGangPod(view, pod);
+  if (query.gang && !query.left_to_core) return query;
+  // What claims ask for is counted in the pod that the view has.
+  const api::Pod* known = pod.claims.empty() ? nullptr : view.FindPod(pod.metadata.uid);
+  SetGpus(view, known != nullptr ? *known : pod, query);
   return query;
 }
 

@@ -3,7 +3,8 @@
 // same would run past the queue's quota, or wait without end with all of it. A job that Kueue has
 // admitted has its labels in its template.
 //
-// Jobs with resource claims are not held: their pods ask for spec.gpusPerWorker beside the claims.
+// Jobs with resource claims are not held: their pods ask for spec.gpusPerWorker beside claims that
+// ask for no GPUs.
 //
 // A job that had a place or has run is never held: it would keep its hosts and have no pods.
 //

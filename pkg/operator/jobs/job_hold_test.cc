@@ -70,18 +70,20 @@ TEST(JobHoldTest, AJobThatHadAPlaceOrHasRunIsNotHeld) {
   EXPECT_FALSE(HoldReason(job, false).exists()) << "a pod failed before all ran";
 }
 
-TEST(JobHoldTest, AJobWithClaimsIsNotHeldAndItsPodsAskForItsGpus) {
+TEST(JobHoldTest, AJobWithClaimsIsNotHeldAndItsPodsAskForItsGpusUnlessTheClaimsDo) {
   const char* const claims = R"({"spec": {"template": {"spec": {
       "resourceClaims": [{"name": "nic", "resourceClaimTemplateName": "rdma"}],
       "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "nic"}]}}]}}}})";
   EXPECT_FALSE(HoldOf(claims).exists());
   const api::TrainingJob job = JobWith(claims);
-  const json pod =
-      BuildPod(job, {job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource}, 0);
+  WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource};
+  const json pod = BuildPod(job, shape, 0);
   const json& resources = pod["spec"]["containers"][0]["resources"];
   EXPECT_EQ(resources["limits"]["nvidia.com/gpu"], "8");
   EXPECT_EQ(resources["claims"][0]["name"], "nic");
   EXPECT_EQ(pod["spec"]["resourceClaims"].size(), 1u);
+  shape.claims_gpus = true;
+  EXPECT_FALSE(BuildPod(job, shape, 0)["spec"]["containers"][0]["resources"].contains("limits"));
 }
 
 }  // namespace

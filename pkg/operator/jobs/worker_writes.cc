@@ -15,6 +15,7 @@
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/pods/pod_builder.h"
 #include "pkg/operator/write_target.h"
+#include "pkg/state/device_overlay.h"
 
 namespace yardmaster::op {
 
@@ -136,6 +137,12 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
   if (job.elastic.enabled && job.recovery.on_host_loss == api::OnHostLoss::kReplace) {
     const auto [smallest, largest] = api::WorkerBoundsOf(job.job, job.elastic);
     shape.nodes = StrCat(smallest, ":", largest);
+  }
+  if (job.pod_template.has_claims()) {
+    const nlohmann::json pod = job.pod_template.ToJson();
+    shape.claims_gpus =
+        state::AskForGpus(api::ClaimsOfTemplate(JsonView(pod)["spec"]), job.metadata.namespace_name,
+                          cache_.Take().devices, job.job.gpu_resource);
   }
   shape.restarts_in_place = job.recovery.in_place_seconds > 0;
   const std::int64_t begin_ms = clock_.SteadyMs();

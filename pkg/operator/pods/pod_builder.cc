@@ -155,7 +155,7 @@ json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank,
   const bool asks = std::any_of(
       pod.containers.begin(), pod.containers.end(),
       [&](const ContainerManifest& container) { return container.AsksFor(shape.gpu_resource); });
-  if (!pod.containers.empty() && !asks) {
+  if (!pod.containers.empty() && !asks && !shape.claims_gpus) {
     pod.containers.front().limits[shape.gpu_resource] = StrCat(shape.gpus_per_worker);
   }
   for (ContainerManifest& container : pod.containers) {

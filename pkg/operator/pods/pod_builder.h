@@ -2,8 +2,8 @@
 // (api/pod_manifest.h), so that no template can make it fail.
 //
 // Worker `rank` is the pod "<job>-<rank>" behind the gate yardmaster.dev/placement, with the job as
-// its controller, a stable host name in the headless Service "<job>", the GPUs it asks for, and the
-// environment that launchers expect:
+// its controller, a stable host name in the headless Service "<job>", the GPUs it asks for unless
+// its claims do, and the environment that launchers expect:
 //   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK (0), LOCAL_WORLD_SIZE (1)
 //                                   for one process
 //   per worker; a launcher replaces them for its processes
@@ -55,6 +55,7 @@ struct WorkerShape {
   std::string avoid_hosts = {};   // the annotation yardmaster.dev/avoid-hosts; empty: none
   std::string nodes = {};         // PET_NNODES of a job that takes workers in; empty: all of them
   bool restarts_in_place = true;  // where the template allows it (pod_restart.h)
+  bool claims_gpus = false;       // the template's claims ask for them
 };
 
 // Where a worker that is made after its place goes, and what it carries from the start.
