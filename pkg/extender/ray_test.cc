@@ -20,7 +20,8 @@ class RayTest : public KindsTest {
     for (const json& pod : client_.All(kube::Pods())) {
       const json labels = pod["metadata"].value("labels", json::object());
       if (labels.contains(api::kRankLabel)) {
-        ranks[pod["metadata"]["name"]] = labels[api::kRankLabel];
+        ranks[pod["metadata"]["name"].get<std::string>()] =
+            labels[api::kRankLabel].get<std::string>();
       }
     }
     return ranks;
