@@ -45,8 +45,8 @@ void ReadVolumes(FieldReader& spec, Pod& pod) {
   }
 }
 
-std::vector<PodClaim> ReadClaims(FieldReader& spec) {
-  std::vector<PodClaim> out;
+std::vector<ClaimOfPod> ReadClaims(FieldReader& spec) {
+  std::vector<ClaimOfPod> out;
   for (FieldReader& claim : spec.Objects("resourceClaims")) {
     if (out.size() == kMaxClaims) break;
     out.push_back({CutAtCharacter(claim.String("name"), kMaxName),
@@ -64,7 +64,7 @@ void ReadMadeClaims(FieldReader& status, Pod& pod) {
   for (FieldReader& made : status.Objects("resourceClaimStatuses")) {
     const std::string name = made.String("name");
     const auto claim = std::find_if(pod.claims.begin(), pod.claims.end(),
-                                    [&](const PodClaim& c) { return c.name == name; });
+                                    [&](const ClaimOfPod& c) { return c.name == name; });
     if (claim == pod.claims.end() || claim->claim_template.empty()) continue;
     claim->claim = CutAtCharacter(made.String("resourceClaimName"), kMaxName);
   }
@@ -169,7 +169,7 @@ PodShape ReadShape(FieldReader& pod, FieldReader& spec) {
 
 }  // namespace
 
-std::vector<PodClaim> ClaimsOfTemplate(JsonView pod_spec) {
+std::vector<ClaimOfPod> ClaimsOfTemplate(JsonView pod_spec) {
   FieldErrors ignored;
   FieldReader spec(pod_spec, "", UnknownFields::kIgnore, &ignored);
   return ReadClaims(spec);

@@ -33,11 +33,11 @@ struct PodShape {
 };
 
 // One of spec.resourceClaims.
-struct PodClaim {
+struct ClaimOfPod {
   std::string name;            // in the pod
   std::string claim;           // the ResourceClaim: named, or made for the pod; empty: not made yet
   std::string claim_template;  // the ResourceClaimTemplate that it is made from; empty: it is named
-  bool operator==(const PodClaim&) const = default;
+  bool operator==(const ClaimOfPod&) const = default;
 };
 
 struct Pod {
@@ -52,7 +52,7 @@ struct Pod {
   std::string gpu_resource = kGpuResource;  // what of `requests` is its GPUs
   bool requests_unreadable = false;  // `requests` has kUnreadableGpus of gpu_resource instead
   // spec.resourceClaims, without which no container has any; the first 32.
-  std::vector<PodClaim> claims;
+  std::vector<ClaimOfPod> claims;
   // The ResourceClaim that kube-scheduler made for extended resources of the pod; or empty.
   std::string extended_claim;
   // Why what a claim asks for is not among `requests` (state/device_overlay.h); empty: it is.
@@ -104,7 +104,7 @@ inline constexpr std::int64_t kUnreadableGpus = 1024;
 std::int64_t GpusOf(const Pod& pod, std::string_view resource);
 
 // The claims of a pod's spec as a template has it: none of them is made yet.
-std::vector<PodClaim> ClaimsOfTemplate(JsonView pod_spec);
+std::vector<ClaimOfPod> ClaimsOfTemplate(JsonView pod_spec);
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only
 // when the pod has no name. With kLenient a pod takes at most 128 KiB, whatever its writer put into

@@ -434,17 +434,17 @@ DeviceSelector DeviceSelector::Parse(std::string text) {
   return out;
 }
 
-Match DeviceSelector::Evaluate(const DeviceTraits& device) const {
+DeviceMatch DeviceSelector::Evaluate(const DeviceTraits& device) const {
   switch (Evaluation(device).Of(*root_)) {
     case Truth::kYes:
-      return Match::kYes;
+      return DeviceMatch::kYes;
     case Truth::kUnknown:
-      return Match::kUnknown;
+      return DeviceMatch::kUnknown;
     case Truth::kNo:
     case Truth::kError:
       break;
   }
-  return Match::kNo;
+  return DeviceMatch::kNo;
 }
 
 }  // namespace yardmaster::devices

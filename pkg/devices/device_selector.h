@@ -35,13 +35,13 @@ struct DeviceTraits {
   bool operator==(const DeviceTraits&) const = default;
 };
 
-enum class Match { kNo, kYes, kUnknown };
+enum class DeviceMatch { kNo, kYes, kUnknown };
 
 class DeviceSelector {
  public:
   static DeviceSelector Parse(std::string text);
 
-  Match Evaluate(const DeviceTraits& device) const;
+  DeviceMatch Evaluate(const DeviceTraits& device) const;
   const std::string& text() const { return text_; }
   bool operator==(const DeviceSelector& other) const { return text_ == other.text_; }
 

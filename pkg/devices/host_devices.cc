@@ -4,12 +4,12 @@
 
 namespace yardmaster::devices {
 
-Match MatchOf(const DeviceKind& kind, const DeviceTraits& device) {
-  Match out = Match::kYes;
+DeviceMatch MatchOf(const DeviceKind& kind, const DeviceTraits& device) {
+  DeviceMatch out = DeviceMatch::kYes;
   for (const DeviceSelector& selector : kind.selectors) {
-    const Match match = selector.Evaluate(device);
-    if (match == Match::kNo) return match;
-    if (match == Match::kUnknown) out = match;
+    const DeviceMatch match = selector.Evaluate(device);
+    if (match == DeviceMatch::kNo) return match;
+    if (match == DeviceMatch::kUnknown) out = match;
   }
   return out;
 }
@@ -82,9 +82,9 @@ DeviceAmounts HostDevices::Count(const DeviceKind& kind, const Held& held) const
   for (const Placed& placed : devices_) {
     const bool is_held = IsHeld(placed, held);
     if (placed.device->tainted && !is_held) continue;
-    const Match match = MatchOf(kind, placed.device->traits);
-    if (match == Match::kNo) continue;
-    if (match == Match::kUnknown) out.exact = false;
+    const DeviceMatch match = MatchOf(kind, placed.device->traits);
+    if (match == DeviceMatch::kNo) continue;
+    if (match == DeviceMatch::kUnknown) out.exact = false;
     if (Fits(placed, empty)) {
       Take(placed, empty);
       ++out.all;

@@ -33,7 +33,7 @@ struct DeviceKind {
   std::vector<DeviceSelector> selectors;
   bool operator==(const DeviceKind&) const = default;
 };
-Match MatchOf(const DeviceKind& kind, const DeviceTraits& device);
+DeviceMatch MatchOf(const DeviceKind& kind, const DeviceTraits& device);
 
 struct DeviceAmounts {
   std::int64_t all = 0;   // that can be held at once

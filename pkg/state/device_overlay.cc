@@ -235,7 +235,7 @@ void DeviceOverlay::IndexPod(const api::Pod& pod, bool there) {
     }
     if (!pod.finished()) change(pods_of_claim_, name);
   };
-  for (const api::PodClaim& claim : pod.claims) {
+  for (const api::ClaimOfPod& claim : pod.claims) {
     change_claim(claim.claim);
     if (!claim.claim_template.empty()) change(pods_of_template_, claim.claim_template);
   }
@@ -265,7 +265,7 @@ void DeviceOverlay::FindSpread() {
       const devices::DeviceKind kind{device_class->selectors};
       const bool matches = std::any_of(
           slice->devices.begin(), slice->devices.end(), [&](const devices::SliceDevice& device) {
-            return devices::MatchOf(kind, device.traits) != devices::Match::kNo;
+            return devices::MatchOf(kind, device.traits) != devices::DeviceMatch::kNo;
           });
       if (matches) spread.insert(device_class->metadata.name);
     }
@@ -383,12 +383,12 @@ DeviceOverlay::PodPtr DeviceOverlay::Derived(const PodPtr& raw) const {
         kinds_.ExtendedNameOf(entry.name.substr(std::string_view(api::kDeviceClassPrefix).size()));
     if (!extended.empty()) AddTo(pod->requests, extended, entry.amount);
   }
-  for (const api::PodClaim& claim : raw->claims) AddClaim(claim, *pod);
+  for (const api::ClaimOfPod& claim : raw->claims) AddClaim(claim, *pod);
   pod->gpu_resource = api::GpuResourceOf(pod->metadata, pod->requests);
   return pod;
 }
 
-void DeviceOverlay::AddClaim(const api::PodClaim& claim, api::Pod& pod) const {
+void DeviceOverlay::AddClaim(const api::ClaimOfPod& claim, api::Pod& pod) const {
   const NamespacedName key{pod.metadata.namespace_name, claim.claim};
   const auto object = claim.claim.empty() ? nullptr : tables_.claims.Find(key);
   if (object != nullptr) {
@@ -497,12 +497,12 @@ void DeviceOverlay::AppendProblems(std::vector<std::string>& problems) const {
   }
 }
 
-bool AskForGpus(const std::vector<api::PodClaim>& claims, const std::string& namespace_name,
+bool AskForGpus(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
                 const DeviceTables& tables, const std::string& gpu_resource) {
   if (claims.empty() || tables.empty()) return false;
   ClusterState named;
   named.devices.classes = tables.classes;
-  for (const api::PodClaim& claim : claims) {
+  for (const api::ClaimOfPod& claim : claims) {
     auto object = tables.claims.Find({namespace_name, claim.claim});
     if (object != nullptr) named.devices.claims.Put(std::move(object));
     auto made_from = tables.templates.Find({namespace_name, claim.claim_template});

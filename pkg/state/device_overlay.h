@@ -80,7 +80,7 @@ class DeviceOverlay {
   NodePtr Derived(const NodePtr& raw, const Host& host) const;
   PodPtr Derived(const PodPtr& raw) const;
   std::vector<std::string> ChargedNames(const Holder& holder) const;
-  void AddClaim(const api::PodClaim& claim, api::Pod& pod) const;
+  void AddClaim(const api::ClaimOfPod& claim, api::Pod& pod) const;
   void AddRequests(const devices::ClaimSpec& spec, const devices::ResourceClaim* allocated,
                    api::Pod& pod) const;
   void AddAmount(const devices::DeviceRequest& request, std::int64_t amount, api::Pod& pod) const;
@@ -122,7 +122,7 @@ ClusterState WithDevices(const ClusterState& cluster);
 // Whether claims of a pod template of the namespace ask for GPUs: for `gpu_resource` or what else
 // is known to be one. What cannot be counted, because a class or template is not there yet, may be
 // them.
-bool AskForGpus(const std::vector<api::PodClaim>& claims, const std::string& namespace_name,
+bool AskForGpus(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
                 const DeviceTables& tables, const std::string& gpu_resource);
 
 }  // namespace yardmaster::state

@@ -46,7 +46,7 @@ class DeviceOverlayTest : public testing::Test {
     workload::SetAmount(node.allocatable, "nvidia.com/gpu", gpus);
     Put(cluster_.nodes, node);
   }
-  api::Pod PodWith(const std::string& name, api::PodClaim claim, const std::string& node = "") {
+  api::Pod PodWith(const std::string& name, api::ClaimOfPod claim, const std::string& node = "") {
     api::Pod pod;
     pod.metadata.namespace_name = "team";
     pod.metadata.name = name;

@@ -14,9 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {{"gpu.nvidia.com/type", {std::string("gpu")}}, {"gpu.nvidia.com/index", {std::int64_t{3}}}},
       {{"gpu.nvidia.com/memory", std::int64_t{80} << 30}}};
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const Match match = DeviceSelector::Parse(text).Evaluate(kDevice);
-  const Match inside = DeviceSelector::Parse("(" + text + ")").Evaluate(kDevice);
-  if (match != inside && match != Match::kUnknown && inside != Match::kUnknown) std::abort();
+  const DeviceMatch match = DeviceSelector::Parse(text).Evaluate(kDevice);
+  const DeviceMatch inside = DeviceSelector::Parse("(" + text + ")").Evaluate(kDevice);
+  if (match != inside && match != DeviceMatch::kUnknown && inside != DeviceMatch::kUnknown)
+    std::abort();
   DeviceSelector::Parse(text).Evaluate({});
   return 0;
 }

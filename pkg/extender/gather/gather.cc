@@ -456,7 +456,7 @@ absl::Status CheckClaims(const GatheredGang& gathered) {
                  ", name it in the annotation ", api::kGpuResourceAnnotation, " (",
                  api::kDeviceClassPrefix, "<class>), or ask for the GPUs in resources.limits"));
     }
-    for (const api::PodClaim& claim : pod.claims) {
+    for (const api::ClaimOfPod& claim : pod.claims) {
       if (!claim.claim_template.empty() || claim.claim.empty()) continue;
       const auto [at, fresh] = pod_of_claim.emplace(claim.claim, &pod);
       if (fresh) continue;
