@@ -366,7 +366,7 @@ std::vector<std::string> DeviceOverlay::ChargedNames(const Holder& holder) const
   const auto pods = pods_of_claim_.find(holder.claim);
   if (claim == nullptr || pods == pods_of_claim_.end()) return {};
   const DeviceRequest* request = FindRequest(claim->spec, holder.request);
-  if (request == nullptr) return {};
+  if (request == nullptr || spread_.count(request->device_class) != 0) return {};
   std::vector<std::string> names = kinds_.NamesOf(*request);
   const PodPtr pod = derived_pods_.Find(*pods->second.begin());
   if (pod == nullptr || pod->extended_claim != claim->metadata.name) return names;
