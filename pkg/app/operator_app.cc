@@ -83,6 +83,7 @@ class Operator {
     options.live_links = &reports_.links();
     options.agents_have_streams = !options_.reports.address.empty();
     options.hosts = &hosts_;
+    options.writes.leads = [this] { return leadership_.IsLeader(); };
     return options;
   }
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);

@@ -4,6 +4,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/api/names.h"
+#include "pkg/api/pin_patch.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
@@ -12,7 +13,6 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/print_objects.h"
-#include "pkg/extender/effects/pin_patch.h"
 
 namespace yardmaster::cli {
 
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<json>> WaitingPods(kube::Client& client, const Releas
 
 absl::Status Release(kube::Client& client, const json& pod) {
   YM_ASSIGN_OR_RETURN(const json patch,
-                      extender::OpenGatePatch(pod, "released with kubectl yardmaster release"));
+                      api::OpenGatePatch(pod, "released with kubectl yardmaster release"));
   const kube::Target target{kube::Pods(), pod["metadata"]["namespace"], pod["metadata"]["name"],
                             ""};
   return client.Patch(target, kube::JsonPatch(patch), {kFieldManager}).status();

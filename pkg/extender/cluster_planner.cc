@@ -13,6 +13,9 @@ namespace yardmaster::extender {
 
 namespace {
 
+// Between two views of a pass that places gangs. The operator plans no sooner after a commit.
+constexpr std::int64_t kPublishMs = 100;
+
 // What the webhook needs of gangs besides the snapshot.
 std::map<NamespacedName, GangNote> NotesOf(const PassFacts& facts) {
   std::map<NamespacedName, GangNote> notes;
@@ -58,6 +61,7 @@ PassReport ClusterPlanner::RunOnce() {
 }
 
 void ClusterPlanner::RunPass() {
+  published_commits_ = 0;
   const bool leads = executor_.Begin();
   executor_.SetFacts(GatherFacts());
   if (leads) TakeStock();
@@ -133,6 +137,7 @@ void ClusterPlanner::Place() {
   };
   run("marking it degraded", PlacementStep::MarkDegraded);
   run("moving its ranks", [this](const PassFacts& f) { return placement_.MoveRanks(f); });
+  PublishCommits();
   queue_ms_ = run("planning the queue",
                   AsOneWork([this](const PassFacts& f) { return placement_.PlanQueue(f); }));
   // At least as long as the plan took; otherwise most of each pass would be planning the same queue
@@ -142,7 +147,8 @@ void ClusterPlanner::Place() {
       "saying why it waits", [this](const PassFacts& f) { return placement_.ReportWaiting(f); },
       limits);
   run(
-      "placing it", [this](const PassFacts& f) { return placement_.PlaceQueue(f); }, limits);
+      "placing it",
+      [this](const PassFacts& f) { return PublishingCommits(placement_.PlaceQueue(f)); }, limits);
   run("reserving hosts",
       AsOneWork([this](const PassFacts& f) { return placement_.ReserveHosts(f); }));
   run("moving its promise", [this](const PassFacts& f) { return resize_.MovePromises(f); });
@@ -197,8 +203,24 @@ void ClusterPlanner::NoteOldestGatedPod() {
   executor_.report().oldest_gated_seconds = static_cast<double>(now_ms - oldest_ms) / 1000;
 }
 
-void ClusterPlanner::PublishView() const {
+std::vector<Work> ClusterPlanner::PublishingCommits(std::vector<Work> works) {
+  for (Work& work : works) {
+    work.decide = [this, decide = std::move(work.decide)](const PassFacts& facts) {
+      if (facts.now.steady_ms - published_ms_ >= kPublishMs) PublishCommits();
+      return decide(facts);
+    };
+  }
+  return works;
+}
+
+void ClusterPlanner::PublishCommits() {
+  if (executor_.report().committed != published_commits_) PublishView();
+}
+
+void ClusterPlanner::PublishView() {
   const PassFacts& facts = executor_.facts();
+  published_commits_ = executor_.report().committed;
+  published_ms_ = facts.now.steady_ms;
   publish_(std::make_shared<const View>(std::make_shared<const plan::Snapshot>(*facts.snapshot),
                                         NotesOf(facts), facts.cluster.pods));
 }

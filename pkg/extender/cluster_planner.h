@@ -101,7 +101,12 @@ class ClusterPlanner {
   void TakeStock();
   void Place();
   void ReportProblems();
-  void PublishView() const;
+  void PublishView();
+  // The view in which gangs have the places that were committed since the last one: the operator
+  // may release their pods at once.
+  void PublishCommits();
+  // With a view between them while gangs are placed.
+  std::vector<Work> PublishingCommits(std::vector<Work> works);
   void NoteOldestGatedPod();
 
   state::ClusterCache& cache_;
@@ -123,6 +128,8 @@ class ClusterPlanner {
   UnschedulableStep unschedulable_;
   PodRelease release_;
   TaintStep taints_;
+  int published_commits_ = 0;                    // of this pass, that are in the view
+  std::int64_t published_ms_ = 0;                // the view, steady
   std::int64_t queue_ms_ = 0;                    // how long the queue took to plan in the last pass
   std::map<std::string, std::string> reported_;  // problems of pods, by uid
 };

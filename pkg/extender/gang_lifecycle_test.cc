@@ -3,7 +3,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/effects/pin_patch.h"
+#include "pkg/api/pin_patch.h"
 #include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
@@ -314,7 +314,7 @@ TEST_F(GangLifecycleTest, APartlyReleasedJobKeepsTheHostOfEveryRankForThePodThat
   ASSERT_EQ(hosts.size(), 2u);
   client_.SetHook(nullptr);
   const json pod = *client_.Find(kube::Pods(), "team", "a-1-2");
-  const auto patch = OpenGatePatch(pod, "released with kubectl yardmaster release");
+  const auto patch = api::OpenGatePatch(pod, "released with kubectl yardmaster release");
   ASSERT_TRUE(patch.ok()) << patch.status();
   ASSERT_TRUE(client_.Patch({kube::Pods(), "team", "a-1-2", ""}, kube::JsonPatch(*patch), {}).ok());
   process.Pass();
@@ -334,7 +334,7 @@ TEST_F(GangLifecycleTest, AJobWhosePodsAreReleasedWithoutAPlaceGivesBackTheHosts
   process.Pass();
   ASSERT_EQ(HostsOf("job-a").size(), 2u);
   for (const json& pod : PodsOf("a")) {
-    const auto patch = OpenGatePatch(pod, "released with kubectl yardmaster release");
+    const auto patch = api::OpenGatePatch(pod, "released with kubectl yardmaster release");
     ASSERT_TRUE(patch.ok()) << patch.status();
     const kube::Target target{kube::Pods(), "team", pod["metadata"]["name"], ""};
     ASSERT_TRUE(client_.Patch(target, kube::JsonPatch(*patch), {}).ok());

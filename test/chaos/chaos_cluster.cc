@@ -89,9 +89,25 @@ ChaosCluster::ChaosCluster(const FakeClock& clock) : server_(clock) {
     }
     return absl::OkStatus();
   });
+  AddFabric();
   for (int s = 0; s < kSegments; ++s) {
     for (int h = 0; h < kHosts; ++h) AddNode(s, h, true);
   }
+}
+
+// With a network, gangs wait for the operator's plan.
+void ChaosCluster::AddFabric() {
+  json fabric = json::parse(R"({
+    "apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric",
+    "metadata": {"name": "small", "uid": "u-fabric", "generation": 1},
+    "spec": {"size": {"fabricPods": 1},
+             "tiers": [{"role": "tor", "scope": "Segment", "perRail": true, "downPorts": 8,
+                        "downGbps": 200, "upPorts": 4, "upGbps": 400},
+                       {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 16,
+                        "downGbps": 400}]}})");
+  fabric["spec"]["size"]["segmentsPerFabricPod"] = kSegments;
+  fabric["spec"]["size"]["hostsPerSegment"] = kHosts;
+  server_.Seed(kube::Fabrics(), fabric);
 }
 
 void ChaosCluster::AddNode(int segment, int host, bool ready) {
@@ -114,11 +130,17 @@ void ChaosCluster::AddNode(int segment, int host, bool ready) {
 
 void ChaosCluster::AddJob(Random& random) {
   if (jobs_.size() >= kMaxJobs) return;
+  const char* kind = kKinds[random.Below(std::size(kKinds))];
+  const int workers = 1 + static_cast<int>(random.Below(6));
+  AddJob(kind, workers, static_cast<int>(random.Below(3)));
+}
+
+void ChaosCluster::AddJob(const std::string& kind, int workers, int priority) {
   Job job;
   job.name = StrCat("j", next_job_++);
-  job.kind = kKinds[random.Below(std::size(kKinds))];
-  job.workers = 1 + static_cast<int>(random.Below(6));
-  job.priority = static_cast<int>(random.Below(3));
+  job.kind = kind;
+  job.workers = workers;
+  job.priority = priority;
   jobs_[job.name] = job;
   PutOwner(job);
 }

@@ -25,6 +25,7 @@ class ChaosCluster {
 
   // What people and machines do. Each does nothing where there is nothing to do it to.
   void AddJob(Random& random);
+  void AddJob(const std::string& kind, int workers, int priority);
   // A resumed job may have another size than before; TrainingJobs keep theirs.
   void SuspendOrResumeJob(Random& random);
   void ResumeJobs();
@@ -60,6 +61,7 @@ class ChaosCluster {
     bool finished = false;
   };
 
+  void AddFabric();
   void AddNode(int segment, int host, bool ready);
   void PutOwner(const Job& job);
   void AddPod(Job& job, int rank);

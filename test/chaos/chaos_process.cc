@@ -27,6 +27,7 @@ kube::LeaseOptions LeaseOf(const std::string& name, int life) {
 extender::ClusterPlanner::Options PlannerOptions() {
   extender::ClusterPlanner::Options options;
   options.release.threads = 1;
+  options.release.network_wait_ms = 10'000;
   options.eviction_threads = 1;
   options.taints.threads = 1;
   options.ledger.fence_threads = 1;

@@ -130,13 +130,14 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   constexpr char kSlot[] = "yardmaster.dev/slot={}";
   ASSERT_TRUE(Eventually([&] {
     return IsRefused(Annotate(*plane_, "", "annotated", kSlot),
-                     "is written by yardmaster-extender alone");
+                     "is written by yardmaster-extender and yardmaster-operator alone");
   }));
   EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", kSlot).ok());
-  EXPECT_FALSE(Annotate(*plane_, "operator", "annotated", "yardmaster.dev/slot={1}").ok());
+  EXPECT_TRUE(Annotate(*plane_, "operator", "annotated", "yardmaster.dev/slot={1}").ok());
+  EXPECT_FALSE(Annotate(*plane_, "agent", "annotated", "yardmaster.dev/slot={2}").ok());
   for (const char* taken : {"yardmaster.dev/slot-", "yardmaster.dev/slot="}) {
     EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", taken)),
-                HasSubstr("is written by yardmaster-extender alone"));
+                HasSubstr("is written by yardmaster-extender and yardmaster-operator alone"));
   }
   EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", "yardmaster.dev/network-priority=1").ok());
   for (const char* mine :

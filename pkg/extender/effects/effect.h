@@ -19,7 +19,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/gang.h"
-#include "pkg/extender/effects/pin_patch.h"
+#include "pkg/api/pin_patch.h"
 #include "pkg/extender/facts/pass_facts.h"
 #include "pkg/extender/ledger/pass_report.h"
 #include "pkg/kube/resource.h"
@@ -61,11 +61,11 @@ struct CommitPlan {
 // --- Pods and Nodes. Each names the object as it was known, and does nothing to another one of its
 // name.
 
-// Annotates the slot, pins the pod and opens its gate, in one patch (pin_patch.h).
+// Annotates the slot, pins the pod and opens its gate, in one patch (api/pin_patch.h).
 struct ReleasePod {
   NamespacedName gang;
   PodPtr pod;
-  Pin pin;
+  api::Pin pin;
 };
 // Opens the gate of a pod that gets no place, and says why. This and FailPod are carried out for
 // isolated gangs, too.

@@ -48,7 +48,7 @@ absl::StatusOr<json> EffectWriter::Patch(const kube::Target& target,
 
 absl::StatusOr<json> EffectWriter::Send(const ReleasePod& effect) const {
   const kube::Target target = TargetOf(*effect.pod);
-  if (const auto patch = ReleasePatchOf(*effect.pod, effect.pin)) {
+  if (const auto patch = api::ReleasePatchOf(*effect.pod, effect.pin)) {
     auto released = Patch(target, kube::JsonPatch(*patch));
     // Refused: the pod is not as it was known, and is read.
     const bool stale = absl::IsInvalidArgument(released.status()) ||
@@ -57,8 +57,9 @@ absl::StatusOr<json> EffectWriter::Send(const ReleasePod& effect) const {
     if (!stale) return released;
   }
   YM_ASSIGN_OR_RETURN(const json pod, client_.Get(target));
-  YM_ASSIGN_OR_RETURN(const json patch, effect.pod->gated() ? PinAndReleasePatch(pod, effect.pin)
-                                                            : AdmitPatch(pod, effect.pin));
+  YM_ASSIGN_OR_RETURN(const json patch, effect.pod->gated()
+                                            ? api::PinAndReleasePatch(pod, effect.pin)
+                                            : api::AdmitPatch(pod, effect.pin));
   return Patch(target, kube::JsonPatch(patch));
 }
 
@@ -68,7 +69,7 @@ absl::StatusOr<json> EffectWriter::Send(const OpenGate& effect) const {
   if (object.value("/metadata/uid"_json_pointer, "") != effect.pod->metadata.uid) {
     return absl::NotFoundError("another pod of that name");
   }
-  YM_ASSIGN_OR_RETURN(const json patch, OpenGatePatch(object, effect.why));
+  YM_ASSIGN_OR_RETURN(const json patch, api::OpenGatePatch(object, effect.why));
   return Patch(target, kube::JsonPatch(patch));
 }
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "pkg/api/names.h"
+#include "pkg/api/refusals.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/ledger/refusals.h"
 #include "pkg/placement/replacement.h"
 
 namespace yardmaster::extender {

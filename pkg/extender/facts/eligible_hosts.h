@@ -1,7 +1,7 @@
 // The hosts that a gang may be placed on now: those that it is eligible for, less
 //   - hosts that one of its pods avoids (annotation yardmaster.dev/avoid-hosts). A rank whose pod
 //     waits behind the gate moves off such a host; what runs there stays;
-//   - hosts that kube-scheduler refuses to one of its ranks now (refusals.h).
+//   - hosts that kube-scheduler refuses to one of its ranks now (api/refusals.h).
 // Of these, hosts that were never refused to it go first: the cause of a refusal, for example a
 // volume that only one host reaches, may hold for as long as the pod lives.
 //

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/ledger/refusals.h"
+#include "pkg/api/refusals.h"
 #include "pkg/extender/testing/facts_fixture.h"
 
 namespace yardmaster::extender {

@@ -87,7 +87,7 @@ void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredG
 // another controller says where each may run. REQUIRES: AssignRanks, complete.
 std::optional<std::vector<api::GangRole>> RolesOf(const GatheredGang& ranked,
                                                   const api::NodeConstraints* of_gang);
-// What the pod asked of nodes before it was released to a host (effects/pin_patch.h).
+// What the pod asked of nodes before it was released to a host (api/pin_patch.h).
 api::NodeConstraints OwnConstraints(const api::Pod& pod);
 // One for every stray: which index it has, and what to do.
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers);

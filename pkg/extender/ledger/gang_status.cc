@@ -103,10 +103,6 @@ api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
   return status;
 }
 
-bool IsFinished(const api::GangStatus& status) {
-  return api::IsTrue(status.conditions, state::kFinishedCondition);
-}
-
 api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms) {
   api::GangStatus status = gang.status;
@@ -132,8 +128,6 @@ api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
       now_ms);
   return status;
 }
-
-bool HoldsHosts(const api::GangStatus& status) { return status.committed() && !IsFinished(status); }
 
 api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const std::string& why,
                          std::int64_t now_ms) {

@@ -10,6 +10,7 @@
 #include "pkg/api/gang.h"
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
+#include "pkg/state/release_rule.h"
 
 namespace yardmaster::extender {
 
@@ -17,10 +18,8 @@ namespace yardmaster::extender {
 bool SetCondition(api::GangStatus& status, const api::Gang& gang, const char* type, bool holds,
                   const std::string& reason, const std::string& message, std::int64_t now_ms);
 
-// The gang's owner has finished or is gone; the gang holds nothing any more.
-bool IsFinished(const api::GangStatus& status);
-// It was given hosts and has not given them back.
-bool HoldsHosts(const api::GangStatus& status);
+using state::HoldsHosts;
+using state::IsFinished;
 
 // Status of a gang that has finished: its hosts are free, the assignments stay to be read.
 api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const std::string& why,

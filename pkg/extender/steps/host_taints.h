@@ -9,7 +9,7 @@
 // Where some GPUs are left (workers smaller than a host) a promised host has no taint: a taint
 // knows no GPUs, and would close to ordinary pods what is free; there filter alone keeps the
 // promise. The effect is NoSchedule, so nothing that runs is ever evicted; released pods tolerate
-// both (pin_patch.h).
+// both (api/pin_patch.h).
 //
 // A TaintNeed says of each host which of them it needs. Where every rank is bound kube-scheduler
 // itself sees that the GPUs are taken, and the taint of the promise may go. A host whose rank

@@ -6,24 +6,26 @@
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
 #include "pkg/base/strings.h"
+#include "pkg/state/release_rule.h"
 
 namespace yardmaster::extender {
 
 namespace {
 
-bool OnOneHost(const api::GangStatus& status) {
-  return std::all_of(status.assignments.begin(), status.assignments.end(), [&](const auto& slot) {
-    return slot.host == status.assignments.front().host;
-  });
+// Whether the pod carries the network plan of the gang's places under that plan.
+bool HasPlan(const api::Pod& pod, const std::string& plan_generation) {
+  const auto said = api::Find(pod.metadata.annotations, api::kNetworkGenerationAnnotation);
+  return said && *said == plan_generation;
 }
 
-// Pods without the network plan of the gang's present places.
-int MissingPlans(const std::vector<PodPtr>& pods, std::int64_t plan_generation) {
+// Of the gang, released ones included.
+int PlannedPods(const PassFacts& facts, const NamespacedName& gang, std::int64_t plan_generation) {
+  const GatheredGang* gathered = facts.GatheredOf(gang);
+  if (gathered == nullptr) return 0;
   const std::string wanted = StrCat(plan_generation);
-  return static_cast<int>(std::count_if(pods.begin(), pods.end(), [&](const PodPtr& pod) {
-    const auto said = api::Find(pod->metadata.annotations, api::kNetworkGenerationAnnotation);
-    return !said || *said != wanted;
-  }));
+  return static_cast<int>(
+      std::count_if(gathered->members.begin(), gathered->members.end(),
+                    [&](const GangMember& member) { return HasPlan(*member.pod, wanted); }));
 }
 
 }  // namespace
@@ -33,21 +35,29 @@ std::map<NamespacedName, NetworkWait::Waiting> NetworkWait::TakeStock(const Pass
   std::map<NamespacedName, Waiting> waiting;
   for (const auto& [key, of_gang] : pods) {
     const api::Gang& gang = *facts.gangs.at(key);
-    if (OnOneHost(gang.status)) continue;
+    if (!state::SpansHosts(gang.status)) continue;
     Waiting now{gang.metadata.uid, gang.status.plan_generation};
     const auto at = waiting_.find(key);
-    if (at != waiting_.end() && at->second.uid == now.uid &&
-        at->second.plan_generation == now.plan_generation) {
-      now = at->second;
-    }
-    now.missing = MissingPlans(of_gang, gang.status.plan_generation);
-    const int planned = static_cast<int>(of_gang.size()) - now.missing;
+    const bool is_new = at == waiting_.end() || at->second.uid != now.uid ||
+                        at->second.plan_generation != now.plan_generation;
+    if (!is_new) now = at->second;
+    const std::string wanted = StrCat(gang.status.plan_generation);
+    now.missing = static_cast<int>(std::count_if(
+        of_gang.begin(), of_gang.end(), [&](const PodPtr& pod) { return !HasPlan(*pod, wanted); }));
+    const int planned = PlannedPods(facts, key, gang.status.plan_generation);
+    // Pods that were released before the gang began to wait are no progress.
+    if (is_new) now.planned = planned - (static_cast<int>(of_gang.size()) - now.missing);
     if (planned > now.planned) {
       written_ += planned - now.planned;
       now.planned = planned;
       if (!now.late) now.since_ms = facts.now.steady_ms;
     }
     if (now.missing > 0) waiting.emplace(key, std::move(now));
+  }
+  // Gangs whose last pods the operator has released.
+  for (const auto& [key, before] : waiting_) {
+    if (pods.count(key) != 0) continue;
+    written_ += std::max(0, PlannedPods(facts, key, before.plan_generation) - before.planned);
   }
   return waiting;
 }

@@ -2,11 +2,13 @@
 // places, so that a process finds its level, traffic class and paths when it starts.
 //
 // The operator writes them on pods behind the gate and says for which plan of the gang they are
-// (api/network_generation.h). A gang waits as a whole. After `limit_ms` in which no further pod got
-// its plan it is released without, and an event says so. As the operator writes gang by gang, pods
-// of other gangs count, too: as many as waited when the gang began to wait. So no gang is late
-// because others stand before it, and a gang whose plan never comes is held for a bounded time. The
-// limit counts from what this process has seen: under a new leader it begins again.
+// (api/network_generation.h); with the same patch it opens the gates of a gang that is whole. The
+// pods that are still behind the gate wait for each other. After `limit_ms` in which no further pod
+// of the gang got its plan, released or not, they are released without, and an event says so. As
+// the operator writes gang by gang, pods of other gangs count, too: as many as waited when the gang
+// began to wait. So no gang is late because others stand before it, and a gang whose plan never
+// comes is held for a bounded time. The limit counts from what this process has seen: under a new
+// leader it begins again.
 //
 // No gang waits without a Fabric, or with all of its workers on one host: there is no plan to wait
 // for. Thread safety: one thread.
@@ -40,8 +42,8 @@ class NetworkWait {
     std::int64_t plan_generation = 0;
     std::int64_t since_ms = 0;  // the last progress
     int missing = 0;            // pods without their plan
-    int planned = 0;            // pods with it, the most that were seen at one time
-    bool late = false;          // and that was said
+    int planned = 0;    // pods with it, released or not; the most that were seen at one time
+    bool late = false;  // and that was said
     // What `written_` is when all pods that waited when this gang began to wait have their plan.
     std::int64_t turn = 0;
   };

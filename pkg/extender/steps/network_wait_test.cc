@@ -6,6 +6,8 @@
 #include "gmock/gmock.h"
 
 #include "pkg/api/network_generation.h"
+#include "pkg/api/pin_patch.h"
+#include "pkg/api/slot.h"
 #include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
@@ -29,6 +31,21 @@ class NetworkWaitTest : public BatchJobFixture {
       pod["metadata"]["annotations"][api::kNetworkGenerationAnnotation] = generation;
       client_.Seed(kube::Pods(), pod);
     }
+  }
+  // As the operator does with a pod of a gang that is whole.
+  void Release(const std::string& job, std::size_t index) {
+    json pod = PodsOf(job)[index];
+    const std::string gang = "job-" + job;
+    const json slot = Gang(gang)["status"]["assignments"][index];
+    api::Pin pin;
+    pin.uid = pod["metadata"]["uid"];
+    pin.host = slot["host"];
+    pin.slot_annotation =
+        api::EncodeSlot({gang, static_cast<int>(index), "p0", slot["segment"], {}});
+    pod = pod.patch(api::PinAndReleasePatch(pod, pin).value());
+    pod["metadata"]["annotations"][api::kNetworkGenerationAnnotation] =
+        StrCat(Gang(gang)["status"]["planGeneration"].get<int>());
+    client_.Seed(kube::Pods(), pod);
   }
   int Gated(const std::string& job) {
     int gated = 0;
@@ -106,6 +123,39 @@ TEST_F(NetworkWaitTest, TheLimitCountsFromTheLastPodThatGotItsPlan) {
   clock_.Advance(10'000);
   EXPECT_EQ(process.Pass().released_pods, 3);
   EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 1 pod after"));
+}
+
+TEST_F(NetworkWaitTest, PodsThatTheOperatorReleasesAreProgress) {
+  AddBatchJob("a", 3);
+  AddBatchJob("b", 2);
+  Process process(*this, true);
+  process.Pass();
+  for (std::size_t left : {3u, 2u, 1u}) {
+    clock_.Advance(8'000);
+    Release("a", left - 1);
+    EXPECT_EQ(process.Pass().released_pods, 0) << left;
+  }
+  EXPECT_EQ(Gated("a"), 0);
+  for (std::size_t left : {2u, 1u}) {
+    clock_.Advance(8'000);
+    Release("b", left - 1);
+    EXPECT_EQ(process.Pass().released_pods, 0) << left;
+  }
+  EXPECT_EQ(Gated("b"), 0);
+  EXPECT_EQ(NoticesAbout("NetworkPlanLate"), "");
+}
+
+TEST_F(NetworkWaitTest, WhatAnOperatorThatIsGoneHasLeftBehindTheGateIsReleasedAfterTheLimit) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  Release("a", 2);
+  process.Pass();
+  clock_.Advance(9'999);
+  EXPECT_EQ(process.Pass().released_pods, 0);
+  clock_.Advance(1);
+  EXPECT_EQ(process.Pass().released_pods, 2);
+  EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 2 pods after"));
 }
 
 TEST_F(NetworkWaitTest, NoGangIsLateBecauseTheOperatorWritesThePlansOfOthersFirst) {

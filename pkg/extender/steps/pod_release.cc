@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "pkg/api/names.h"
-#include "pkg/api/slot.h"
+#include "pkg/api/pin_patch.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/ledger/refusals.h"
+#include "pkg/state/release_rule.h"
 
 namespace yardmaster::extender {
 
@@ -44,13 +44,6 @@ bool LacksARank(const api::Gang& gang, const GatheredGang& gathered) {
   return api::IsTrue(gang.status.conditions, api::kReleasedCondition);
 }
 
-Pin PinOf(const api::Pod& pod, const NamespacedName& gang, const api::AssignmentEntry& slot,
-          bool backup) {
-  return {pod.metadata.uid, pod.selected_host().empty() ? slot.host : "",
-          api::EncodeSlot({gang.name, slot.rank, slot.fabric_pod, slot.segment, slot.stages}),
-          backup};
-}
-
 // Of one gang.
 void AddReleases(const PassFacts& facts, const api::Gang& gang, const GatheredGang& gathered,
                  std::vector<Release>& releases) {
@@ -58,19 +51,16 @@ void AddReleases(const PassFacts& facts, const api::Gang& gang, const GatheredGa
   const auto& slots = gang.status.assignments;
   const bool first_time = !api::IsTrue(gang.status.conditions, api::kReleasedCondition);
   for (const GangMember& member : gathered.members) {
-    if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
-    const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
-    const fabric::HostId host = facts.snapshot->places->FindHost(slot.host);
-    // A rank whose host is out waits for its replacement instead.
-    if (!host.valid()) continue;
-    const placement::HostState& state = facts.snapshot->cluster.hosts[host.index()];
-    if (state.unavailable != placement::Unavailability::kNo) continue;
-    if (!NeedsPatch(*member.pod, state.backup) || member.pod->gated_by_others()) continue;
+    if (!member.rank) continue;
+    const placement::HostState* host =
+        state::ReleaseHost(gang.status, *member.rank, *facts.snapshot);
+    if (host == nullptr) continue;
+    if (!NeedsPatch(*member.pod, host->backup) || member.pod->gated_by_others()) continue;
     if (IsLeftToCore(*member.pod)) continue;
-    if (IsRefused(gang.status, *member.rank, slot.host, facts.snapshot->now_ms)) continue;
+    const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
     releases.push_back({first_time,
                         gang.status.committed_ms,
-                        {key, member.pod, PinOf(*member.pod, key, slot, state.backup)}});
+                        {key, member.pod, api::PinOf(*member.pod, key.name, slot, host->backup)}});
   }
 }
 

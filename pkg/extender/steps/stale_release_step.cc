@@ -13,7 +13,7 @@ namespace yardmaster::extender {
 
 namespace {
 
-// The host that pin_patch.h has written: the last field of every term.
+// The host that api/pin_patch.h has written: the last field of every term.
 std::string PinOf(const api::Pod& pod) {
   if (pod.constraints.terms.empty() || pod.constraints.terms.front().fields.empty()) return "";
   const api::SelectorRequirement& field = pod.constraints.terms.front().fields.back();

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "pkg/api/refusals.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/ledger/refusals.h"
 #include "pkg/extender/steps/stale_release_step.h"
 
 namespace yardmaster::extender {
@@ -19,7 +19,8 @@ constexpr std::int64_t kMovePatienceMs = 3'000;
 // kube-scheduler backs off before it looks again.
 constexpr std::int64_t kMovePatienceWithoutGateMs = 30'000;
 constexpr std::int64_t kMaxMovePatienceMs = 300'000;
-constexpr std::size_t kMaxAtOnce = kMaxRefusals / 4;  // of a gang; the next pass has the next ones
+constexpr std::size_t kMaxAtOnce =
+    api::kMaxRefusals / 4;  // of a gang; the next pass has the next ones
 
 bool IsPinned(const api::Pod& pod) {
   return std::any_of(pod.constraints.terms.begin(), pod.constraints.terms.end(),

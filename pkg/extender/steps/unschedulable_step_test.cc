@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/ledger/refusals.h"
+#include "pkg/api/refusals.h"
 #include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
@@ -343,9 +343,9 @@ TEST(RefusalsTest, OfMoreThanAnObjectHoldsThoseThatEndFirstAreForgotten) {
   for (int rank = 0; rank < 3'000; ++rank) {
     AddRefusal(status, rank, "n", std::string(2'000, 'x'), 1'000'000'000 + rank * 1'000);
   }
-  EXPECT_EQ(status.refusals.size(), kMaxRefusals);
+  EXPECT_EQ(status.refusals.size(), api::kMaxRefusals);
   EXPECT_EQ(status.refusals.back().rank, 2'999);
-  EXPECT_EQ(status.refusals.front().rank, 3'000 - static_cast<int>(kMaxRefusals));
+  EXPECT_EQ(status.refusals.front().rank, 3'000 - static_cast<int>(api::kMaxRefusals));
   std::size_t bytes = 0;
   for (const api::HostRefusal& refusal : status.refusals) bytes += refusal.message.size();
   EXPECT_LE(bytes, 600'000u);

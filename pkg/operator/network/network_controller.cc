@@ -51,12 +51,12 @@ NetworkController::NetworkController(kube::Client& client, state::ClusterCache& 
                                      const Clock& clock, Options options, NetworkHandlers handlers)
     : cache_(cache),
       clock_(clock),
-      options_(options),
+      options_(std::move(options)),
       handlers_(std::move(handlers)),
-      faults_(options.damping, options.reconverge_ms),
-      starvation_(options.starvation),
+      faults_(options_.damping, options_.reconverge_ms),
+      starvation_(options_.starvation),
       statuses_(client, cache, clock, handlers_.on_notice),
-      writer_(client, cache, options.writes) {}
+      writer_(client, cache, options_.writes) {}
 
 void NetworkController::Reset() {
   Forget();
@@ -140,6 +140,7 @@ NetworkController::Objects NetworkController::ReadObjects() {
   Objects objects;
   objects.cluster = cache_.Take();
   objects.cluster.jobs.clear();
+  objects.stopped = StoppedGangs(objects.cluster.gangs);
   objects.cluster.gangs.EraseIf(
       [](const auto& gang) { return !gang->status.committed() || !gang->problems.empty(); });
   for (const auto& gang : objects.cluster.gangs) {
@@ -269,18 +270,22 @@ void NetworkController::WriteFabrics(const Objects& objects, const NetworkHealth
   options_.hosts->SetSegmentsLostInStatus(lost_in_status);
 }
 
-void NetworkController::CollectPods(const GangNetwork& network, std::int64_t plan_generation,
+void NetworkController::CollectPods(const GangNetwork& network, const api::Gang& gang,
                                     const std::map<int, std::shared_ptr<const api::Pod>>& members,
-                                    const NetworkOptions& options, std::vector<PodWrite>& writes,
-                                    RoundReport& report) {
+                                    const Objects& objects, const NetworkOptions& options,
+                                    std::vector<PodWrite>& writes, RoundReport& report) {
   const std::size_t first = writes.size();
+  std::map<int, PlannedRelease> releases =
+      ReleasesOf(gang, members, objects.stopped, objects.snapshot);
   int waiting = 0;
+  bool all_planned = true;
   for (const auto& [rank, pod] : members) {
     if (rank < 0 || static_cast<std::size_t>(rank) >= network.paths_of_rank.size()) continue;
     auto change = AnnotationsToWrite(network, rank, pod->metadata.annotations, options);
     if (!change.ok()) {
       report.Fail(StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name),
                   change.status());
+      all_planned = false;
       continue;
     }
     if (!change->problem.empty()) {
@@ -292,14 +297,18 @@ void NetworkController::CollectPods(const GangNetwork& network, std::int64_t pla
       report.oldest_plan_seconds =
           std::max(report.oldest_plan_seconds, static_cast<double>(age_ms) / 1000);
     }
-    AddGenerationAnnotation(*pod, plan_generation, *change);
+    AddGenerationAnnotation(*pod, gang.status.plan_generation, *change);
     if (change->annotations.empty()) continue;
     const int rise = network.status.level - LevelOf(*pod).value_or(network.status.level);
     writes.push_back({pod, std::move(change->annotations), rise, change->renewal, 0});
+    if (const auto release = releases.find(rank); release != releases.end()) {
+      writes.back().release = std::move(release->second);
+    }
     waiting += pod->gated() ? 1 : 0;
   }
   for (std::size_t i = first; i < writes.size(); ++i) {
     if (writes[i].pod->gated()) writes[i].waiting = waiting;
+    if (!all_planned) writes[i].release.reset();
   }
 }
 
@@ -321,14 +330,14 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
   WaitFor(clock_, report,
           [&] { statuses_.WriteGang(*gang->second, network.status, others, report); });
   if (members == facts.pods.end()) return;
-  CollectPods(network, gang->second->status.plan_generation, members->second, options, writes,
-              report);
+  CollectPods(network, *gang->second, members->second, objects, options, writes, report);
 }
 
 void NetworkController::WritePods(std::vector<PodWrite> writes, RoundReport& report) {
   WriteResult written;
   WaitFor(clock_, report, [&] { written = writer_.Write(std::move(writes), clock_.SteadyMs()); });
   report.pods = static_cast<int>(written.done);
+  report.released = written.released;
   report.deferred = written.deferred;
   if (written.again_ms) report.Again(*written.again_ms);
   report.failures.insert(report.failures.end(), written.failures.begin(), written.failures.end());

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,7 @@ class NetworkController {
   struct Objects {
     state::ClusterState cluster;
     GangsByKey gangs;
+    std::set<std::string> stopped;  // uids of gangs
     plan::Snapshot snapshot;
   };
   // The Fabric that is planned on (state::UsedFabric); null: none exists.
@@ -114,10 +116,10 @@ class NetworkController {
   void AssessSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
   void AssessAgents(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
   void WriteFabrics(const Objects& objects, const NetworkHealth& health, RoundReport& report);
-  void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
-                   const std::map<int, std::shared_ptr<const api::Pod>>& members,
-                   const NetworkOptions& options, std::vector<PodWrite>& writes,
-                   RoundReport& report);
+  static void CollectPods(const GangNetwork& network, const api::Gang& gang,
+                          const std::map<int, std::shared_ptr<const api::Pod>>& members,
+                          const Objects& objects, const NetworkOptions& options,
+                          std::vector<PodWrite>& writes, RoundReport& report);
   void WriteGang(const GangNetwork& network, const Objects& objects, const NetworkFacts& facts,
                  const NetworkOptions& options, std::vector<PodWrite>& writes, RoundReport& report);
   void WritePods(std::vector<PodWrite> writes, RoundReport& report);

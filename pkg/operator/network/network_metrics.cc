@@ -32,6 +32,7 @@ void ReportWrites(const WriteResult& written, metrics::Registry& registry) {
   Metrics out(registry);
   out.Count("annotated_pods", "pods whose annotations were written",
             static_cast<double>(written.done));
+  out.Count("released_pods", "of them, pinned and ungated with the same patch", written.released);
   out.Count("write_errors", "writes to be made again",
             static_cast<double>(written.failures.size()));
   out.Gauge("deferred_pods", "pods that the write limit lets wait", written.deferred);
@@ -47,6 +48,7 @@ void ReportRound(const RoundReport& report, double seconds, metrics::Registry& r
   out.Count("network_statuses", "Gang and Fabric statuses written", report.statuses);
   WriteResult written;
   written.done = report.pods;
+  written.released = report.released;
   written.deferred = report.deferred;
   written.failures = report.failures;
   ReportWrites(written, registry);

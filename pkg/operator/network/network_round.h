@@ -28,6 +28,7 @@ struct RoundReport : RunResult {
   int gangs = 0;                      // placed gangs with a network plan
   int statuses = 0;                   // Gang and Fabric statuses written
   int pods = 0;                       // pods annotated
+  int released = 0;                   // of them, released with the same patch
   int deferred = 0;                   // pods left for WriteDeferred
   std::vector<std::string> problems;  // input that cannot be used
 

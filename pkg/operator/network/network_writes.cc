@@ -24,7 +24,32 @@ auto OrderOf(const PodWrite& write) {
 
 constexpr BackoffLimits kDeniedWait{1'000, 300'000};
 
+// The API server has understood the patch and has not taken it: the pod is not as it was known, is
+// released already, or a policy keeps the operator from releasing it.
+bool WasNotTaken(const absl::Status& status) {
+  return kube::IsDenied(status) || absl::IsFailedPrecondition(status) || absl::IsAborted(status);
+}
+
 }  // namespace
+
+absl::StatusOr<nlohmann::json> PodWriter::Send(const PodWrite& write, bool& released) const {
+  const api::ObjectMeta& metadata = write.pod->metadata;
+  const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
+  if (write.release) {
+    const auto gang = cache_.FindGang(write.release->gang.text());
+    if ((options_.leads && !options_.leads()) || !StillHolds(*write.release, gang.get())) {
+      return absl::AbortedError("planned for a place that the gang had before");
+    }
+    if (const auto patch = api::ReleasePatchOf(*write.pod, write.release->pin, write.annotations)) {
+      auto written = client_.Patch(target, kube::JsonPatch(*patch), {kFieldManager});
+      released = written.ok();
+      if (!WasNotTaken(written.status())) return written;
+    }
+  }
+  const nlohmann::json patch = {
+      {"metadata", {{"uid", metadata.uid}, {"annotations", write.annotations}}}};
+  return client_.Patch(target, kube::MergePatch(patch), {kFieldManager});
+}
 
 bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                           std::int64_t now_ms, WriteResult& result) {
@@ -33,15 +58,14 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
   ParallelFor(last - first, options_.threads, [&](std::size_t i) {
     const PodWrite& write = writes[first + i];
     const api::ObjectMeta& metadata = write.pod->metadata;
-    const nlohmann::json patch = {
-        {"metadata", {{"uid", metadata.uid}, {"annotations", write.annotations}}}};
-    auto written = client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
-                                 kube::MergePatch(patch), {kFieldManager});
+    bool released = false;
+    const auto written = Send(write, released);
     if (written.ok()) cache_.Assume(state::Kind::kPod, *written);
     const std::string name = StrCat("Pod ", metadata.namespace_name, "/", metadata.name);
     const MutexLock lock(mutex);
     if (written.ok()) {
       ++result.done;
+      result.released += released ? 1 : 0;
       denied_.erase(metadata.uid);
     } else if (kube::IsDenied(written.status())) {
       Denied& denied = denied_[metadata.uid];

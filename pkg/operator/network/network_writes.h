@@ -11,6 +11,11 @@
 // failed drops what is kept of pods in front of the gate until the next round; pods behind it wait
 // for no other write.
 //
+// A pod behind the gate may be released with the same write (pod_release.h), while this process
+// leads and the Gang has the plan that it follows from; else nothing is written, and the next round
+// decides anew. If the API server does not take the release, because the pod is not as it was known
+// or a policy forbids it, the annotations are written alone and the extender releases the pod.
+//
 // A write that the API server denies (a policy, annotations that are too long) is its pod's own
 // matter: no level waits for it, nothing that is kept is dropped, and it is left out of the next
 // rounds, for twice as long after each denial.
@@ -20,16 +25,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/pod.h"
 #include "pkg/base/run_once.h"
 #include "pkg/base/token_bucket.h"
 #include "pkg/kube/client.h"
+#include "pkg/operator/network/pod_release.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
@@ -42,6 +53,7 @@ struct PodWrite {
   // Pods of its gang behind the gate whose release waits for such a write, this one included; 0:
   // the pod is in front of the gate.
   int waiting = 0;
+  std::optional<PlannedRelease> release = std::nullopt;  // of a pod behind the gate
 };
 
 struct PodWriterOptions {
@@ -49,11 +61,14 @@ struct PodWriterOptions {
   double burst = 200;
   std::size_t threads = 4;
   std::size_t gated_at_once = 24;  // of one call
+  // Whether this process leads, asked before each release; null: it does.
+  std::function<bool()> leads = {};
 };
 
 // `done`: pods written. Run again when the first pod whose write was left out after a denial may be
 // tried again.
 struct WriteResult : RunResult {
+  int released = 0;  // of the pods written, those whose gate was opened
   // For want of tokens, above `gated_at_once`, or because a fall before them is not written.
   int deferred = 0;
 };
@@ -63,8 +78,8 @@ class PodWriter {
   PodWriter(kube::Client& client, state::ClusterCache& cache, PodWriterOptions options)
       : client_(client),
         cache_(cache),
-        options_(options),
-        bucket_(options.writes_per_second, options.burst) {}
+        options_(std::move(options)),
+        bucket_(options_.writes_per_second, options_.burst) {}
 
   // Drops the deferred writes of earlier rounds: `writes` has those that are still needed.
   WriteResult Write(std::vector<PodWrite> writes, std::int64_t now_ms);
@@ -82,6 +97,9 @@ class PodWriter {
     std::int64_t until_ms = 0;
   };
 
+  // `released`: whether the gate was opened. Aborted: the release was planned for what does not
+  // hold any more.
+  absl::StatusOr<nlohmann::json> Send(const PodWrite& write, bool& released) const;
   // Writes [first, last); true when all are written or denied, or their pods are gone.
   bool WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                  std::int64_t now_ms, WriteResult& result);

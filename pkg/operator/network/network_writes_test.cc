@@ -184,5 +184,106 @@ TEST_F(PodWriterTest, DeniedWritesTakeNoTokensFromOthersForever) {
   EXPECT_EQ(Written(), "a b a b a");
 }
 
+class PodReleaseWriteTest : public PodWriterTest {
+ protected:
+  PodReleaseWriteTest() { SetPlan(1); }
+
+  void SetPlan(int generation) {
+    const nlohmann::json slots = nlohmann::json::array({{{"rank", 0}, {"host", "n7"}}});
+    client_.Seed(kube::Gangs(),
+                 {{"metadata", {{"name", "g"}, {"namespace", "team"}, {"uid", "gang"}}},
+                  {"spec", {{"workers", 1}, {"gpusPerWorker", 8}}},
+                  {"status", {{"planGeneration", generation}, {"assignments", slots}}}});
+    cache_.Deliver(state::Kind::kGang, client_.Find(kube::Gangs(), "team", "g").value());
+  }
+  PodWrite MakeRelease(const std::string& name) {
+    const nlohmann::json gates = nlohmann::json::array({{{"name", api::kPlacementGate}}});
+    const nlohmann::json object = {
+        {"metadata",
+         {{"name", name}, {"namespace", "team"}, {"uid", name}, {"annotations", {{"a", "b"}}}}},
+        {"spec", {{"schedulingGates", gates}}}};
+    client_.Seed(kube::Pods(), object);
+    PodWrite write;
+    write.pod =
+        std::make_shared<const api::Pod>(api::DecodePod(object, api::Decoding::kLenient).value());
+    write.annotations = {{"x", "y"}};
+    write.waiting = 1;
+    write.release = PlannedRelease{{name, "n7", "{}", false}, {"team", "g"}, "gang", 1};
+    return write;
+  }
+  nlohmann::json PodNow(const std::string& name) const {
+    return client_.Find(kube::Pods(), "team", name).value();
+  }
+  bool IsReleased(const std::string& name) const {
+    return PodNow(name)["spec"]["schedulingGates"].empty();
+  }
+};
+
+TEST_F(PodReleaseWriteTest, APodIsAnnotatedAndReleasedInOnePatch) {
+  PodWriter writer = Writer();
+  const WriteResult result = writer.Write({MakeRelease("a")}, 0);
+  EXPECT_EQ(result.done, 1);
+  EXPECT_EQ(result.released, 1);
+  EXPECT_EQ(Written(), "a");
+  EXPECT_TRUE(IsReleased("a"));
+  EXPECT_EQ(PodNow("a")["metadata"]["annotations"]["x"], "y");
+  EXPECT_EQ(PodNow("a")["metadata"]["annotations"][api::kSlotAnnotation], "{}");
+}
+
+TEST_F(PodReleaseWriteTest, WhereTheReleaseIsNotTakenTheAnnotationsAreWrittenAlone) {
+  for (const absl::Status& refusal :
+       {absl::PermissionDeniedError("a policy"), absl::InvalidArgumentError("affinity"),
+        absl::FailedPreconditionError("a test of the patch failed")}) {
+    PodWriter writer = Writer();
+    const PodWrite write = MakeRelease("a");
+    client_.FailNext(kube::Verb::kPatch, "pods", refusal);
+    const WriteResult result = writer.Write({write}, 0);
+    EXPECT_EQ(result.done, 1);
+    EXPECT_EQ(result.released, 0);
+    EXPECT_TRUE(result.failures.empty());
+    EXPECT_FALSE(IsReleased("a"));
+    EXPECT_EQ(PodNow("a")["metadata"]["annotations"]["x"], "y");
+  }
+}
+
+TEST_F(PodReleaseWriteTest, AnAnswerThatIsLostIsAFailureAndNothingElseIsWritten) {
+  PodWriter writer = Writer();
+  const PodWrite write = MakeRelease("a");
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("lost"), 1,
+                   kube::FaultWhen::kAfterEffect);
+  EXPECT_EQ(writer.Write({write}, 0).failures.size(), 1u);
+  EXPECT_EQ(Written(), "a");
+  EXPECT_TRUE(IsReleased("a"));
+}
+
+TEST_F(PodReleaseWriteTest, AfterAnotherPlanOfItsGangNothingIsWritten) {
+  PodWriter writer = Writer();
+  const PodWrite write = MakeRelease("a");
+  SetPlan(2);
+  EXPECT_EQ(writer.Write({write}, 0).done, 0);
+  EXPECT_EQ(Written(), "");
+}
+
+TEST_F(PodReleaseWriteTest, AProcessThatLeadsNoMoreReleasesNothing) {
+  PodWriterOptions options{10, 100, 1};
+  options.leads = [] { return false; };
+  PodWriter writer(client_, cache_, options);
+  EXPECT_EQ(writer.Write({MakeRelease("a")}, 0).done, 0);
+  EXPECT_EQ(Written(), "");
+}
+
+TEST_F(PodReleaseWriteTest, APodOfAnotherLifeIsLeftAlone) {
+  PodWriter writer = Writer();
+  const PodWrite write = MakeRelease("a");
+  nlohmann::json again = PodNow("a");
+  again["metadata"]["uid"] = "later";
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a", ""}, {}).ok());
+  client_.Seed(kube::Pods(), again);
+  const WriteResult result = writer.Write({write}, 0);
+  EXPECT_TRUE(result.failures.empty());
+  EXPECT_FALSE(IsReleased("a"));
+  EXPECT_FALSE(PodNow("a")["metadata"]["annotations"].contains("x"));
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -14,7 +14,7 @@
 //   TENSOR_MODEL_PARALLEL_SIZE, PIPELINE_MODEL_PARALLEL_SIZE, CONTEXT_PARALLEL_SIZE,
 //   EXPERT_MODEL_PARALLEL_SIZE, DATA_PARALLEL_SIZE   named after Megatron's arguments
 // and the files of its network plan (pod_network.h).
-// With a place it is as the extender would have released it (pkg/extender/effects/pin_patch.h):
+// With a place it is as the extender would have released it (pkg/api/pin_patch.h):
 // slot, host, tolerations of promised and backup hosts, and no gate. Its grace period is the job's
 // checkpoint.graceSeconds: however it is ended, it gets SIGTERM and that time to write a
 // checkpoint. What the template sets itself is kept. Labels and annotations of the template are

@@ -1,12 +1,14 @@
-#include "pkg/extender/effects/pin_patch.h"
+#include "pkg/api/pin_patch.h"
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
+#include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
 
-namespace yardmaster::extender {
+namespace yardmaster::api {
 namespace {
 
 using nlohmann::json;
@@ -28,10 +30,10 @@ TEST(PinPatchTest, TheGateGoesAndThePodIsPinnedByName) {
            ["nodeSelectorTerms"][0];
   EXPECT_EQ(term["matchFields"][0]["key"], "metadata.name");
   EXPECT_EQ(term["matchFields"][0]["values"], json::array({"n7"}));
-  EXPECT_EQ(after["metadata"]["annotations"][api::kSlotAnnotation], "{}");
+  EXPECT_EQ(after["metadata"]["annotations"][kSlotAnnotation], "{}");
   const json tolerations = after["spec"]["tolerations"];
   ASSERT_EQ(tolerations.size(), 1u) << "of promised hosts, not of backup hosts";
-  EXPECT_EQ(tolerations[0]["key"], api::kPromisedKey);
+  EXPECT_EQ(tolerations[0]["key"], kPromisedKey);
 }
 
 TEST(PinPatchTest, TermsAndGatesOfOthersAreKeptAndEveryTermIsNarrowed) {
@@ -71,7 +73,7 @@ TEST(PinPatchTest, WithoutReadingThePodThePatchDoesTheSameOrIsNotMade) {
           if (annotated) pod["metadata"]["annotations"]["a"] = "b";
           SCOPED_TRACE(pod.dump());
           const Pin pin{"u1", "n7", "{}", true};
-          const auto known = api::DecodePod(pod, api::Decoding::kLenient);
+          const auto known = DecodePod(pod, Decoding::kLenient);
           ASSERT_TRUE(known.ok());
           const auto patch = ReleasePatchOf(*known, pin);
           if (!patch) {
@@ -95,6 +97,51 @@ TEST(PinPatchTest, WithoutReadingThePodThePatchDoesTheSameOrIsNotMade) {
   EXPECT_EQ(made, 4 * 4 * 2 * 2);
 }
 
+TEST(PinPatchTest, FurtherAnnotationsGoIntoTheSamePatch) {
+  json pod = Pod(kGated);
+  pod["metadata"]["resourceVersion"] = "7";
+  for (const bool annotated : {false, true}) {
+    if (annotated) pod["metadata"]["annotations"] = {{"a", "b"}, {"x/y~z", "old"}};
+    const auto known = DecodePod(pod, Decoding::kLenient);
+    const auto patch = ReleasePatchOf(*known, {"u1", "n7", "{}", false},
+                                      {{"x/y~z", "new"}, {kNetworkGenerationAnnotation, "3"}});
+    ASSERT_TRUE(patch.has_value());
+    const json after = pod.patch(*patch);
+    json wanted = {{"x/y~z", "new"}, {kNetworkGenerationAnnotation, "3"}, {kSlotAnnotation, "{}"}};
+    if (annotated) wanted["a"] = "b";
+    EXPECT_EQ(after["metadata"]["annotations"], wanted);
+    EXPECT_TRUE(after["spec"]["schedulingGates"].empty());
+  }
+}
+
+TEST(PinPatchTest, ThePatchMissesAPodWithALaterPlanAndOneThatIsReleased) {
+  json pod = Pod(kGated);
+  pod["metadata"]["annotations"][kNetworkGenerationAnnotation] = "2";
+  const auto known = DecodePod(pod, Decoding::kLenient);
+  const auto patch = ReleasePatchOf(*known, {"u1", "n7", "{}", false});
+  ASSERT_TRUE(patch.has_value());
+  EXPECT_NO_THROW(pod.patch(*patch));
+  json later = pod;
+  later["metadata"]["annotations"][kNetworkGenerationAnnotation] = "3";
+  EXPECT_THROW(later.patch(*patch), json::other_error);
+  EXPECT_THROW(pod.patch(*patch).patch(*patch), json::exception);
+}
+
+TEST(PinPatchTest, APinFollowsFromTheSlotUnlessThePodNamesItsHost) {
+  const auto pod = DecodePod(Pod(kGated), Decoding::kLenient);
+  const AssignmentEntry slot{3, "n7", "p0", "s1", {0, 1}};
+  const Pin pin = PinOf(*pod, "job-a", slot, true);
+  EXPECT_EQ(pin.uid, "u1");
+  EXPECT_EQ(pin.host, "n7");
+  EXPECT_TRUE(pin.backup_host);
+  const auto decoded = DecodeSlot(pin.slot_annotation);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(*decoded, (Slot{"job-a", 3, "p0", "s1", {0, 1}}));
+  const auto names_it =
+      DecodePod(Pod(R"({"nodeSelector": {"kubernetes.io/hostname": "n7"}})"), Decoding::kLenient);
+  EXPECT_EQ(PinOf(*names_it, "job-a", slot, false).host, "");
+}
+
 TEST(PinPatchTest, ThePatchMissesAPodOfAnotherLife) {
   auto patch = PinAndReleasePatch(Pod(kGated), {"u1", "n7", "{}", false});
   json other = Pod(kGated);
@@ -110,7 +157,7 @@ TEST(PinPatchTest, OnABackupHostThePodToleratesItsTaint) {
     json pod = Pod(spec);
     auto patch = PinAndReleasePatch(pod, {"u1", "n7", "{}", true});
     const json after = pod.patch(*patch);
-    EXPECT_EQ(after["spec"]["tolerations"].back()["key"], api::kBackupKey);
+    EXPECT_EQ(after["spec"]["tolerations"].back()["key"], kBackupKey);
   }
 }
 
@@ -130,12 +177,12 @@ TEST(PinPatchTest, APodThatCameWithoutTheGateGetsSlotAndTolerationsAndKeepsItsAf
   auto patch = AdmitPatch(pod, {"u1", "n7", "{}", true});
   ASSERT_TRUE(patch.ok()) << patch.status();
   const json after = pod.patch(*patch);
-  EXPECT_EQ(after["metadata"]["annotations"][api::kSlotAnnotation], "{}");
+  EXPECT_EQ(after["metadata"]["annotations"][kSlotAnnotation], "{}");
   EXPECT_EQ(after["spec"]["affinity"], pod["spec"]["affinity"]);
   ASSERT_EQ(after["spec"]["tolerations"].size(), 2u) << "the one that is there is not repeated";
-  EXPECT_EQ(after["spec"]["tolerations"][1]["key"], api::kBackupKey);
+  EXPECT_EQ(after["spec"]["tolerations"][1]["key"], kBackupKey);
   EXPECT_FALSE(AdmitPatch(Pod(R"({"nodeName": "n1"})"), {"u1", "n7", "{}", false}).ok());
 }
 
 }  // namespace
-}  // namespace yardmaster::extender
+}  // namespace yardmaster::api

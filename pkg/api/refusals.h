@@ -12,27 +12,25 @@
 
 #include "pkg/api/gang.h"
 
-namespace yardmaster::extender {
+namespace yardmaster::api {
 
 // Hosts that were refused stay known for a day: the next try goes to a host that was not tried yet.
 // Whether the rank is not to be pinned to the host now.
-bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
-               std::int64_t now_ms);
+bool IsRefused(const GangStatus& status, int rank, const std::string& host, std::int64_t now_ms);
 // Whether the rank was refused the host, though it may be tried again when no other fits.
-bool WasRefused(const api::GangStatus& status, int rank, const std::string& host,
-                std::int64_t now_ms);
+bool WasRefused(const GangStatus& status, int rank, const std::string& host, std::int64_t now_ms);
 // How often hosts were refused to the rank. What ended an hour ago does not count.
-int RefusalsOf(const api::GangStatus& status, int rank, std::int64_t now_ms);
+int RefusalsOf(const GangStatus& status, int rank, std::int64_t now_ms);
 // As many fit into an object beside the assignments.
 inline constexpr std::size_t kMaxRefusals = 1'024;
 // Adds a refusal for a minute, twice as long for every one before it of the same rank and host, at
 // most an hour. Forgets those that ended a day ago, and of more than `kMaxRefusals` those that
 // end first.
-void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
-                const std::string& message, std::int64_t now_ms);
+void AddRefusal(GangStatus& status, int rank, const std::string& host, const std::string& message,
+                std::int64_t now_ms);
 // Those that are refused to some rank now; a host may be named more than once.
-std::vector<std::string> RefusedHosts(const api::GangStatus& status, std::int64_t now_ms);
+std::vector<std::string> RefusedHosts(const GangStatus& status, std::int64_t now_ms);
 // Those that were refused to some rank, whether they may be tried again or not.
-std::vector<std::string> TriedHosts(const api::GangStatus& status, std::int64_t now_ms);
+std::vector<std::string> TriedHosts(const GangStatus& status, std::int64_t now_ms);
 
-}  // namespace yardmaster::extender
+}  // namespace yardmaster::api

@@ -1,4 +1,4 @@
-#include "pkg/extender/effects/pin_patch.h"
+#include "pkg/api/pin_patch.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,10 +6,12 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
+#include "pkg/api/slot.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
-namespace yardmaster::extender {
+namespace yardmaster::api {
 
 namespace {
 
@@ -18,7 +20,7 @@ using nlohmann::json;
 int GateIndex(const json& pod) {
   const auto gates = pod.value("/spec/schedulingGates"_json_pointer, json::array());
   for (std::size_t i = 0; i < gates.size(); ++i) {
-    if (gates[i].value("name", "") == api::kPlacementGate) return static_cast<int>(i);
+    if (gates[i].value("name", "") == kPlacementGate) return static_cast<int>(i);
   }
   return -1;
 }
@@ -58,9 +60,9 @@ void AddAffinity(json& patch, const json& pod, const std::string& host) {
 
 json WantedTolerations(const Pin& pin) {
   json wanted =
-      json::array({{{"key", api::kPromisedKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}}});
+      json::array({{{"key", kPromisedKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}}});
   if (pin.backup_host) {
-    wanted.push_back({{"key", api::kBackupKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
+    wanted.push_back({{"key", kBackupKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
   }
   return wanted;
 }
@@ -99,7 +101,28 @@ void AddSlot(json& patch, bool has_annotations, const Pin& pin) {
   Add(patch, "/metadata/annotations/yardmaster.dev~1slot", pin.slot_annotation);
 }
 
+std::string AnnotationPath(const std::string& key) {
+  std::string path = "/metadata/annotations/";
+  for (const char c : key) {
+    if (c == '~') {
+      path += "~0";
+    } else if (c == '/') {
+      path += "~1";
+    } else {
+      path += c;
+    }
+  }
+  return path;
+}
+
 }  // namespace
+
+Pin PinOf(const Pod& pod, const std::string& gang_name, const AssignmentEntry& slot,
+          bool backup_host) {
+  return {pod.metadata.uid, pod.selected_host().empty() ? slot.host : "",
+          EncodeSlot({gang_name, slot.rank, slot.fabric_pod, slot.segment, slot.stages}),
+          backup_host};
+}
 
 absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
   YM_RETURN_IF_ERROR(CheckWaits(pod, pin));
@@ -107,7 +130,7 @@ absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
   if (gate < 0) return absl::FailedPreconditionError("the pod has no gate of ours");
   const std::string gate_path = StrCat("/spec/schedulingGates/", gate);
   json patch = Begin(pin);
-  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
+  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", kPlacementGate}});
   AddSlot(patch, pod.contains("/metadata/annotations"_json_pointer), pin);
   if (!pin.host.empty()) AddAffinity(patch, pod, pin.host);
   AddTolerations(patch, pod, pin);
@@ -115,9 +138,10 @@ absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
   return patch;
 }
 
-std::optional<json> ReleasePatchOf(const api::Pod& pod, const Pin& pin) {
+std::optional<json> ReleasePatchOf(const Pod& pod, const Pin& pin,
+                                   const std::map<std::string, std::string>& annotations) {
   const auto& gates = pod.scheduling_gates;
-  const auto gate = std::find(gates.begin(), gates.end(), api::kPlacementGate);
+  const auto gate = std::find(gates.begin(), gates.end(), kPlacementGate);
   const bool is_it = pod.metadata.uid == pin.uid && pod.node_name.empty();
   if (!is_it || gate == gates.end() || pod.shape.required_node_affinity) return std::nullopt;
   const std::string gate_path = StrCat("/spec/schedulingGates/", gate - gates.begin());
@@ -128,8 +152,15 @@ std::optional<json> ReleasePatchOf(const api::Pod& pod, const Pin& pin) {
                      {"path", "/metadata/resourceVersion"},
                      {"value", pod.metadata.resource_version}});
   }
-  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
+  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", kPlacementGate}});
+  const auto planned_for = Find(pod.metadata.annotations, kNetworkGenerationAnnotation);
+  if (planned_for) {
+    patch.push_back({{"op", "test"},
+                     {"path", AnnotationPath(kNetworkGenerationAnnotation)},
+                     {"value", std::string(*planned_for)}});
+  }
   AddSlot(patch, pod.shape.annotations, pin);
+  for (const auto& [key, text] : annotations) Add(patch, AnnotationPath(key), text);
   if (!pin.host.empty()) {
     // As much of the affinity as is there.
     json known = json::object();
@@ -141,8 +172,8 @@ std::optional<json> ReleasePatchOf(const api::Pod& pod, const Pin& pin) {
     Add(patch, "/spec/tolerations", WantedTolerations(pin));
   } else {
     for (const json& toleration : WantedTolerations(pin)) {
-      const api::Taint taint{toleration["key"], "", api::TaintEffect::kNoSchedule};
-      if (api::Tolerates(pod.constraints.tolerations, taint)) continue;
+      const Taint taint{toleration["key"], "", TaintEffect::kNoSchedule};
+      if (Tolerates(pod.constraints.tolerations, taint)) continue;
       Add(patch, "/spec/tolerations/-", toleration);
     }
   }
@@ -157,7 +188,7 @@ absl::StatusOr<json> OpenGatePatch(const json& pod, const std::string& why) {
   Pin pin;
   pin.uid = pod.value("/metadata/uid"_json_pointer, std::string());
   json patch = Begin(pin);
-  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
+  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", kPlacementGate}});
   if (!pod.contains("/metadata/annotations"_json_pointer)) {
     Add(patch, "/metadata/annotations", json::object());
   }
@@ -178,4 +209,4 @@ absl::StatusOr<json> AdmitPatch(const json& pod, const Pin& pin) {
   return patch;
 }
 
-}  // namespace yardmaster::extender
+}  // namespace yardmaster::api
