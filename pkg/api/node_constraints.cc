@@ -68,15 +68,6 @@ void SelectorField(FieldVisitor& selector, NodeConstraints& constraints) {
                    "All requirements of a term must hold.");
 }
 
-void TolerationsField(FieldVisitor& fields, std::vector<Toleration>& tolerations) {
-  fields.Objects("tolerations", tolerations, {256}, "Taints the pods may run beside.",
-                 "One toleration.");
-  fields.Check([&](FieldReader&) {
-    std::erase_if(tolerations,
-                  [](const Toleration& t) { return t.op == TolerationOperator::kUnreadable; });
-  });
-}
-
 std::vector<CapacityType> ReadCapacityTypes(FieldReader& object, std::string_view key) {
   std::vector<CapacityType> out;
   const std::vector<std::string> names = object.Strings(key, {.max_entries = 3, .is_set = true});
@@ -102,6 +93,15 @@ json EncodeCapacityTypes(const std::vector<CapacityType>& types) {
 }
 
 }  // namespace
+
+void TolerationsField(FieldVisitor& fields, std::vector<Toleration>& tolerations) {
+  fields.Objects("tolerations", tolerations, {256}, "Taints the pods may run beside.",
+                 "One toleration.");
+  fields.Check([&](FieldReader&) {
+    std::erase_if(tolerations,
+                  [](const Toleration& t) { return t.op == TolerationOperator::kUnreadable; });
+  });
+}
 
 // An operator that is not known selects nothing, so that a host is never thought fit that is not.
 void SelectorRequirement::Describe(FieldVisitor& fields) {

@@ -82,6 +82,8 @@ CapacityType CapacityTypeOf(const Node& node);
 // an error and select no node, so that a host is never thought fit that is not.
 NodeConstraints ReadPodConstraints(FieldReader& pod_spec);
 
+// Leaves out what cannot be read.
+void TolerationsField(FieldVisitor& fields, std::vector<Toleration>& tolerations);
 void CapacityTypesField(FieldVisitor& fields, const char* key, std::vector<CapacityType>& types);
 
 }  // namespace yardmaster::api

@@ -355,6 +355,10 @@ void TrainingJobStatus::Describe(FieldVisitor& fields) {
                 About("What is rented for the job, and what it has cost. Written before hosts are "
                       "asked for, so that any operator carries on.")
                     .OrNull());
+  fields.Object("queue", queue,
+                About("Where the job stands in its queue of Kueue. Written before pods are made or "
+                      "quota is given back, so that any operator carries on.")
+                    .OrNull());
 }
 
 void TrainingJob::Describe(FieldVisitor& fields) {
@@ -383,6 +387,7 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
     const int data = job.status.elastic.data;
     SetData(job.job, WorkersOf(job.job, data) ? data : job.elastic.wished_data);
   }
+  AddAdmission(job.status.queue, job.constraints);
   job.own_constraints = job.constraints;
   AddRental(job.status.capacity, job.metadata.uid, job.constraints);
   in.Close();

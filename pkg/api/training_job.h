@@ -19,6 +19,7 @@
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
 #include "pkg/api/pod_template.h"
+#include "pkg/api/queue_status.h"
 #include "pkg/api/recovery.h"
 
 namespace yardmaster::api {
@@ -127,6 +128,7 @@ struct TrainingJobStatus {
   ElasticStatus elastic;
   RecoveryState recovery;
   CapacityStatus capacity;
+  QueueStatus queue;
 
   // The job has succeeded or failed.
   bool ended() const { return IsTrue(conditions, "Succeeded") || IsTrue(conditions, "Failed"); }
@@ -147,7 +149,8 @@ struct TrainingJob {
   std::vector<JobRole> roles;
   ElasticPolicy elastic;
   PodTemplate pod_template;
-  // What template, gpu_model, capacity.types and the hosts that are rented together ask of a node.
+  // What template, gpu_model, capacity.types, the admitted flavors and the hosts that are rented
+  // together ask of a node.
   NodeConstraints constraints;
   NodeConstraints own_constraints;  // without the hosts that are rented
   // What a worker's pod will ask of its host.

@@ -38,15 +38,19 @@ void JobLoop::ReportDefect(const RunFailure& failure) const {
        StrCat(MessageOf(failure.error), "; the job is left as it is and tried again")});
 }
 
-// What is rented is decided first: it says whether the job may have pods. They are made even where
-// hosts cannot be rented.
+// Its quota and what is rented are decided first: they say whether the job may have pods. Those are
+// made even where hosts cannot be rented.
 RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
   RunResult result{.done = 1};
-  result.Fail(key, Contain([&]() -> absl::Status {
-                YM_ASSIGN_OR_RETURN(const auto again_ms, handlers_.rent(key));
-                if (again_ms) result.Again(*again_ms);
-                return absl::OkStatus();
-              }));
+  const auto decide = [&](const auto& handler) {
+    result.Fail(key, Contain([&]() -> absl::Status {
+                  YM_ASSIGN_OR_RETURN(const auto again_ms, handler(key));
+                  if (again_ms) result.Again(*again_ms);
+                  return absl::OkStatus();
+                }));
+  };
+  if (handlers_.queue) decide(handlers_.queue);
+  decide(handlers_.rent);
   const auto job = cache_.FindJob(key);
   op::JobInLine in_line{key};
   if (job != nullptr) {

@@ -37,6 +37,9 @@ namespace yardmaster::app {
 class JobLoop {
  public:
   struct Handlers {
+    // Decides whether the job may have pods by the quota of its queue. The value: as below. Empty:
+    // no job is in a queue.
+    std::function<absl::StatusOr<std::optional<std::int64_t>>(const std::string& key)> queue = {};
     // Decides what the job rents. The value: look again after that many milliseconds.
     std::function<absl::StatusOr<std::optional<std::int64_t>>(const std::string& key)> rent;
     std::function<absl::StatusOr<op::TurnResult>(const std::string& key, op::JobTurn turn)> run;

@@ -26,6 +26,8 @@
 #include "pkg/operator/jobs/jobs_by_host.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/network/plan_waiters.h"
+#include "pkg/operator/queue/queue_controller.h"
+#include "pkg/operator/queue/workload_feed.h"
 #include "pkg/page/load_metrics.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
@@ -54,6 +56,10 @@ class Operator {
             *client_, cache_, hosts_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
             [this] { return leadership_.IsLeader(); }, options.rent_hosts),
+        queue_(
+            *client_, cache_, workloads_, runtime.clock(),
+            [this](const op::JobNotice& n) { RecordJobEvent(n); },
+            [this] { return leadership_.IsLeader(); }),
         job_loop_(cache_, runtime.clock(), runtime.registry(), runtime.log(), TurnHandlers()),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),
@@ -68,7 +74,9 @@ class Operator {
             *client_, cache_,
             {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,
              state::Kind::kGang, state::Kind::kCapacityPool, state::Kind::kDeviceClass},
-            LogFailures(runtime), runtime.timing()) {
+            LogFailures(runtime), runtime.timing()),
+        workload_feed_(*client_, workloads_, WorkloadHandlers(), runtime.timing()) {
+    workloads_.Listen([this](const std::string& job) { job_loop_.Add(job); });
     cache_.Listen([this](state::Kind kind, const api::ObjectMeta& metadata, bool) {
       Enqueue(kind, metadata);
     });
@@ -93,6 +101,7 @@ class Operator {
   void RecordNetworkEvent(const op::NetworkNotice& notice);
   void RecordHostEvent(const op::HostNotice& notice);
   JobLoop::Handlers TurnHandlers();
+  op::WorkloadFeed::Handlers WorkloadHandlers();
 
   const OperatorOptions& options_;
   Runtime& runtime_;
@@ -106,6 +115,8 @@ class Operator {
   op::HostMarker marker_;
   op::JobController jobs_;
   op::CapacityController capacity_;
+  op::WorkloadCache workloads_;
+  op::QueueController queue_;
   JobLoop job_loop_;
   PagePublisher page_;
   ReportIntake reports_;
@@ -115,6 +126,7 @@ class Operator {
   NetworkLoop network_loop_;
   HostLoop host_loop_;
   state::ClusterFeed feed_;
+  op::WorkloadFeed workload_feed_;
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
   std::jthread host_thread_;
@@ -122,11 +134,28 @@ class Operator {
 
 JobLoop::Handlers Operator::TurnHandlers() {
   return {
+      .queue = [this](const std::string& key) { return queue_.Reconcile(key); },
       .rent = [this](const std::string& key) { return capacity_.Reconcile(key); },
       .run = [this](const std::string& key, op::JobTurn turn) { return jobs_.RunOnce(key, turn); },
       .notify = [this](const op::JobNotice& notice) { RecordJobEvent(notice); },
       .leads = [this] { return leadership_.IsLeader(); },
       .on_follower = [this] { hosts_.Restart(runtime_.clock().SteadyMs()); }};
+}
+
+op::WorkloadFeed::Handlers Operator::WorkloadHandlers() {
+  return {.known =
+              [this] {
+                for (const auto& job : cache_.Take().jobs) {
+                  if (job->status.queue.holds_job() || !op::QueueNameOf(*job).empty()) {
+                    job_loop_.Add(kube::MakeKey(job->metadata.namespace_name, job->metadata.name));
+                  }
+                }
+              },
+          .failed =
+              [this](const absl::Status& status) {
+                runtime_.log().Warn("watch", {{"resource", op::KueueWorkloads("").GroupResource()},
+                                              {"error", MessageOf(status)}});
+              }};
 }
 
 op::PlanHandler Operator::PlanObserver() {
@@ -247,6 +276,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
+  if (options_.follow_kueue) workload_feed_.Start();
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
   YM_RETURN_IF_ERROR(certificates_.Start(access));
@@ -264,6 +294,7 @@ void Operator::Stop() {
   certificates_.Stop();
   reports_.Stop();
   feed_.Stop();
+  workload_feed_.Stop();
   job_loop_.ShutDown();
   workers_.clear();
   network_thread_.request_stop();

@@ -37,6 +37,7 @@ struct OperatorOptions {
   std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
   std::string page_address;                // of the read-only page; empty: none
   bool rent_hosts = true;                  // from CapacityPools
+  bool follow_kueue = false;               // quota of TrainingJobs that name a queue
   op::NetworkController::Options network;
   op::HostLossLimits host_loss;
   op::HostMarker::Options hosts;

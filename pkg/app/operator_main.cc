@@ -196,6 +196,9 @@ int OperatorMain(int argc, char** argv) {
   app.add_flag("--rent-hosts,!--no-rent-hosts", options.rent_hosts,
                "rent hosts of CapacityPools for TrainingJobs with a cost cap")
       ->capture_default_str();
+  app.add_flag("--kueue,!--no-kueue", options.follow_kueue,
+               "ask Kueue for quota for TrainingJobs that name a queue")
+      ->capture_default_str();
   AddNetworkFlags(app, options.network);
   AddReportFlags(app, options);
   AddHostLossFlags(app, options.host_loss);

@@ -13,7 +13,7 @@ struct JobNotice {
   // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"; of
   // rented hosts
   // "CapacityRequested", "CapacityProvided", "CapacityLeft", "CapacityUnavailable",
-  // "LateCapacityRemoved"
+  // "LateCapacityRemoved"; of its queue "Admitted", "Evicted", "QueueWaits"
   std::string reason;
   std::string note;
 };

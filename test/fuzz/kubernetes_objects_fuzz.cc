@@ -18,6 +18,7 @@
 #include "pkg/api/disruption_budget.h"
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
+#include "pkg/api/kueue_workload.h"
 #include "pkg/api/node.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
@@ -71,6 +72,8 @@ void CheckKubernetes(JsonView object, const nlohmann::json& document) {
   Read(devices::DecodeResourceClaim(object));
   Read(devices::DecodeResourceClaimTemplate(object));
   Read(api::DecodeDisruptionBudget(document));
+  Read(api::DecodeKueueWorkload(object));
+  Read(api::DecodeResourceFlavor(object));
   (void)agent::ReadPod(object);
 }
 

@@ -37,6 +37,7 @@ const std::vector<std::vector<std::string>>& Options() {
        "networkPolicy.pageFrom[0].ipBlock.cidr=192.0.2.0/24,"
        "networkPolicy.metricsFrom[0].ipBlock.cidr=192.0.2.0/24"},
       {"", "capacity.enabled=true"},
+      {"", "kueue.enabled=true"},
       {"", "operator.page.enabled=false"},
       {"", "operator.nodeFaultRules[0].taint=x/y,operator.nodeFaultRules[0].action=Ignore"},
       {"", "monitoring.dashboards.enabled=true"},
@@ -129,6 +130,8 @@ TEST_F(HelmOptionsTest, AProcessHasTheRightsThatAnOptionNeedsAndOnlyThen) {
       {"capacity.enabled=true", "operator", {"create", "podtemplates"}},
       {"capacity.enabled=true", "operator", {"delete", "podtemplates"}},
       {"capacity.enabled=true", "operator", {"get", "namespaces"}},
+      // Nor of Workloads.
+      {"kueue.enabled=true", "operator", {"get", "priorityclasses.scheduling.k8s.io"}},
       {"tls.renewal.enabled=true", "operator", {"get", "secrets/yardmaster-ca", "-n", kNamespace}},
       {"tls.renewal.enabled=true",
        "operator",
@@ -141,9 +144,10 @@ TEST_F(HelmOptionsTest, AProcessHasTheRightsThatAnOptionNeedsAndOnlyThen) {
     return plane_->Kubectl(arguments).ok();
   };
   for (const Right& right : rights) EXPECT_FALSE(may(right)) << right.set << " " << right.call[1];
-  ASSERT_TRUE(
-      Install("upgrade", ",scheduler.bindVerb=true,capacity.enabled=true,tls.renewal.enabled=true")
-          .ok());
+  ASSERT_TRUE(Install("upgrade",
+                      ",scheduler.bindVerb=true,capacity.enabled=true,kueue.enabled=true,"
+                      "tls.renewal.enabled=true")
+                  .ok());
   for (const Right& right : rights) EXPECT_TRUE(may(right)) << right.set << " " << right.call[1];
   const Right reviews = {"", "operator", {"create", "tokenreviews.authentication.k8s.io"}};
   EXPECT_TRUE(may(reviews));

@@ -39,7 +39,7 @@ class CapacityStepper {
     now_ms_ = observed.now_ms / 1000 * 1000;
     ended_ = job_.status.ended();
     resizing_ = job_.status.elastic.target != 0;
-    wanted_ = !ended_ && !job_.run.suspended && !resizing_;
+    wanted_ = !ended_ && !job_.run.suspended && !job_.status.queue.holds_job() && !resizing_;
   }
 
   CapacityStep Run() {

@@ -102,6 +102,8 @@ std::optional<WorkerPlace> PlaceAgain(const api::TrainingJob& job, int rank,
     return std::nullopt;
   }
   const api::Node& node = *former.node;
+  // A job that is admitted again may have quota of other Nodes.
+  if (!api::Selects(job.constraints, node)) return std::nullopt;
   if (node.metadata.name != slot.host || !MayBeUsed(job, gang, rank, node, former.now_ms)) {
     return std::nullopt;
   }

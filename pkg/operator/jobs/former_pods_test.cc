@@ -140,6 +140,13 @@ TEST_F(PlaceAgainTest, AHostThatMayNotBeUsedIsLeftToTheExtender) {
   EXPECT_FALSE(Again().has_value());
 }
 
+TEST_F(PlaceAgainTest, AHostThatIsNotOfTheAdmittedFlavorIsLeftToTheExtender) {
+  job_.constraints.node_selector = {{"gpu", "h100"}};
+  EXPECT_FALSE(Again().has_value());
+  node_.metadata.labels = {{"gpu", "h100"}};
+  EXPECT_TRUE(Again().has_value());
+}
+
 TEST_F(PlaceAgainTest, APodThatAdmissionPutsBehindTheGateIsMadeThere) {
   pod_.metadata.annotations[api::kParallelismAnnotation] = "tp=8";
   EXPECT_FALSE(Again().has_value());

@@ -5,7 +5,8 @@
 //
 // The reason why a job cannot run is a condition with the field and the fix: Planned False
 // (Invalid) for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded,
-// PodsRefused, ServiceRefused, NameTaken, QueueNotSupported) for pods that cannot be made.
+// PodsRefused, ServiceRefused, NameTaken, QueueUnavailable, QueueNotSupported) for pods that cannot
+// be made.
 // Where a pod or the Service of a job without a place is refused, the turns in which it waits take
 // back what it has, and all is tried again together (refusal_pacer.h). A job that has a place keeps
 // its pods, and a Service that was refused is tried until it is there.

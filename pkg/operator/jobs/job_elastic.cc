@@ -8,6 +8,21 @@
 
 namespace yardmaster::op {
 
+namespace {
+
+// A job in a queue of Kueue has no more workers than were admitted.
+std::vector<int> SizesWithinQuota(const api::TrainingJob& job) {
+  std::vector<int> sizes = api::SizesOf(job.job, job.elastic);
+  const api::AdmittedPodSet* const admitted = job.status.queue.admitted(0);
+  if (admitted == nullptr) return sizes;
+  std::erase_if(sizes, [&](int data) {
+    return api::WorkersOf(job.job, data).value_or(admitted->count) > admitted->count;
+  });
+  return sizes;
+}
+
+}  // namespace
+
 int JobController::LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes,
                                 Fit fit) {
   MutexLock lock(builder_mutex_);
@@ -41,12 +56,8 @@ SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
   const api::ElasticStatus& now = job.status.elastic;
   // Ranks that found no room are removed first.
   if (now.previous > now.data) return {};
-  ElasticView view{job.elastic,
-                   api::SizesOf(job.job, job.elastic),
-                   job.job.parallelism.data,
-                   now.changed_ms,
-                   {},
-                   observed.running_ms};
+  ElasticView view{job.elastic, SizesWithinQuota(job), job.job.parallelism.data, now.changed_ms,
+                   {},          observed.running_ms};
   view.now_ms = observed.now_ms;
   view.joins = job.recovery.on_host_loss == api::OnHostLoss::kReplace;
   view.growing_from = now.previous;

@@ -18,7 +18,8 @@ struct NamedQueue {
 NamedQueue QueueOf(const api::TrainingJob& job) {
   const std::string label = StrCat("labels[\"", api::kQueueLabel, "\"]");
   if (const auto queue = api::Find(job.metadata.labels, api::kQueueLabel)) {
-    if (!job.pod_template.admitted_by_queue()) {
+    const bool in_queue = job.status.queue.phase != api::QueuePhase::kNone;
+    if (!in_queue && !job.pod_template.admitted_by_queue()) {
       return {StrCat("metadata.", label), std::string(*queue)};
     }
   }
@@ -40,14 +41,14 @@ StallReason HoldReason(const api::TrainingJob& job, bool was_placed) {
   // An attempt is no sign of pods: a suspension begins one of a job that never had any.
   if (was_placed || recovery.running_attempt >= 0 || !recovery.incidents.empty()) return {};
   if (const NamedQueue queue = QueueOf(job); !queue.field.empty()) {
-    return {kQueueNotSupported,
+    return {queue.of_pods ? kQueueNotSupported : kQueueUnavailable,
             StrCat(queue.field, ": names Kueue's queue ", queue.name,
                    queue.of_pods
-                       ? ", which would admit each pod by itself, and not the job"
-                       : ", and Kueue has not admitted the job: no controller here makes it admit "
-                         "TrainingJobs",
-                   "; the job gets no pods; remove the label and bound the namespace by a "
-                   "ResourceQuota, or train in a Job or JobSet, which Kueue admits by itself")};
+                       ? ", which would admit each pod by itself, and not the job; the job gets no "
+                         "pods; move the label to the job"
+                       : ", and Kueue is not followed: it is not installed, or the chart's "
+                         "kueue.enabled is false; the job gets no pods; install Kueue and set "
+                         "kueue.enabled, or remove the label")};
   }
   return {};
 }

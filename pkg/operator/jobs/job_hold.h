@@ -1,7 +1,8 @@
-// Whether a job is held before its first pod is made: it names a queue of Kueue that has not
-// admitted it. Nothing here lets Kueue admit TrainingJobs by itself; pods that were made all the
-// same would run past the queue's quota, or wait without end with all of it. A job that Kueue has
-// admitted has its labels in its template.
+// Whether a job is held before its first pod is made: it names a queue of Kueue and is not in it,
+// because Kueue is not followed (queue/queue_controller.h); or its pods name one. Pods that were
+// made all the same would run past the queue's quota, or wait without end with all of it. A job
+// that is in its queue is held by its status.queue. One that another controller has admitted has
+// Kueue's labels in its template.
 //
 // Jobs with resource claims are not held: their pods ask for spec.gpusPerWorker beside claims that
 // ask for no GPUs.

@@ -1,7 +1,7 @@
-// What Kueue does with a job that it admits, evicts and admits again: it sets spec.suspend and, in
-// the same write, puts node selectors, labels, annotations and gates into the pod templates or
-// takes them out. What it puts there is taken from pods of a Job that it managed
-// (test/data/kinds/kueue).
+// What another controller of Kueue's does with a job that it admits, evicts and admits again (its
+// own way is in queue/): it sets spec.suspend and, in the same write, puts node selectors, labels,
+// annotations and gates into the pod templates or takes them out. What it puts there is taken from
+// pods of a Job that it managed (test/data/kinds/kueue).
 #include <fstream>
 
 #include "pkg/kube/testing/kill_at_write.h"
@@ -88,7 +88,7 @@ TEST_F(JobKueueTest, AJobWithAQueueThatNothingAdmitsGetsNoPodsAndSaysWhy) {
   AddQueueLabel();
   RunUntilStable();
   EXPECT_EQ(Pods(), 0) << "it would run past the quota of its queue";
-  EXPECT_EQ(Reason("Stalled"), "QueueNotSupported");
+  EXPECT_EQ(Reason("Stalled"), "QueueUnavailable");
   EXPECT_NE(Message("Stalled").find("Kueue's queue research"), std::string::npos);
   EXPECT_EQ(Message("Planned"), Message("Stalled"));
   EXPECT_EQ(Message("Queued"), Message("Stalled"));
@@ -148,7 +148,7 @@ TEST_F(JobKueueTest, AQueuedJobThatIsResumedWithoutAnAdmissionIsHeld) {
   Suspend(false);
   RunUntilStable();
   EXPECT_EQ(Pods(), 0);
-  EXPECT_EQ(Reason("Stalled"), "QueueNotSupported");
+  EXPECT_EQ(Reason("Stalled"), "QueueUnavailable");
   Suspend(true);
   RunUntilStable();
   EXPECT_EQ(Condition("Stalled"), "False");

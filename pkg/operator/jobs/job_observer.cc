@@ -57,7 +57,7 @@ std::int64_t RunningSince(const api::Condition& running, const api::RecoveryStat
 
 // By its spec or by a deletion: what it waits for on its hosts does not matter any more.
 bool LeavesItsHosts(const api::TrainingJob& job) {
-  return job.run.suspended || job.metadata.deleted_ms.has_value();
+  return job.run.suspended || job.status.queue.holds_job() || job.metadata.deleted_ms.has_value();
 }
 
 }  // namespace
@@ -166,8 +166,10 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, StallReason& st
   observed.checkpoint = job.checkpoint;
   observed.policy = job.recovery;
   observed.run = job.run;
-  // While hosts are chosen, provided or given back the job has no pods, as if it were suspended.
-  observed.run.suspended = job.run.suspended || job.status.capacity.holds_job();
+  // While it waits for quota, and while hosts are chosen, provided or given back, the job has no
+  // pods, as if it were suspended.
+  observed.run.suspended =
+      job.run.suspended || job.status.capacity.holds_job() || job.status.queue.holds_job();
   observed.start_ms = job.status.start_ms;
   observed.recovery = job.status.recovery;
   observed.ended = job.status.ended();

@@ -10,6 +10,8 @@ namespace {
 
 using api::ConditionStatus;
 
+constexpr char kAwaitingQuota[] = "AwaitingQuota";
+
 class Conditions {
  public:
   Conditions(api::TrainingJobStatus& status, std::int64_t generation, std::int64_t now_ms)
@@ -35,6 +37,9 @@ std::string HeldByOthersText(const JobStep& step) {
 // Of a job that has no Gang yet.
 void SetGathering(const JobStep& step, const api::TrainingJobStatus& status,
                   Conditions& conditions) {
+  if (status.queue.holds_job()) {
+    return conditions.Set("Planned", false, kAwaitingQuota, status.queue.message);
+  }
   const api::Condition* stalled = api::FindCondition(status.conditions, "Stalled");
   if (stalled != nullptr && stalled->status == ConditionStatus::kTrue) {
     return conditions.Set("Planned", false, stalled->reason, stalled->message);
@@ -87,11 +92,14 @@ void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
   const api::Condition planned = *api::FindCondition(status.conditions, "Planned");
   const bool placed = planned.status == ConditionStatus::kTrue && !(suspended && step.pods == 0);
   conditions.Set("Placed", placed, suspended && !placed ? by : planned.reason, planned.message);
-  // Without pods because hosts are rented for it, or are given back.
-  const bool held = !job.run.suspended && job.status.capacity.holds_job();
+  // Without pods because it waits for quota, or hosts are rented for it or given back.
+  const bool in_queue = job.status.queue.holds_job();
+  const bool held = !job.run.suspended && (in_queue || job.status.capacity.holds_job());
   if (held && !placed && !ended) {
-    conditions.Set("Placed", false, "AwaitingHosts", job.status.capacity.message);
-    conditions.Set("Queued", true, "AwaitingHosts", job.status.capacity.message);
+    const char* const why = in_queue ? kAwaitingQuota : "AwaitingHosts";
+    const std::string& message = in_queue ? job.status.queue.message : job.status.capacity.message;
+    conditions.Set("Placed", false, why, message);
+    conditions.Set("Queued", true, why, message);
     return;
   }
   const bool queued = !placed && !suspended && !ended;

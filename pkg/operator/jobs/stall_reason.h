@@ -24,7 +24,9 @@ inline constexpr char kQuotaExceeded[] = "QuotaExceeded";
 inline constexpr char kPodsRefused[] = "PodsRefused";
 // They refuse the job's Service.
 inline constexpr char kServiceRefused[] = "ServiceRefused";
-// The job is held before its first pod (job_hold.h).
+// The job is held before its first pod (job_hold.h): its queue is one of Kueue, which is not
+// followed; or its pods name a queue of their own.
+inline constexpr char kQueueUnavailable[] = "QueueUnavailable";
 inline constexpr char kQueueNotSupported[] = "QueueNotSupported";
 
 // The job's condition Stalled is True for one of `reasons`.

@@ -11,6 +11,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/operator/pods/pod_checkpoint.h"
 #include "pkg/operator/pods/pod_network.h"
+#include "pkg/operator/pods/pod_queue.h"
 #include "pkg/operator/pods/pod_rental.h"
 #include "pkg/operator/pods/pod_restart.h"
 
@@ -144,6 +145,13 @@ json ControllerReference(const api::TrainingJob& job) {
           {"blockOwnerDeletion", true}};
 }
 
+void AddGpus(const std::string& resource, int gpus, PodManifest& pod) {
+  const bool asks =
+      std::any_of(pod.containers.begin(), pod.containers.end(),
+                  [&](const ContainerManifest& container) { return container.AsksFor(resource); });
+  if (!pod.containers.empty() && !asks) pod.containers.front().limits[resource] = StrCat(gpus);
+}
+
 json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank,
               const WorkerPlace* place) {
   PodManifest pod = MemberOf(job, job.pod_template, shape, PodName(job.metadata.name, rank));
@@ -152,17 +160,13 @@ json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank,
     pod.annotations[api::kAvoidHostsAnnotation] = shape.avoid_hosts;
   }
   if (place == nullptr) pod.scheduling_gates.push_back({{"name", api::kPlacementGate}});
-  const bool asks = std::any_of(
-      pod.containers.begin(), pod.containers.end(),
-      [&](const ContainerManifest& container) { return container.AsksFor(shape.gpu_resource); });
-  if (!pod.containers.empty() && !asks && !shape.claims_gpus) {
-    pod.containers.front().limits[shape.gpu_resource] = StrCat(shape.gpus_per_worker);
-  }
+  if (!shape.claims_gpus) AddGpus(shape.gpu_resource, shape.gpus_per_worker, pod);
   for (ContainerManifest& container : pod.containers) {
     AddRendezvous(job, shape, container);
     AddRank(job, shape, rank, container);
   }
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
+  AddAdmission(job, 0, pod);
   AddRental(job, pod);
   if (place != nullptr) PinTo(*place, pod);
   AddCheckpointEnvironment(job.checkpoint, pod);
@@ -184,6 +188,7 @@ json BuildRolePod(const api::TrainingJob& job, const WorkerShape& shape, int mem
     container.AddEnv("YARDMASTER_ROLE_INDEX", StrCat(place.index));
   }
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
+  AddAdmission(job, static_cast<std::size_t>(place.role) + 1, pod);
   AddCheckpointEnvironment(job.checkpoint, pod);
   return api::EncodePodManifest(pod);
 }

@@ -73,6 +73,8 @@ std::string PodName(const std::string& job, int rank);
 // Of any member (api/job_role.h).
 std::string MemberName(const api::TrainingJob& job, int member);
 
+// The GPUs of a worker, in its first container, where none of them asks for any.
+void AddGpus(const std::string& resource, int gpus, api::PodManifest& pod);
 // `place` null: behind the gate. Else without it, pinned to its host.
 nlohmann::json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank,
                         const WorkerPlace* place = nullptr);
