@@ -49,9 +49,10 @@ std::vector<ClaimOfPod> ReadClaims(FieldReader& spec) {
   std::vector<ClaimOfPod> out;
   for (FieldReader& claim : spec.Objects("resourceClaims")) {
     if (out.size() == kMaxClaims) break;
-    out.push_back({CutAtCharacter(claim.String("name"), kMaxName),
-                   CutAtCharacter(claim.String("resourceClaimName"), kMaxName),
-                   CutAtCharacter(claim.String("resourceClaimTemplateName"), kMaxName)});
+    const auto text = [&claim](const char* key) {
+      return std::string(CutAtCharacter(claim.String(key), kMaxName));
+    };
+    out.push_back({text("name"), text("resourceClaimName"), text("resourceClaimTemplateName")});
   }
   return out;
 }
