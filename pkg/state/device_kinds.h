@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/devices/host_devices.h"
 #include "pkg/state/device_tables.h"
 
 namespace yardmaster::state {
