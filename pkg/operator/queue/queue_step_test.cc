@@ -284,7 +284,8 @@ TEST_F(QueueStepTest, PodsThatHaveEndedForGoodAreReclaimedAndNeverTakenBack) {
 
 TEST_F(QueueStepTest, QuotaIsGivenBackWithAllConditionsThatDependOnIt) {
   for (const auto& [reason, requeued] :
-       {std::pair("Preempted", true), {"NodeFailures", true}, {"PodsReadyTimeout", false}}) {
+       {std::pair("Preempted", true), std::pair("NodeFailures", true),
+        std::pair("PodsReadyTimeout", false)}) {
     Evict(reason);
     Set(api::kWorkloadPodsReady, true);
     Set("Other", true, "Kept");

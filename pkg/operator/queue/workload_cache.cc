@@ -52,8 +52,9 @@ std::vector<WorkloadCache::Ptr> WorkloadCache::OfJob(const std::string& job) con
   const MutexLock lock(mutex_);
   const auto names = by_job_.find(job);
   if (names == by_job_.end()) return out;
+  const auto& objects = store_.objects();
   std::erase_if(names->second, [&](const std::string& name) {
-    const Ptr workload = store_.objects().Find({namespace_name, name});
+    const Ptr workload = objects.Find({namespace_name, name});
     if (workload == nullptr || JobOf(*workload) != job) return true;
     out.push_back(workload);
     return false;
