@@ -173,7 +173,7 @@ TEST_P(OnePatchTest, WithoutAnOperatorTheExtenderReleasesAfterItsLimit) {
   EXPECT_EQ(story.Gated(), 0);
 }
 
-// The extender gives the place to another gang between the operator's read and its patch.
+// The extender moves two ranks between the operator's last look at the Gang and its patch.
 TEST_P(OnePatchTest, APodThatWasReleasedForAFormerPlaceIsReplaced) {
   Story story;
   story.cluster().AddJob(GetParam(), kWorkers, 0);

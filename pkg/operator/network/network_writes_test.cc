@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/testing/fake_client.h"

@@ -37,10 +37,9 @@ class ReleasesOfTest : public ::testing::Test {
         {"status",
          {{"allocatable", {{api::kGpuResource, "8"}}},
           {"conditions", json::array({{{"type", "Ready"}, {"status", "True"}}})}}}};
-    cluster_.nodes.Put(
-        std::make_shared<const api::Node>(api::DecodeNode(node, api::Decoding::kLenient).value()));
+    cluster_.nodes.Put(std::make_shared<const api::Node>(api::DecodeNode(node).value()));
   }
-  void Put(api::Pod pod, int rank) { pods_[rank] = std::make_shared<const api::Pod>(pod); }
+  void Put(const api::Pod& pod, int rank) { pods_[rank] = std::make_shared<const api::Pod>(pod); }
   // How many pods are released.
   std::size_t Released(const std::set<std::string>& stopped = {}) const {
     plan::Snapshot snapshot = state::BuildSnapshot(cluster_);
