@@ -79,6 +79,22 @@ std::vector<std::string> IncompleteRow(const IncompleteGang& gang, bool wide) {
   return row;
 }
 
+// Of all workers together.
+std::int64_t TotalGpus(const Subject& subject) {
+  const api::JobSpec& job = subject.spec();
+  if (subject.gang == nullptr || subject.gang->roles.empty()) {
+    return std::int64_t{job.workers} * job.gpus_per_worker;
+  }
+  const std::vector<api::GangRole>& roles = subject.gang->roles;
+  std::int64_t gpus = 0;
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const int end = i + 1 < roles.size() ? roles[i + 1].first_rank : job.workers;
+    const int workers = std::max(0, end - roles[i].first_rank);
+    gpus += std::int64_t{workers} * roles[i].gpus.value_or(job.gpus_per_worker);
+  }
+  return gpus;
+}
+
 std::vector<std::string> JobRow(const Subject& subject, std::int64_t now_ms, bool wide) {
   const api::JobSpec& job = subject.spec();
   const api::ObjectMeta& metadata =
@@ -89,7 +105,7 @@ std::vector<std::string> JobRow(const Subject& subject, std::int64_t now_ms, boo
       subject.kind,
       StateOf(subject),
       StrCat(job.workers),
-      StrCat(job.gpus()),
+      StrCat(TotalGpus(subject)),
       subject.job != nullptr ? StrCat(subject.job->status.ready_workers) : "-",
       "-",
       "-",
