@@ -103,7 +103,7 @@ void ChaosCluster::AddFabric() {
     "spec": {"size": {"fabricPods": 1},
              "tiers": [{"role": "tor", "scope": "Segment", "perRail": true, "downPorts": 8,
                         "downGbps": 200, "upPorts": 4, "upGbps": 400},
-                       {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 16,
+                       {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 24,
                         "downGbps": 400}]}})");
   fabric["spec"]["size"]["segmentsPerFabricPod"] = kSegments;
   fabric["spec"]["size"]["hostsPerSegment"] = kHosts;
