@@ -58,18 +58,19 @@ json Placed(const std::string& manifests, const std::string& job) {
   const PlanAnswer answer = PlanOffline(manifests);
   EXPECT_EQ(answer.code, 0) << answer.err;
   const json planned = answer.job(job);
-  EXPECT_EQ(planned["state"], "Placed") << planned << answer.err;
+  EXPECT_EQ(planned["outcome"], "Placed") << planned << answer.err;
   return planned;
 }
 
 TEST(PlanDevicesTest, AGangWithClaimsIsPlacedWhole) {
   for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
-    EXPECT_EQ(Placed(Hosts(4, version) + Case("claims.yaml"), "claims")["workers"], 4) << version;
+    EXPECT_EQ(Placed(Hosts(4, version) + Case("claims.yaml"), "claims")["assignments"].size(), 4u)
+        << version;
   }
 }
 
 TEST(PlanDevicesTest, AGangWithClaimsOfAPlainClassIsPlacedWhole) {
-  EXPECT_EQ(Placed(Hosts(4) + Case("claims-of-a-plain-class.yaml"), "j")["workers"], 4);
+  EXPECT_EQ(Placed(Hosts(4) + Case("claims-of-a-plain-class.yaml"), "j")["assignments"].size(), 4u);
 }
 
 std::string ClassAlone() {
@@ -78,15 +79,19 @@ std::string ClassAlone() {
 }
 
 TEST(PlanDevicesTest, AGangWithTheExtendedResourceIsPlacedWhole) {
-  EXPECT_EQ(Placed(Hosts(4) + ClassAlone() + Case("extended-resource.yaml"), "ext")["workers"], 4);
+  EXPECT_EQ(
+      Placed(Hosts(4) + ClassAlone() + Case("extended-resource.yaml"), "ext")["assignments"].size(),
+      4u);
 }
 
 TEST(PlanDevicesTest, AGangWithClaimsDoesNotGoToHostsOfADevicePlugin) {
   std::string mixed = Hosts(3);
   for (const char* name : {"p0", "p1", "p2", "p3"}) mixed += Node(name, 8);
   const PlanAnswer answer = PlanOffline(mixed + Case("claims.yaml"));
-  EXPECT_NE(answer.job("claims")["state"], "Placed") << answer.report;
-  EXPECT_EQ(Placed(mixed + ClassAlone() + Case("extended-resource.yaml"), "ext")["workers"], 4);
+  EXPECT_NE(answer.job("claims")["outcome"], "Placed") << answer.report;
+  EXPECT_EQ(
+      Placed(mixed + ClassAlone() + Case("extended-resource.yaml"), "ext")["assignments"].size(),
+      4u);
 }
 
 TEST(PlanDevicesTest, DevicesThatAClaimHoldsAreNotPlannedWith) {
@@ -97,7 +102,7 @@ metadata: {name: held, namespace: other}
 spec: {devices: {requests: [{name: g, exactly: {deviceClassName: gpu.nvidia.com}}]}}
 status: {allocation: {devices: {results: [{request: g, driver: gpu.nvidia.com, pool: h0, device: gpu-3}]}}}
 )";
-  EXPECT_NE(PlanOffline(Hosts(4) + held + Case("claims.yaml")).job("claims")["state"], "Placed");
+  EXPECT_NE(PlanOffline(Hosts(4) + held + Case("claims.yaml")).job("claims")["outcome"], "Placed");
   Placed(Hosts(5) + held + Case("claims.yaml"), "claims");
 }
 

@@ -368,10 +368,14 @@ std::vector<std::string> DeviceOverlay::ChargedNames(const Holder& holder) const
   const DeviceRequest* request = FindRequest(claim->spec, holder.request);
   if (request == nullptr || spread_.count(request->device_class) != 0) return {};
   std::vector<std::string> names = kinds_.NamesOf(*request);
-  const PodPtr pod = derived_pods_.Find(*pods->second.begin());
-  if (pod == nullptr || pod->extended_claim != claim->metadata.name) return names;
-  std::erase_if(
-      names, [&](const std::string& name) { return workload::AmountOf(pod->requests, name) == 0; });
+  const PodPtr pod = pods_.Find(*pods->second.begin());
+  if (pod == nullptr || names.empty() || pod->extended_claim != claim->metadata.name) return names;
+  // A pod that asks for the class itself asks for its extended resource, too.
+  const bool by_class = workload::AmountOf(pod->requests, names.front()) > 0;
+  const std::string& extended = kinds_.ExtendedNameOf(request->device_class);
+  std::erase_if(names, [&](const std::string& name) {
+    return workload::AmountOf(pod->requests, name) == 0 && !(by_class && name == extended);
+  });
   return names;
 }
 
