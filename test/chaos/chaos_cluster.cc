@@ -100,7 +100,8 @@ void ChaosCluster::AddFabric() {
   json fabric = json::parse(R"({
     "apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric",
     "metadata": {"name": "small", "uid": "u-fabric", "generation": 1},
-    "spec": {"size": {"fabricPods": 1},
+    "spec": {"size": {"fabricPods": 1}, "addressing": {"base": "10.0.0.0"},
+             "ecmpHash": {"tor": {"model": "xor16"}, "agg": {"model": "xor16"}},
              "tiers": [{"role": "tor", "scope": "Segment", "perRail": true, "downPorts": 8,
                         "downGbps": 200, "upPorts": 4, "upGbps": 400},
                        {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 24,

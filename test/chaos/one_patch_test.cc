@@ -106,7 +106,7 @@ class Story {
   Fate fate_ = Fate::kDone;
 };
 
-constexpr int kWorkers = 4;
+constexpr int kWorkers = 6;  // more than a segment has hosts
 
 class OnePatchTest : public ::testing::TestWithParam<const char*> {};
 
