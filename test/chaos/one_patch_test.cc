@@ -173,33 +173,36 @@ TEST_P(OnePatchTest, WithoutAnOperatorTheExtenderReleasesAfterItsLimit) {
   EXPECT_EQ(story.Gated(), 0);
 }
 
-// The extender moves two ranks between the operator's last look at the Gang and its patch.
-TEST_P(OnePatchTest, APodThatWasReleasedForAFormerPlaceIsReplaced) {
-  Story story;
-  story.cluster().AddJob(GetParam(), kWorkers, 0);
-  story.cluster().RunOwners();
-  story.ExtenderWorks();
-  // The Gang moves after the operator has looked at it for the last time.
-  bool moved = false;
-  story.server().SetHook([&](const kube::Call& call) {
-    if (moved || call.verb != kube::Verb::kPatch || kube::WhereOf(call.target) != "pods") {
+// The extender moves two ranks between the operator's last look at the Gang and its patch. Their
+// pods are replaced if they are not bound yet; if they are, they may keep what is free.
+TEST_P(OnePatchTest, APodThatIsReleasedForAFormerPlaceIsReplacedOrKeepsItsHost) {
+  for (const bool bound : {false, true}) {
+    SCOPED_TRACE(bound);
+    Story story;
+    story.cluster().AddJob(GetParam(), kWorkers, 0);
+    story.cluster().RunOwners();
+    story.ExtenderWorks();
+    bool moved = false;
+    story.server().SetHook([&](const kube::Call& call) {
+      if (moved || call.verb != kube::Verb::kPatch || kube::WhereOf(call.target) != "pods") {
+        return absl::OkStatus();
+      }
+      moved = true;
+      json gang = story.server().All(kube::Gangs()).front();
+      json& slots = gang["status"]["assignments"];
+      std::swap(slots[0]["host"], slots[1]["host"]);
+      gang["status"]["planGeneration"] = gang["status"]["planGeneration"].get<int>() + 1;
+      story.server().Seed(kube::Gangs(), gang);
       return absl::OkStatus();
-    }
-    moved = true;
-    json gang = story.server().All(kube::Gangs()).front();
-    json& slots = gang["status"]["assignments"];
-    std::swap(slots[0]["host"], slots[1]["host"]);
-    gang["status"]["planGeneration"] = gang["status"]["planGeneration"].get<int>() + 1;
-    story.server().Seed(kube::Gangs(), gang);
-    return absl::OkStatus();
-  });
-  story.OperatorWorks();
-  story.server().SetHook(nullptr);
-  ASSERT_TRUE(moved);
-  story.Start();
-  story.Rounds(12, 5'000);
-  EXPECT_EQ(story.Gated(), 0);
-  EXPECT_EQ(story.cluster().Unfinished(), "");
+    });
+    story.OperatorWorks();
+    story.server().SetHook(nullptr);
+    ASSERT_TRUE(moved);
+    if (bound) story.Start();
+    story.Rounds(12, 5'000);
+    EXPECT_EQ(story.Gated(), 0);
+    EXPECT_EQ(story.cluster().Unfinished(), "");
+  }
 }
 
 TEST_P(OnePatchTest, WhereAPolicyKeepsTheOperatorFromReleasingTheExtenderDoes) {
