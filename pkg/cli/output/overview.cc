@@ -62,21 +62,6 @@ std::string Age(std::int64_t created_ms, std::int64_t now_ms) {
   return StrCat(seconds / 86'400, "d");
 }
 
-// Of all workers together.
-std::int64_t GpusOf(const Subject& subject) {
-  const api::JobSpec& job = subject.spec();
-  if (subject.gang == nullptr || subject.gang->roles.empty()) {
-    return std::int64_t{job.workers} * job.gpus_per_worker;
-  }
-  const std::vector<api::GangRole>& roles = subject.gang->roles;
-  std::int64_t gpus = 0;
-  for (std::size_t r = 0; r < roles.size(); ++r) {
-    const int end = r + 1 < roles.size() ? roles[r + 1].first_rank : job.workers;
-    gpus += std::int64_t{end - roles[r].first_rank} * roles[r].gpus.value_or(job.gpus_per_worker);
-  }
-  return gpus;
-}
-
 // Of a set of pods without a Gang.
 std::vector<std::string> IncompleteRow(const IncompleteGang& gang, bool wide) {
   std::vector<std::string> row = {gang.gang.namespace_name,
