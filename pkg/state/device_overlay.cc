@@ -24,8 +24,10 @@ bool IsClassName(std::string_view resource) {
   return resource.starts_with(api::kDeviceClassPrefix);
 }
 
-// Whether what the pod asks for depends on objects of resource.k8s.io.
+// Whether what the pod asks for depends on objects of resource.k8s.io. One that has finished holds
+// nothing any more.
 bool AsksForDevices(const api::Pod& pod) {
+  if (pod.finished()) return false;
   return !pod.claims.empty() || !pod.extended_claim.empty() ||
          std::any_of(pod.requests.begin(), pod.requests.end(),
                      [](const workload::ResourceAmount& entry) { return IsClassName(entry.name); });
@@ -233,7 +235,7 @@ void DeviceOverlay::IndexPod(const api::Pod& pod, bool there) {
     for (const devices::HeldDevice& device : claim ? claim->held : Devices{}) {
       MarkPool({device.driver, device.pool});
     }
-    if (!pod.finished()) change(pods_of_claim_, name);
+    change(pods_of_claim_, name);
   };
   for (const api::ClaimOfPod& claim : pod.claims) {
     change_claim(claim.claim);
