@@ -143,6 +143,7 @@ class Expander {
     api::ObjectMeta metadata;
     metadata.annotations = in.Object("metadata").StringMap("annotations");
     api::FieldReader spec = in.Object("spec");
+    if (!spec.Objects("resourceClaims").empty()) return true;  // which may be GPUs
     api::FieldReader no_status(nullptr, "status", api::UnknownFields::kIgnore, &unreadable);
     const workload::ResourceList requests = api::ReadPodRequests(spec, no_status, metadata);
     return !unreadable.empty() ||
