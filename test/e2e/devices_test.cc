@@ -37,7 +37,7 @@ class DevicesTest : public StoryTest {
                     .ok());
     EXPECT_TRUE(WaitFor(kPatience, [] {
       return cluster_->Get({"gangs", "-n", "c"})["items"].empty() &&
-             cluster_->Get({"resourceclaims", "-A"})["items"].empty();
+             cluster_->Get({"resourceclaims", "-n", "c"})["items"].empty();
     })) << "a deleted job leaves a gang or a claim behind";
     StoryTest::TearDown();
   }
