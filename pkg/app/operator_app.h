@@ -37,6 +37,8 @@ struct OperatorOptions {
   std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
   std::string page_address;                // of the read-only page; empty: none
   bool rent_hosts = true;                  // from CapacityPools
+  bool place_first = true;                 // pods of TrainingJobs are made once these have a place
+  std::int64_t network_wait_ms = 10'000;   // and its network plan, or after this time
   op::NetworkController::Options network;
   op::HostLossLimits host_loss;
   op::HostMarker::Options hosts;

@@ -72,6 +72,8 @@ void SetPlanned(api::Gang& gang, bool placed, std::int64_t now_ms) {
 bool JobCluster::MayHost(const std::string& host, const json& pod) const {
   const auto node = server_.Find(kube::Nodes(), "", host);
   if (!node || !IsTrue(*node, "Ready") || lost_.count(host) != 0) return false;
+  // A pod that is yet to be made says nothing.
+  if (pod.is_null()) return true;
   const auto avoided = Split(Annotation(pod, api::kAvoidHostsAnnotation), ',');
   return std::find(avoided.begin(), avoided.end(), host) == avoided.end();
 }
@@ -121,6 +123,11 @@ bool JobCluster::Plan(const Job& job, const Pods& pods) {
   }
   if (!any && IsHeld(object)) return GiveBack(gang);
   const bool placed = !gang.status.assignments.empty();
+  const bool follows = !any && gang.pods == api::GangPods::kFollow && gang.owner.uid == job.uid &&
+                       gang.job.workers == static_cast<int>(workers);
+  if (!placed && follows) {
+    for (std::size_t rank = 0; rank < workers; ++rank) waiting[static_cast<int>(rank)] = json();
+  }
   if (!placed && waiting.size() != workers) return false;
   std::vector<std::string> hosts(workers);
   for (const api::AssignmentEntry& slot : gang.status.assignments) {

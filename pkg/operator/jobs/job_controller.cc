@@ -64,7 +64,8 @@ std::string ContradictionOf(const api::TrainingJob& job) {
 
 JobController::JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                              HostMarker& marker, const Clock& clock, Notify notify,
-                             std::function<bool()> may_write, std::size_t write_threads)
+                             std::function<bool()> may_write, std::size_t write_threads,
+                             PlaceOptions place)
     : client_(client),
       cache_(cache),
       marker_(marker),
@@ -73,7 +74,8 @@ JobController::JobController(kube::Client& client, state::ClusterCache& cache, H
       writes_(
           client, cache, clock, may_write ? std::move(may_write) : [] { return true; },
           write_threads),
-      notify_(std::move(notify)) {}
+      notify_(std::move(notify)),
+      place_(place) {}
 
 void JobController::EmitEvent(const api::TrainingJob& job, bool warning, std::string reason,
                               std::string note) {
@@ -248,16 +250,24 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
-                                               const CreateLimit& limit, StallReason& stall) {
+absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& observed,
+                                const JobStep& step, const CreateLimit& limit, StallReason& stall,
+                                TurnResult& result) {
   absl::Status fenced;
   for (const std::string& host : step.fence) fenced.Update(marker_.Fence(host));
   YM_RETURN_IF_ERROR(fenced);
   absl::Status done = writes_.Remove(job, step.remove);
   if (done.ok()) done = writes_.Mark(job, step.in_place);
   absl::StatusOr<std::size_t> left = LacksService(job, step) ? 1 : step.create.size();
-  if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok()) {
-    left = writes_.Create(job, step.create, limit, stall);
+  Way way;
+  if (!step.create.empty() && !stall.exists()) way = WayOf(job, observed, step);
+  if (*left > 0 && way.making == Making::kAsk) left = 1;
+  result.waits = way.making == Making::kWait;
+  if (way.again_ms > 0) {
+    result.look_again_ms = std::min(result.look_again_ms.value_or(way.again_ms), way.again_ms);
+  }
+  if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok() && !result.waits) {
+    left = Make(job, way, step, limit, stall, result.waits);
     done = left.status();
   }
   const bool all_made = done.ok() && *left == 0;
@@ -266,7 +276,8 @@ absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobS
   YM_RETURN_IF_ERROR(said);
   YM_RETURN_IF_ERROR(done);
   // What is in the way is looked at again in its own time.
-  return stall.exists() ? 0 : *left;
+  result.pods_left = stall.exists() ? 0 : *left;
+  return absl::OkStatus();
 }
 
 // One event an incident, and one for the end.
@@ -303,7 +314,12 @@ absl::StatusOr<TurnResult> JobController::RunOnce(const std::string& key, JobTur
     return nothing;
   }
   const auto found = cache_.FindJob(key);
-  if (found == nullptr) return nothing;
+  if (found == nullptr) {
+    const MutexLock lock(place_mutex_);
+    asked_.erase(key);
+    network_waits_.erase(key);
+    return nothing;
+  }
   const std::string& managed_by = found->run.managed_by;
   if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
   if (found->metadata.deleted_ms || found->status.ended()) {
@@ -377,18 +393,22 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
   };
   // It waits for its next try, and others may have what it has.
   if (turn == JobTurn::kLook && (!step.create.empty() || LacksService(job, step))) {
+    if (WasRefused(job)) YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kRefused));
     result.taken_back = std::min(step.give_back.size(), kTurnPods);
     const auto begin = step.give_back.begin();
     YM_RETURN_IF_ERROR(
         writes_.Remove(job, {begin, begin + static_cast<std::ptrdiff_t>(result.taken_back)}));
     if (result.taken_back < step.give_back.size()) again(kTakeBackAgainMs);
   }
+  if (stall.exists() && step.pods == 0) {
+    YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kFirst));
+  }
   const CreateLimit limit = LimitOf(turn, job);
   if (!step.create.empty() && limit.pods > 0 &&
       job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
     YM_RETURN_IF_ERROR(SetFinalizer(job, true));
   }
-  YM_ASSIGN_OR_RETURN(result.pods_left, Act(job, step, limit, stall));
+  YM_RETURN_IF_ERROR(Act(job, observed, step, limit, stall, result));
   if (stall.exists()) again(kNameTakenAgainMs);
   return result;
 }

@@ -3,6 +3,12 @@
 // the status with what was decided under the resourceVersion that it was decided on, and only then
 // makes and removes pods.
 //
+// A job without pods asks for its place first, by the spec of its Gang; its pods are made when the
+// Gang has hosts and the network of these is planned, each with its host and its plan and without a
+// gate (place_request.h). A rank that is made again beside others is made so where its host may be
+// used and its plan is there, and behind the gate otherwise. Where pods of a job that has just got
+// its place are refused, all are taken back and the Gang gives its hosts back (api::GangPods).
+//
 // The reason why a job cannot run is a condition with the field and the fix: Planned False
 // (Invalid) for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded,
 // PodsRefused, ServiceRefused, NameTaken, QueueNotSupported) for pods that cannot be made.
@@ -38,6 +44,7 @@
 #include <vector>
 
 #include "pkg/api/checkpoint_mark.h"
+#include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
@@ -49,6 +56,7 @@
 #include "pkg/operator/jobs/job_observer.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/worker_writes.h"
+#include "pkg/operator/network/planned_ranks.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
 
@@ -70,6 +78,17 @@ struct TurnResult {
   // To make: the job needs a background turn. A Service that was refused counts as one.
   std::size_t pods_left = 0;
   std::size_t taken_back = 0;  // pods of a job that waits for its try
+  // What is left to make waits for hosts, or for their network plan: no turn helps until the Gang
+  // or the plan has changed.
+  bool waits = false;
+};
+
+// Jobs whose pods follow their place (place_request.h).
+struct PlaceOptions {
+  bool first = false;  // false: the pods of every job come first, behind the gate
+  // The network plans that pods are made with; null: they are made without, and get them later.
+  const PlannedRanks* network = nullptr;
+  std::int64_t network_wait_ms = 0;  // then a gang's pods are made without
 };
 
 // When a background turn with so many pods is due: jobs with few pods go before larger ones that
@@ -87,7 +106,7 @@ class JobController {
   JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                 HostMarker& marker, const Clock& clock, Notify notify,
                 std::function<bool()> may_write = nullptr,
-                std::size_t write_threads = kWriteThreads);
+                std::size_t write_threads = kWriteThreads, PlaceOptions place = {});
 
   // Errors: what the API server said; the caller retries with backoff.
   absl::StatusOr<TurnResult> RunOnce(const std::string& key, JobTurn turn);
@@ -113,13 +132,41 @@ class JobController {
   // Reads the Gang from the API server, because the watch of Gangs may be behind.
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
   int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, Fit fit);
+  // How the pods that a look wants are to be made (job_place.cc).
+  enum class Making {
+    kBehindGate,
+    kAsk,   // the Gang does not say yet what the job asks for
+    kWait,  // for hosts, for their network plan, or until the pods before are gone
+    kPlaced
+  };
+  struct Way {
+    Making making = Making::kBehindGate;
+    std::shared_ptr<const api::Gang> gang = nullptr;  // this job's, or null
+    bool without_network = false;  // pods are made without a plan where there is none
+    std::int64_t again_ms = 0;     // 0: not by itself
+  };
+  Way WayOf(const api::TrainingJob& job, const JobObservation& observed, const JobStep& step);
+  Way WayOfPlaced(const api::TrainingJob& job, const JobStep& step,
+                  std::shared_ptr<const api::Gang> gang);
+  // The wait for the network plan of a gang's first pods; 0: it is over.
+  std::int64_t NetworkWaitMs(const api::TrainingJob& job, const api::Gang& gang,
+                             const std::vector<int>& ranks);
+  // Asks admission what the pods are, and the ledger for a place for them. False: they come first.
+  absl::StatusOr<bool> Ask(const api::TrainingJob& job, const Way& way, StallReason& stall);
+  // Where the Gang of a job that gets no pods now asks for a place.
+  absl::Status TakeRequestBack(const api::TrainingJob& job, api::GangPods pods);
+  std::optional<WorkerPlace> PlaceOfRank(const api::TrainingJob& job, const Way& way, int rank);
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
   void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
   // Of jobs with hostNetwork, once: a port that no other job has.
   int ChoosePort(const api::TrainingJob& job);
-  // The value: pods that are left to make.
-  absl::StatusOr<std::size_t> Act(api::TrainingJob& job, const JobStep& step,
-                                  const CreateLimit& limit, StallReason& stall);
+  // Pods that are left to make, and whether they wait, come into `result`.
+  absl::Status Act(api::TrainingJob& job, const JobObservation& observed, const JobStep& step,
+                   const CreateLimit& limit, StallReason& stall, TurnResult& result);
+  // As much of it as `limit` allows. The value: pods that are left to make; `waits` as in
+  // TurnResult.
+  absl::StatusOr<std::size_t> Make(const api::TrainingJob& job, const Way& way, const JobStep& step,
+                                   const CreateLimit& limit, StallReason& stall, bool& waits);
   // Of a job that is being deleted (docs/lifecycle.md): a checkpoint, its pods, then the finalizer.
   absl::StatusOr<std::optional<std::int64_t>> ShutDown(const api::TrainingJob& found);
   // Aborted when the job is newer than `job`.
@@ -152,6 +199,22 @@ class JobController {
   Mutex builder_mutex_;
   // For elastic jobs: whether another size would fit.
   state::SnapshotBuilder builder_ ABSL_GUARDED_BY(builder_mutex_);
+  // What admission has made of the first pod of a job without pods.
+  struct Asked {
+    std::int64_t generation = 0;
+    std::shared_ptr<const api::Pod> first;
+  };
+  // A gang's wait for its network plan.
+  struct NetworkWait {
+    std::string gang_uid;
+    std::int64_t plan_generation = 0;
+    std::int64_t since_ms = 0;  // steady
+    bool late = false;
+  };
+  const PlaceOptions place_;
+  Mutex place_mutex_;
+  std::map<std::string, Asked> asked_ ABSL_GUARDED_BY(place_mutex_);  // by the job's key
+  std::map<std::string, NetworkWait> network_waits_ ABSL_GUARDED_BY(place_mutex_);
   Mutex ports_mutex_;
   // Chosen by this process, by the job's uid: the cache may not have them yet.
   std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);

@@ -106,16 +106,7 @@ void WorkerWrites::StoreCreation(const api::TrainingJob& job, const Creation& cr
   creations_.insert_or_assign(job.metadata.uid, creation);
 }
 
-absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
-                                                 const std::vector<int>& ranks,
-                                                 const CreateLimit& limit, StallReason& stall) {
-  Creation creation = Begin(job);
-  // Pods that are there or were refused came after it; and one that is refused again shall cost one
-  // request.
-  const bool pods_first =
-      ranks.size() < static_cast<std::size_t>(job.job.workers) || PodsWereRefused(job);
-  if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
-  if (stall.exists()) return ranks.size();
+WorkerShape WorkerWrites::ShapeOf(const api::TrainingJob& job) const {
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
   std::vector<std::string> avoided;
@@ -128,6 +119,44 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     shape.nodes = StrCat(smallest, ":", largest);
   }
   shape.restarts_in_place = job.recovery.in_place_seconds > 0;
+  return shape;
+}
+
+absl::StatusOr<nlohmann::json> WorkerWrites::TryFirst(const api::TrainingJob& job,
+                                                      StallReason& stall) {
+  auto pod = client_.Create(TargetOf(kube::Pods(), job), BuildPod(job, ShapeOf(job), 0),
+                            {.field_manager = kFieldManager, .dry_run = true});
+  if (IsRefusal(pod.status())) stall = RefusalReason(pod.status(), {job.job.workers, 0});
+  return pod;
+}
+
+absl::Status WorkerWrites::WriteGang(const api::Gang& gang) {
+  if (!may_write_()) return absl::UnavailableError("this process does not lead any more");
+  const std::string& ns = gang.metadata.namespace_name;
+  const auto written =
+      gang.metadata.resource_version.empty()
+          ? client_.Create({kube::Gangs(), ns, "", ""}, api::EncodeGang(gang), {kFieldManager})
+          : client_.Replace({kube::Gangs(), ns, gang.metadata.name, ""}, api::EncodeGang(gang),
+                            {kFieldManager});
+  if (written.ok()) cache_.Assume(state::Kind::kGang, *written);
+  const absl::Status& status = written.status();
+  const bool is_newer =
+      absl::IsAlreadyExists(status) || absl::IsAborted(status) || kube::IsGone(status);
+  return is_newer ? absl::OkStatus() : status;
+}
+
+absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
+                                                 const std::vector<int>& ranks,
+                                                 const PlaceOfRank& place_of,
+                                                 const CreateLimit& limit, StallReason& stall) {
+  Creation creation = Begin(job);
+  // Pods that are there or were refused came after it; and one that is refused again shall cost one
+  // request.
+  const bool pods_first =
+      ranks.size() < static_cast<std::size_t>(job.job.workers) || PodsWereRefused(job);
+  if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
+  if (stall.exists()) return ranks.size();
+  const WorkerShape shape = ShapeOf(job);
   const std::int64_t begin_ms = clock_.SteadyMs();
   const std::size_t end = std::min(ranks.size(), limit.pods);
   std::size_t from = 0;
@@ -137,10 +166,13 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     std::atomic<int> made = 0;
     const absl::Status status = WriteEach(batch, [&](std::size_t i) {
       const int member = ranks[from + i];
-      const auto pod = client_.Create(TargetOf(kube::Pods(), job),
-                                      member < job.job.workers ? BuildPod(job, shape, member)
-                                                               : BuildRolePod(job, shape, member),
-                                      {kFieldManager});
+      const bool has_rank = member < job.job.workers;
+      const auto place = has_rank ? place_of(member) : std::nullopt;
+      const auto pod =
+          client_.Create(TargetOf(kube::Pods(), job),
+                         has_rank ? BuildPod(job, shape, member, place ? &*place : nullptr)
+                                  : BuildRolePod(job, shape, member),
+                         {kFieldManager});
       // The next look at the job may come before the watch has reported it.
       if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
       made += pod.ok() ? 1 : 0;

@@ -1,4 +1,4 @@
-// Writes the pods and the Service of a TrainingJob.
+// Writes the pods, the Service and the Gang's spec of a TrainingJob.
 //
 // Every write names the uid of the pod that it was decided for, so that it never reaches a later
 // pod of the same name. A pod that is gone, or a name that belongs to another pod by then, is not
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,12 +29,14 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/stall_reason.h"
+#include "pkg/operator/pods/pod_builder.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
@@ -68,8 +71,17 @@ class WorkerWrites {
   // job that is refused costs one request a try, as long as they take less than half of the time of
   // `limit`. A refusal by quota or admission is an error and sets `stall`; a Service of another
   // owner sets `stall` alone. The value: how many of `ranks` are left.
+  // `place_of` says for a rank where its pod is made; it is asked from several threads.
+  using PlaceOfRank = std::function<std::optional<WorkerPlace>(int rank)>;
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
-                                     const CreateLimit& limit, StallReason& stall);
+                                     const PlaceOfRank& place_of, const CreateLimit& limit,
+                                     StallReason& stall);
+  // The pod of rank 0 as admission would make it; nothing is made. A refusal is an error and sets
+  // `stall`.
+  absl::StatusOr<nlohmann::json> TryFirst(const api::TrainingJob& job, StallReason& stall);
+  // Makes the Gang, or writes its spec where it has a version. One that is newer, or is there
+  // already, is no error: the watch reports it.
+  absl::Status WriteGang(const api::Gang& gang);
   // Records on the pods which attempt they are in, and what restarts them in place.
   absl::Status Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   absl::Status Remove(const api::TrainingJob& job, const std::vector<Removal>& removals);
@@ -86,6 +98,7 @@ class WorkerWrites {
     bool has_service = false;
   };
 
+  WorkerShape ShapeOf(const api::TrainingJob& job) const;
   // As the last call has kept it, or a new one.
   Creation Begin(const api::TrainingJob& job);
   void StoreCreation(const api::TrainingJob& job, const Creation& creation);

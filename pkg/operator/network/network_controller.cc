@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/crux/decide.h"
@@ -303,6 +304,25 @@ void NetworkController::CollectPods(const GangNetwork& network, std::int64_t pla
   }
 }
 
+void NetworkController::KeepPlans(const GangNetwork& network, const api::Gang& gang,
+                                  const std::map<int, std::shared_ptr<const api::Pod>>& members,
+                                  const NetworkOptions& options, RoundReport& report) {
+  std::map<int, Annotations> of_rank;
+  const int ranks = std::min(gang.placed_workers(), static_cast<int>(network.paths_of_rank.size()));
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (members.count(rank) != 0) continue;
+    auto change = AnnotationsToWrite(network, rank, {}, options);
+    if (!change.ok()) {
+      report.Fail(StrCat("Gang ", KeyOf(gang.metadata).text(), ", rank ", rank), change.status());
+      continue;
+    }
+    of_rank[rank] = std::move(change->annotations);
+    of_rank[rank][api::kNetworkGenerationAnnotation] = StrCat(gang.status.plan_generation);
+  }
+  const bool fresh = options_.planned_ranks->Set(gang, std::move(of_rank));
+  if (fresh && handlers_.on_planned_ranks) handlers_.on_planned_ranks(gang);
+}
+
 void NetworkController::WriteGang(const GangNetwork& network, const Objects& objects,
                                   const NetworkFacts& facts, const NetworkOptions& options,
                                   std::vector<PodWrite>& writes, RoundReport& report) {
@@ -311,6 +331,12 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
   if (gang == objects.gangs.end()) return;
   ++report.gangs;
   const auto members = facts.pods.find(job.job.key.text());
+  static const std::map<int, std::shared_ptr<const api::Pod>> kNone;
+  const auto& there = members == facts.pods.end() ? kNone : members->second;
+  const bool lacks_pods = static_cast<int>(there.size()) < gang->second->placed_workers();
+  if (options_.planned_ranks != nullptr && lacks_pods) {
+    KeepPlans(network, *gang->second, there, options, report);
+  }
   std::vector<api::Condition> others;
   if (members != facts.pods.end()) {
     const std::int64_t generation = gang->second->metadata.generation;
@@ -345,6 +371,21 @@ void NetworkController::AddFindings(const NetworkFacts& facts, RoundReport& repo
   report.roles = evidence.roles;
 }
 
+void NetworkController::ForgetPlans(const Objects& objects, const NetworkFacts& facts,
+                                    const std::vector<GangNetwork>& networks) {
+  if (options_.planned_ranks == nullptr) return;
+  std::set<NamespacedName> lacking;
+  for (const GangNetwork& network : networks) {
+    const NamespacedName& key = objects.snapshot.jobs[network.job.index()].job.key;
+    const auto gang = objects.gangs.find(key);
+    const auto members = facts.pods.find(key.text());
+    const std::size_t there = members == facts.pods.end() ? 0 : members->second.size();
+    if (gang == objects.gangs.end()) continue;
+    if (static_cast<int>(there) < gang->second->placed_workers()) lacking.insert(key);
+  }
+  options_.planned_ranks->KeepOnly(lacking);
+}
+
 RoundReport NetworkController::RunOnce() {
   RoundReport report;
   Objects objects = ReadObjects();
@@ -362,6 +403,7 @@ RoundReport NetworkController::RunOnce() {
   }
   WaitFor(clock_, report, [&] { WriteFabrics(objects, facts.health, report); });
   std::vector<PodWrite> writes;
+  ForgetPlans(objects, facts, networks);
   for (const GangNetwork& network : networks) {
     report.Fail(StrCat("Gang ", objects.snapshot.jobs[network.job.index()].job.key.text()),
                 Contain([&] { WriteGang(network, objects, facts, options, writes, report); }));

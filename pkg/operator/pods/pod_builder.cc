@@ -96,6 +96,30 @@ PodManifest MemberOf(const api::TrainingJob& job, const api::PodTemplate& pod_te
   return pod;
 }
 
+void AddToleration(const char* key, PodManifest& pod) {
+  json wanted = {{"key", key}, {"operator", "Exists"}, {"effect", "NoSchedule"}};
+  const auto& present = pod.tolerations;
+  if (std::find(present.begin(), present.end(), wanted) != present.end()) return;
+  pod.tolerations.push_back(std::move(wanted));
+}
+
+// Terms are ORed, so the host goes into every one there is; one without requirements selects
+// nothing and stays so.
+void PinTo(const WorkerPlace& place, PodManifest& pod) {
+  pod.annotations[api::kSlotAnnotation] = place.slot;
+  for (const auto& [key, value] : place.network) pod.annotations[key] = value;
+  const json host = {{"key", "metadata.name"}, {"operator", "In"}, {"values", {place.host}}};
+  if (!pod.node_terms) {
+    pod.node_terms.emplace(1).front().fields.push_back(host);
+  } else {
+    for (api::NodeTermManifest& term : *pod.node_terms) {
+      if (!term.expressions.empty() || !term.fields.empty()) term.fields.push_back(host);
+    }
+  }
+  AddToleration(api::kPromisedKey, pod);
+  if (place.backup_host) AddToleration(api::kBackupKey, pod);
+}
+
 }  // namespace
 
 int MasterPort(const api::TrainingJob& job) {
@@ -120,13 +144,14 @@ json ControllerReference(const api::TrainingJob& job) {
           {"blockOwnerDeletion", true}};
 }
 
-json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank) {
+json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank,
+              const WorkerPlace* place) {
   PodManifest pod = MemberOf(job, job.pod_template, shape, PodName(job.metadata.name, rank));
   pod.labels[api::kRankLabel] = StrCat(rank);
   if (!shape.avoid_hosts.empty()) {
     pod.annotations[api::kAvoidHostsAnnotation] = shape.avoid_hosts;
   }
-  pod.scheduling_gates.push_back({{"name", api::kPlacementGate}});
+  if (place == nullptr) pod.scheduling_gates.push_back({{"name", api::kPlacementGate}});
   const bool asks = std::any_of(
       pod.containers.begin(), pod.containers.end(),
       [&](const ContainerManifest& container) { return container.AsksFor(shape.gpu_resource); });
@@ -139,6 +164,7 @@ json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank) {
   }
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
   AddRental(job, pod);
+  if (place != nullptr) PinTo(*place, pod);
   AddCheckpointEnvironment(job.checkpoint, pod);
   AddCheckpointHook(job.checkpoint, pod);
   AddNetworkEnvironment(pod);

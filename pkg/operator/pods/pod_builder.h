@@ -14,9 +14,11 @@
 //   TENSOR_MODEL_PARALLEL_SIZE, PIPELINE_MODEL_PARALLEL_SIZE, CONTEXT_PARALLEL_SIZE,
 //   EXPERT_MODEL_PARALLEL_SIZE, DATA_PARALLEL_SIZE   named after Megatron's arguments
 // and the files of its network plan (pod_network.h).
-// Its grace period is the job's checkpoint.graceSeconds: however it is ended, it gets SIGTERM and
-// that time to write a checkpoint. What the template sets itself is kept. Labels and annotations of
-// the template are carried over, except those that only Yardmaster may write.
+// With a place it is as the extender would have released it (pkg/extender/effects/pin_patch.h):
+// slot, host, tolerations of promised and backup hosts, and no gate. Its grace period is the job's
+// checkpoint.graceSeconds: however it is ended, it gets SIGTERM and that time to write a
+// checkpoint. What the template sets itself is kept. Labels and annotations of the template are
+// carried over, except those that only Yardmaster may write.
 //
 // Containers restart in place where the template allows it (pod_restart.h); restartPolicy is Never
 // otherwise.
@@ -33,6 +35,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "nlohmann/json_fwd.hpp"
@@ -54,6 +57,14 @@ struct WorkerShape {
   bool restarts_in_place = true;  // where the template allows it (pod_restart.h)
 };
 
+// Where a worker that is made after its place goes, and what it carries from the start.
+struct WorkerPlace {
+  std::string host;
+  std::string slot;                            // the text of yardmaster.dev/slot
+  bool backup_host = false;                    // it needs to tolerate the taint of backup hosts
+  std::map<std::string, std::string> network;  // annotations: level, class and paths; may be empty
+};
+
 // Where rank 0 listens: status.rendezvousPort, or kMasterPort where there is none.
 int MasterPort(const api::TrainingJob& job);
 
@@ -61,7 +72,9 @@ std::string PodName(const std::string& job, int rank);
 // Of any member (api/job_role.h).
 std::string MemberName(const api::TrainingJob& job, int member);
 
-nlohmann::json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank);
+// `place` null: behind the gate. Else without it, pinned to its host.
+nlohmann::json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank,
+                        const WorkerPlace* place = nullptr);
 // REQUIRES: `member` belongs to one of the job's roles.
 nlohmann::json BuildRolePod(const api::TrainingJob& job, const WorkerShape& shape, int member);
 nlohmann::json BuildService(const api::TrainingJob& job);
