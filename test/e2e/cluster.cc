@@ -38,8 +38,9 @@ std::string Binary(const std::string& name) { return StrCat(YARDMASTER_BIN_DIR, 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts) {
+absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts, bool kueue) {
   auto cluster = std::make_unique<Cluster>();
+  cluster->kueue_ = kueue;
   std::string folder = (fs::temp_directory_path() / "yardmaster-e2e-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return absl::InternalError("mkdtemp");
   cluster->folder_ = folder;
@@ -56,10 +57,11 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts) {
                                    fs::path(folder).filename().string(), ".log")};
   YM_ASSIGN_OR_RETURN(cluster->plane_, ControlPlane::Start(options));
   const std::string path = StrCat(cluster->plane_->bin(), ":", getenv("PATH"));
-  YM_RETURN_IF_ERROR(RunProgram({Source("test/cluster/install"), folder,
-                                 cluster->plane_->kubeconfig(), "--policies"},
-                                "", {{"PATH", path}})
-                         .status());
+  YM_RETURN_IF_ERROR(
+      RunProgram({Source("test/cluster/install"), folder, cluster->plane_->kubeconfig(),
+                  "--policies", std::string("kueue.enabled=") + (kueue ? "true" : "false")},
+                 "", {{"PATH", path}})
+          .status());
   YM_ASSIGN_OR_RETURN(
       const std::string fabric,
       RunProgram({Binary("kubectl-yardmaster"), "fabric", "render", "--preset", "hpn-small",
@@ -142,12 +144,13 @@ absl::Status Cluster::SignalLeader(const std::string& component, int signal) {
 }
 
 absl::Status Cluster::StartOperator() {
+  std::vector<std::string> arguments = {
+      "--leader-elect",  "--kube-api-qps",          "500", "--kube-api-burst", "1000",
+      "--no-rent-hosts", "--segment-loss-grace-ms", "3000"};
+  if (kueue_) arguments.push_back("--kueue");
   for (auto& process : operators_) {
     if (process != nullptr) continue;
-    YM_ASSIGN_OR_RETURN(process,
-                        Run("operator", "0",
-                            {"--leader-elect", "--kube-api-qps", "500", "--kube-api-burst", "1000",
-                             "--segment-loss-grace-ms", "3000", "--no-rent-hosts"}));
+    YM_ASSIGN_OR_RETURN(process, Run("operator", "0", arguments));
   }
   return absl::OkStatus();
 }

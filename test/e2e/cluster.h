@@ -24,8 +24,9 @@ namespace yardmaster::testing {
 class Cluster {
  public:
   // A control plane with scheduler and kwok, CRDs, roles, and the fabric hpn-small with `hosts`
-  // hosts in each of its two segments. None of our programs runs yet.
-  static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts);
+  // hosts in each of its two segments. None of our programs runs yet. `kueue`: operators follow
+  // Kueue, and may.
+  static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts, bool kueue = false);
 
   // The first two start the replicas that do not run, until there are two, of which one leads. The
   // extenders are behind test/cluster/service, which stands for their Service. StartAgent starts
@@ -64,6 +65,7 @@ class Cluster {
 
   std::string folder_;
   std::string plans_;
+  bool kueue_ = false;
   int lives_ = 0;
   std::unique_ptr<ControlPlane> plane_;
   using Replicas = std::array<std::unique_ptr<Process>, 2>;

@@ -32,8 +32,10 @@ inline std::string TrainingJob(const std::string& name, int workers, const std::
 
 class StoryTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    auto cluster = Cluster::Start(kHosts);
+  static void SetUpTestSuite() { SetUpCluster(false); }
+  // `kueue`: as Cluster::Start's.
+  static void SetUpCluster(bool kueue) {
+    auto cluster = Cluster::Start(kHosts, kueue);
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     cluster_ = cluster->release();
     ASSERT_TRUE(cluster_->plane().Kubectl({"create", "namespace", "team"}).ok());

@@ -37,6 +37,14 @@ json AssignmentsOf(const json& gang) {
   return gang.value("/status/assignments"_json_pointer, json::array());
 }
 
+// The job has ended: the Gang keeps its assignments to be read, and no host.
+bool HasFinished(const json& gang) {
+  for (const json& condition : gang.value("/status/conditions"_json_pointer, json::array())) {
+    if (condition["type"] == "Finished") return condition["status"] == "True";
+  }
+  return false;
+}
+
 bool IsGated(const json& pod) {
   for (const json& gate : pod["spec"].value("schedulingGates", json::array())) {
     if (gate["name"] == api::kPlacementGate) return true;
@@ -50,6 +58,7 @@ std::vector<std::string> BrokenPromises(const ClusterView& view) {
   std::vector<std::string> out;
   std::map<std::string, std::string> holder;
   for (const json& gang : view.gangs) {
+    if (HasFinished(gang)) continue;
     for (const json& slot : AssignmentsOf(gang)) {
       const std::string who = StrCat(NameOf(gang), " rank ", slot["rank"].get<int>());
       const auto [at, first] = holder.emplace(slot["host"].get<std::string>(), who);

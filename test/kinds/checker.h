@@ -18,8 +18,8 @@ struct ClusterView {
   std::vector<nlohmann::json> nodes;
 };
 
-// Holds at every moment: no host is in two places of the ledger, and none has pods with more GPUs
-// than it has. A sentence for each that is broken.
+// Holds at every moment: no host is in two places of the ledger, gangs that have finished left out,
+// and none has pods with more GPUs than it has. A sentence for each that is broken.
 std::vector<std::string> BrokenPromises(const ClusterView& view);
 
 // Holds when nothing happens any more: no pod waits behind our gate, and each pod of a gang is on

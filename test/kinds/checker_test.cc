@@ -42,6 +42,15 @@ TEST(CheckerTest, AHostIsPromisedOnce) {
   EXPECT_THAT(BrokenPromises({{}, {Gang("a", {"n1", "n1"})}, {}}), ElementsAre(HasSubstr("n1")));
 }
 
+TEST(CheckerTest, AGangThatHasFinishedHoldsNoHost) {
+  json finished = Gang("b", {"n1"});
+  finished["status"]["conditions"] = json::array({{{"type", "Finished"}, {"status", "True"}}});
+  EXPECT_THAT(BrokenPromises({{}, {Gang("a", {"n1"}), finished}, {}}), IsEmpty());
+  finished["status"]["conditions"][0]["status"] = "False";
+  EXPECT_THAT(BrokenPromises({{}, {Gang("a", {"n1"}), finished}, {}}),
+              ElementsAre(HasSubstr("n1")));
+}
+
 TEST(CheckerTest, AHostHasNoMoreGpusInUseThanItHas) {
   json ended = Pod("a-1", "n1");
   ended["status"]["phase"] = "Failed";

@@ -41,9 +41,10 @@ absl::StatusOr<std::unique_ptr<KindController>> KindController::Start(const Cont
   if (mkdtemp(folder.data()) == nullptr) return absl::InternalError("mkdtemp");
   YM_RETURN_IF_ERROR(RunProgram({Source("test/cluster/prepare"), folder}).status());
   const std::string path = StrCat(plane.bin(), ":", getenv("PATH"));
-  YM_ASSIGN_OR_RETURN(const std::string told, RunProgram({Source("test/kinds/install"), name,
-                                                          folder, plane.kubeconfig(), config},
-                                                         "", {{"PATH", path}}));
+  YM_ASSIGN_OR_RETURN(const std::string told,
+                      RunProgram({Source("test/kinds/install"), StrCat(controllers, "/", name),
+                                  folder, plane.kubeconfig(), config},
+                                 "", {{"PATH", path}}));
   std::unique_ptr<KindController> controller(
       new KindController(name, StrCat(plane.folder(), "/logs/", name, ".log")));
   try {

@@ -25,7 +25,7 @@ inline constexpr int kQueuedHosts = 10;
 class RealKindsTest : public StoryTest {
  protected:
   static void SetUpTestSuite() {
-    StoryTest::SetUpTestSuite();
+    SetUpCluster(true);
     if (cluster_ == nullptr || HasFatalFailure()) return;
     for (const auto& [name, config] :
          {std::pair{"jobset", "{}"}, std::pair{"kueue", kKueueConfig}}) {
@@ -130,6 +130,12 @@ class RealKindsTest : public StoryTest {
              {{"failurePolicy", {{"maxRestarts", 1000}}},
               {"replicatedJobs",
                json::array({{{"name", "w"}, {"replicas", 2}, {"template", {{"spec", job}}}}})}}}};
+  }
+  // A TrainingJob of `size` workers with a host each.
+  static json OurJob(const std::string& name, int size) {
+    return json::parse(TrainingJob(name, size,
+                                   StrCat(R"("parallelism": {"tensor": 8, "data": )", size,
+                                          R"(}, "placement": {"data": {"within": "Fabric"}})")));
   }
   static json Queued(json job, const std::string& priority = "low") {
     job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "queue";

@@ -1,4 +1,4 @@
-// Jobs, JobSets and a TrainingJob, in a queue and beside it, while pods, hosts, controllers and our
+// Jobs, JobSets and TrainingJobs, in a queue and beside it, while pods, hosts, controllers and our
 // own programs fail at random.
 //
 // YARDMASTER_KINDS_SEED (1) draws what happens, YARDMASTER_KINDS_STEPS (20) says how much of it.
@@ -44,10 +44,9 @@ class MixedLoadTest : public RealKindsTest {
     add("job1", {"job", Queued(IndexedJob("job1", 4), "high"), 4, true, 1});
     add("set0", {"jobset", Queued(TwoJobs("set0", 2)), 4, true, 100});
     add("set1", {"jobset", Queued(TwoJobs("set1", 2), "high"), 4, true, 100});
+    add("train", {"trainingjob", Queued(OurJob("train", 3)), 3, true, 0});
     add("free", {"jobset", TwoJobs("free", 2), 4, false, 100});
-    add("ours", {"trainingjob",
-                 json::parse(TrainingJob("ours", 3, R"("parallelism": {"tensor": 8, "data": 3})")),
-                 3, false, 0});
+    add("ours", {"trainingjob", OurJob("ours", 3), 3, false, 0});
   }
 
   // One of them, drawn.
