@@ -490,10 +490,10 @@ void DeviceOverlay::AppendProblems(std::vector<std::string>& problems) const {
           "capacities alone"));
     } else if (const auto at = selections_.find(name); at != selections_.end()) {
       problems.push_back(
-          StrCat("a claim's selectors of DeviceClass ", at->second.request.device_class,
-                 " cannot be evaluated here, so every device that may match counts and "
-                 "kube-scheduler refuses the others; compare the driver, attributes and "
-                 "capacities alone"));
+          StrCat("DeviceClass ", at->second.request.device_class,
+                 ": the selectors of a claim cannot be evaluated here, so every device that may "
+                 "match counts and kube-scheduler refuses the others; compare the driver, "
+                 "attributes and capacities alone"));
     }
   }
   for (const std::string& name : spread_) {

@@ -14,8 +14,9 @@
 // extended resource is in the requests already. `claims_problem` says why a claim is not counted.
 //
 // Devices on no one node, and classes whose selectors cannot be evaluated
-// (pkg/devices/device_selector.h), are named in `problems`: claims to the former are left to
-// kube-scheduler, and of the latter a host has all devices that may match.
+// (pkg/devices/device_selector.h), are named in `problems`, which begin with "DeviceClass": claims
+// to the former are left to kube-scheduler, and of the latter a host has all devices that may
+// match.
 //
 // Determinism: the result depends on the objects given last alone. Cost: of what differs from the
 // Apply before; another class, all Nodes and all pods with claims. Where no such object was ever

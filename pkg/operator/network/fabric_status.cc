@@ -204,6 +204,30 @@ void AddAgentsCondition(bool any_reports, const std::string& segment_label, std:
   api::SetCondition(status.conditions, std::move(condition), now_ms);
 }
 
+namespace {
+
+// Nothing where every class is counted and was before.
+void AddDevices(const plan::Snapshot& snapshot, std::int64_t generation, std::int64_t now_ms,
+                api::FabricStatus& status) {
+  std::vector<std::string> problems;
+  for (const std::string& warning : snapshot.warnings) {
+    if (warning.starts_with("DeviceClass ")) problems.push_back(warning);
+  }
+  if (problems.empty() &&
+      api::FindCondition(status.conditions, kDevicesCountedCondition) == nullptr) {
+    return;
+  }
+  Condition condition =
+      problems.empty()
+          ? Of(kDevicesCountedCondition, ConditionStatus::kTrue, "Counted",
+               "devices of every DeviceClass are counted exactly")
+          : Of(kDevicesCountedCondition, ConditionStatus::kFalse, "NotCountable", Listed(problems));
+  condition.observed_generation = generation;
+  api::SetCondition(status.conditions, std::move(condition), now_ms);
+}
+
+}  // namespace
+
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms) {
   api::FabricStatus status = fabric.status;
@@ -234,6 +258,7 @@ api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snap
     }
   }
   api::SetCondition(status.conditions, ready, now_ms);
+  if (used) AddDevices(snapshot, fabric.metadata.generation, now_ms, status);
   return status;
 }
 

@@ -14,9 +14,12 @@
 namespace yardmaster::op {
 
 // `used`: this is the Fabric that `snapshot` was made with (one cluster plans on one Fabric).
-// Condition Ready is False when another Fabric is used, and when the spec does not add up or its
-// Nodes need more ports than it has; in the last two cases the message is the warning of
-// `snapshot`.
+// Condition DevicesCounted is False while devices by claims cannot be counted exactly, and not set
+// where they always could. Condition Ready is False when another Fabric is used, and when the spec
+// does not add up or its Nodes need more ports than it has; in the last two cases the message is
+// the warning of `snapshot`.
+inline constexpr char kDevicesCountedCondition[] = "DevicesCounted";
+
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
 

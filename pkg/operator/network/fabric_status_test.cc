@@ -45,6 +45,25 @@ TEST(FabricStatusTest, AFabricThatDoesNotAddUpSaysWhy) {
   EXPECT_EQ(ready->message, "spec.tiers: is empty; describe it");
 }
 
+TEST(FabricStatusTest, ClassesOfDevicesThatCannotBeCountedAreNamedUntilTheyCan) {
+  plan::Snapshot snapshot = MakeSnapshot();
+  api::Fabric fabric = MakeFabric();
+  fabric.status = StatusOf(fabric, snapshot, true, 1000);
+  EXPECT_EQ(api::FindCondition(fabric.status.conditions, kDevicesCountedCondition), nullptr);
+
+  snapshot.warnings = {"Node x: other", "DeviceClass gpu: spec.selectors: cannot be evaluated"};
+  fabric.status = StatusOf(fabric, snapshot, true, 2000);
+  const api::Condition* counted =
+      api::FindCondition(fabric.status.conditions, kDevicesCountedCondition);
+  ASSERT_NE(counted, nullptr);
+  EXPECT_EQ(counted->status, api::ConditionStatus::kFalse);
+  EXPECT_EQ(counted->message, snapshot.warnings[1]);
+
+  snapshot.warnings.clear();
+  fabric.status = StatusOf(fabric, snapshot, true, 3000);
+  EXPECT_TRUE(api::IsTrue(fabric.status.conditions, kDevicesCountedCondition));
+}
+
 TEST(FabricStatusTest, ASecondFabricIsNotUsedAndCountsNothing) {
   const api::FabricStatus status = StatusOf(MakeFabric(), MakeSnapshot(), false, 1000);
   EXPECT_EQ(status.hosts, 0);
