@@ -125,6 +125,11 @@ void DescribeSpec(FieldVisitor& spec, Gang& gang) {
   spec.Check([&](FieldReader&) { CompleteRoles(gang); });
   spec.Objects("rankBases", gang.rank_bases, {kMaxListedRanks},
                "First rank of every subgroup of pods.", "One subgroup.");
+  spec.Enum("pods", gang.pods, kGangPodsNames,
+            About("When its pods are made. First: before it is planned. Follow: once it has hosts, "
+                  "each with its host. Refused: they were to follow, and were not all taken; it "
+                  "gives its hosts back.")
+                .OmitAt(GangPods::kFirst));
 }
 
 }  // namespace

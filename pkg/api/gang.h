@@ -57,6 +57,13 @@ struct RankBase {
   }
 };
 
+// When the pods of a gang are made. Of a gang whose pods follow, the place comes first: it is
+// planned from its spec, and its pods are made with their hosts. Refused: they followed, and the
+// API server did not take all of them; the gang gives its hosts back and is not planned until its
+// operator writes Follow again.
+enum class GangPods { kFirst, kFollow, kRefused };
+inline constexpr std::string_view kGangPodsNames[] = {"First", "Follow", "Refused"};
+
 // Of a Gang.
 struct VictimReference {
   std::string namespace_name;
@@ -157,6 +164,7 @@ struct Gang {
   // Where pods differ: what those from a rank on ask for. Empty: they are alike.
   std::vector<GangRole> roles;
   std::vector<RankBase> rank_bases;
+  GangPods pods = GangPods::kFirst;
   GangStatus status;
   // One line for each field that could not be read. The hosts in status.assignments are still
   // treated as occupied; nothing else of such a gang is used.

@@ -36,6 +36,7 @@ TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
   gang.constraints.has_affinity = true;
   gang.constraints.terms = {{{{"zone", SelectorOperator::kNotIn, {"a", "b"}}}, {}}};
   gang.rank_bases = {{"0", 0}, {"1", 1}};
+  gang.pods = GangPods::kFollow;
   gang.status.plan_generation = 2;
   gang.status.fabric = "hpn";
   gang.status.committed_ms = 1'700'000'000'000;
@@ -56,6 +57,19 @@ TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
   EXPECT_EQ(EncodeGang(*again), written);
   EXPECT_EQ(written["status"]["reasons"][0]["level"], "segment");
   EXPECT_EQ(written["status"]["outcome"], "Placed");
+  EXPECT_EQ(written["spec"]["pods"], "Follow");
+}
+
+TEST(GangTest, PodsComeFirstWhereTheGangSaysNothingOfThem) {
+  Gang gang;
+  gang.metadata.name = "job-a";
+  gang.owner = {"batch/v1", "Job", "a", "u", false};
+  gang.job.workers = 2;
+  const json written = EncodeGang(gang);
+  EXPECT_FALSE(written["spec"].contains("pods"));
+  const auto again = DecodeGang(written);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->pods, GangPods::kFirst);
 }
 
 TEST(GangTest, ALedgerThatMissesOrRepeatsARankIsRefused) {

@@ -78,6 +78,8 @@ PatchBody MergePatch(const nlohmann::json& body);
 struct WriteOptions {
   // As in PatchBody, whose name goes before this one.
   std::string field_manager = {};
+  // Of Create: the answer is what admission would make of the object, and nothing is written.
+  bool dry_run = false;
 };
 
 struct DeleteOptions {

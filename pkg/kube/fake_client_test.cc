@@ -51,6 +51,18 @@ TEST_F(FakeClientTest, CreateFillsMetadataAndRefusesASecondOne) {
   EXPECT_NE(NameOf(one), NameOf(two));
 }
 
+TEST_F(FakeClientTest, ADryRunAnswersAsACreateAndMakesNothing) {
+  const json object = {{"metadata", {{"name", "a"}}}, {"spec", {{"x", 1}}}};
+  const auto made = client_.Create(Pod(), object, {.dry_run = true});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ((*made)["spec"], object["spec"]);
+  EXPECT_FALSE(UidOf(*made).empty());
+  EXPECT_TRUE(absl::IsNotFound(client_.Get(Pod("a")).status()));
+  EXPECT_TRUE(client_.calls().front().dry_run);
+  MakePod("a");
+  EXPECT_TRUE(absl::IsAlreadyExists(client_.Create(Pod(), object, {.dry_run = true}).status()));
+}
+
 TEST_F(FakeClientTest, AStaleReplaceIsAbortedAndAFreshOneBumpsTheVersion) {
   json gang = MustCreate(Gang(), {{"metadata", {{"name", "g"}}}, {"spec", {{"size", 2}}}});
   const json stale = gang;

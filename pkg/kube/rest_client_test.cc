@@ -114,7 +114,7 @@ TEST_F(RestClientTest, ARequestCarriesPathQueryAndHeaders) {
 }
 
 TEST_F(RestClientTest, EveryKindOfWriteSaysWhatItIs) {
-  for (int i = 0; i < 6; ++i) transport_->Answer(200, kPod);
+  for (int i = 0; i < 7; ++i) transport_->Answer(200, kPod);
   const Target pod{Pods(), "default", "a"};
   ASSERT_TRUE(client_->Patch(pod, JsonPatch(json::array()), {}).ok());
   ASSERT_TRUE(client_
@@ -127,6 +127,9 @@ TEST_F(RestClientTest, EveryKindOfWriteSaysWhatItIs) {
   ASSERT_TRUE(client_->Replace(pod, {{"a", 1}}, {.field_manager = "me"}).ok());
   ASSERT_TRUE(client_->Create({Pods(), "default", "a", "binding"}, {{"a", 1}}, {}).ok());
   ASSERT_TRUE(client_->Delete(pod, {.uid = "u", .propagation = "Background"}).ok());
+  ASSERT_TRUE(
+      client_->Create({Pods(), "default", "", ""}, {}, {.field_manager = "me", .dry_run = true})
+          .ok());
   const std::string path = "/api/v1/namespaces/default/pods/a";
   EXPECT_THAT(Request(0).headers, Contains(Pair("Content-Type", "application/json-patch+json")));
   EXPECT_EQ(Request(1).target, path + "/status?fieldManager=me");
@@ -138,6 +141,7 @@ TEST_F(RestClientTest, EveryKindOfWriteSaysWhatItIs) {
   EXPECT_EQ(body["preconditions"]["uid"], "u");
   EXPECT_EQ(body["propagationPolicy"], "Background");
   EXPECT_FALSE(body.contains("gracePeriodSeconds"));
+  EXPECT_EQ(Request(6).target, "/api/v1/namespaces/default/pods?fieldManager=me&dryRun=All");
 }
 
 TEST_F(RestClientTest, ListAllFollowsTheContinueTokensAndFillsInTheKind) {

@@ -31,6 +31,7 @@ Query& Query::Add(std::string_view key, std::string_view value) {
 
 Query& Query::Add(const WriteOptions& options, const std::string& field_manager) {
   Add("fieldManager", field_manager.empty() ? options.field_manager : field_manager);
+  if (options.dry_run) Add("dryRun", "All");
   return *this;
 }
 

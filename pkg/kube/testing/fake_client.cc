@@ -112,9 +112,22 @@ absl::StatusOr<ListPage> FakeClient::PageOf(const Target& target, const ListOpti
 }
 
 absl::StatusOr<json> FakeClient::Create(const Target& target, const json& object,
-                                        const WriteOptions&) {
+                                        const WriteOptions& options) {
+  if (options.dry_run) return TryCreate(target, object);
   return Write({Verb::kCreate, target, object},
                [&](FakeStore& store) { return store.Create(target, object); });
+}
+
+absl::StatusOr<json> FakeClient::TryCreate(const Target& target, json object) {
+  std::optional<Fault> after;
+  YM_RETURN_IF_ERROR(Begin({Verb::kCreate, target, object, /*dry_run=*/true}, after));
+  if (after) return after->status;
+  const MutexLock lock(mutex_);
+  if (store_.Get({target.resource, target.ns, NameOf(object), ""}).ok()) {
+    return absl::AlreadyExistsError(StrCat(target.resource.plural, " ", NameOf(object)));
+  }
+  object["metadata"]["uid"] = "dry-run";
+  return object;
 }
 
 absl::StatusOr<json> FakeClient::Replace(const Target& target, const json& object,

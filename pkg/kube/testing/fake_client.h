@@ -43,6 +43,7 @@ struct Call {
   Target target;
   // What was sent: the object, or the patch. Null for Delete and the reading verbs.
   nlohmann::json body;
+  bool dry_run = false;
 };
 // "gangs", "gangs/status": how faults and counts name what a call is about.
 std::string WhereOf(const Target& target);
@@ -130,6 +131,7 @@ class FakeClient final : public Client {
                         MutexLock& lock) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   // Records the call, runs the hook, and takes the fault that is due, if any.
   absl::Status Begin(Call call, std::optional<Fault>& after);
+  absl::StatusOr<nlohmann::json> TryCreate(const Target& target, nlohmann::json object);
   absl::StatusOr<nlohmann::json> Write(
       Call call, const std::function<absl::StatusOr<ObjectPtr>(FakeStore&)>& effect);
 
