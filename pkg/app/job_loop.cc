@@ -64,10 +64,12 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
   }
   const std::int64_t refused_wait_ms = refusals_.WaitMs(in_line, turn == op::JobTurn::kBackground);
   std::size_t pods_left = 0;
+  bool waits = false;
   const auto run = [&](op::JobTurn one) {
     return Contain([&]() -> absl::Status {
       YM_ASSIGN_OR_RETURN(const op::TurnResult done, handlers_.run(key, one));
       pods_left = done.pods_left;
+      waits = done.waits;
       if (done.look_again_ms) result.Again(*done.look_again_ms);
       if (done.taken_back > 0) refusals_.TookBack(key);
       return absl::OkStatus();
@@ -82,6 +84,9 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
     result.Fail(key, made);
   } else if (pods_left > 0 && refused_wait_ms > 0) {
     result.Again(refused_wait_ms);
+  } else if (pods_left > 0 && waits) {
+    // Its Gang or its network plan wakes it.
+    refusals_.Pause(key);
   } else if (pods_left > 0) {
     queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
   } else if (refusals_.Forget(key)) {

@@ -2,7 +2,7 @@
 // one.
 //
 //   the job said when       then
-//   pods are left to make   a background turn (op::JobTurn)
+//   pods are left to make   a background turn (op::JobTurn), unless they wait for their hosts
 //   its pods were refused   as op::RefusalPacer says; its turns, the first of them at once, make no
 //                           pods meanwhile and take back what it has
 //   the turn failed         after 50 ms, which doubles with each failure up to 30 s

@@ -114,6 +114,21 @@ TEST_F(JobLoopTest, WhereHostsCannotBeRentedPodsAreMadeAllTheSame) {
   EXPECT_EQ(turns_["team/a"].size(), 1u);
 }
 
+TEST_F(JobLoopTest, AJobThatWaitsForItsHostsHasNoTurnUntilItIsWoken) {
+  Put("team", "a", false);
+  op::TurnResult waits;
+  waits.pods_left = 4;
+  waits.waits = true;
+  outcomes_["team/a"] = [waits] { return waits; };
+  const RunResult result = RunOnce("team/a");
+  EXPECT_TRUE(result.ok());
+  EXPECT_FALSE(result.again_ms);
+  EXPECT_EQ(loop_.Depth(), 0u);
+  outcomes_["team/a"] = [] { return op::TurnResult{std::nullopt, 4}; };
+  RunOnce("team/a");
+  EXPECT_EQ(loop_.Depth(), 1u) << "it has its hosts, and pods to make";
+}
+
 TEST_F(JobLoopTest, ARefusedJobWaitsAndItsTurnsMakeNoPodsMeanwhile) {
   Put("team", "a", true);
   outcomes_["team/a"] = [] { return absl::PermissionDeniedError("exceeded quota"); };

@@ -51,7 +51,8 @@ class Operator {
         jobs_(
             *client_, cache_, hosts_, marker_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
-            [this] { return leadership_.IsLeader(); }),
+            [this] { return leadership_.IsLeader(); }, op::kWriteThreads,
+            {options.place_first, &planned_ranks_, options.network_wait_ms}),
         capacity_(
             *client_, cache_, hosts_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
@@ -66,7 +67,8 @@ class Operator {
         certificates_(options.certificates, leadership_, events_, runtime),
         network_(*client_, cache_, runtime.clock(), WithSources(options.network),
                  {.on_notice = [this](const op::NetworkNotice& n) { RecordNetworkEvent(n); },
-                  .on_plan = PlanObserver()}),
+                  .on_plan = PlanObserver(),
+                  .on_planned_ranks = [this](const api::Gang& gang) { WakeJob(gang); }}),
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),
@@ -92,11 +94,13 @@ class Operator {
     options.agents_have_streams = !options_.reports.address.empty();
     options.hosts = &hosts_;
     options.writes.leads = [this] { return leadership_.IsLeader(); };
+    options.planned_ranks = &planned_ranks_;
     return options;
   }
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   bool NotePod(const std::string& key);
   void NoteGang(const std::string& key);
+  void WakeJob(const api::Gang& gang);
   void RecordJobEvent(const op::JobNotice& notice);
   void RecordNetworkEvent(const op::NetworkNotice& notice);
   void RecordHostEvent(const op::HostNotice& notice);
@@ -113,6 +117,7 @@ class Operator {
   op::HostHealth hosts_;
   op::JobsByHost jobs_by_host_;
   op::HostMarker marker_;
+  op::PlannedRanks planned_ranks_;
   op::JobController jobs_;
   op::CapacityController capacity_;
   op::WorkloadCache workloads_;
@@ -178,6 +183,12 @@ bool Operator::NotePod(const std::string& key) {
 void Operator::NoteGang(const std::string& key) {
   const auto gang = cache_.FindGang(key);
   waiters_.NoteGang(key, gang.get());
+}
+
+// Its pods are made with the plan that is there now.
+void Operator::WakeJob(const api::Gang& gang) {
+  if (gang.owner.kind != api::kTrainingJobKind) return;
+  job_loop_.Add(kube::MakeKey(gang.metadata.namespace_name, gang.owner.name));
 }
 
 void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {

@@ -38,6 +38,8 @@ struct OperatorOptions {
   std::string page_address;                // of the read-only page; empty: none
   bool rent_hosts = true;                  // from CapacityPools
   bool follow_kueue = false;               // quota of TrainingJobs that name a queue
+  bool place_first = true;                 // pods of TrainingJobs are made once these have a place
+  std::int64_t network_wait_ms = 10'000;   // and its network plan, or after this time
   op::NetworkController::Options network;
   op::HostLossLimits host_loss;
   op::HostMarker::Options hosts;

@@ -199,6 +199,17 @@ int OperatorMain(int argc, char** argv) {
   app.add_flag("--kueue,!--no-kueue", options.follow_kueue,
                "ask Kueue for quota for TrainingJobs that name a queue")
       ->capture_default_str();
+  app.add_flag("--place-first,!--no-place-first", options.place_first,
+               "make the pods of a TrainingJob once it has its hosts, each with its host and its "
+               "network plan; without, before and behind the gate")
+      ->capture_default_str();
+  app.add_option_function<std::int64_t>(
+         "--network-plan-wait",
+         [&options](std::int64_t seconds) { options.network_wait_ms = seconds * 1000; },
+         "seconds that the pods of a placed TrainingJob are not made without their network plan; "
+         "0: they do not wait")
+      ->check(CLI::Range(0, 3'600))
+      ->default_str(StrCat(options.network_wait_ms / 1000));
   AddNetworkFlags(app, options.network);
   AddReportFlags(app, options);
   AddHostLossFlags(app, options.host_loss);

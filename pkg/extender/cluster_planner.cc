@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pkg/api/names.h"
+#include "pkg/extender/facts/follow_pods.h"
 #include "pkg/extender/steps/owner_step.h"
 #include "pkg/extender/steps/revocation_step.h"
 
@@ -199,6 +200,10 @@ void ClusterPlanner::NoteOldestGatedPod() {
     for (const GangMember& member : gathered->members) {
       if (member.pod->gated()) oldest_ms = std::min(oldest_ms, member.pod->metadata.created_ms);
     }
+  }
+  for (const auto& [key, gang] : executor_.facts().gangs) {
+    if (gang->status.committed() || !MayBePlacedFirst(executor_.facts(), *gang)) continue;
+    oldest_ms = std::min(oldest_ms, gang->metadata.created_ms);
   }
   executor_.report().oldest_gated_seconds = static_cast<double>(now_ms - oldest_ms) / 1000;
 }

@@ -1,5 +1,6 @@
 // What the other controllers of a JobCluster do.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "pkg/api/checkpoint_mark.h"
@@ -59,6 +60,19 @@ api::Gang NewGang(const std::string& name, const std::string& uid, std::size_t w
   return gang;
 }
 
+void SetReleased(api::Gang& gang, bool released, std::int64_t now_ms) {
+  api::SetCondition(gang.status.conditions,
+                    {api::kReleasedCondition,
+                     released ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+                     released ? "PodsReleased" : "Waiting", "", 1, 0},
+                    now_ms);
+}
+
+bool PodsFollow(const api::Gang& gang) {
+  return gang.pods == api::GangPods::kFollow &&
+         !api::IsTrue(gang.status.conditions, api::kReleasedCondition);
+}
+
 void SetPlanned(api::Gang& gang, bool placed, std::int64_t now_ms) {
   gang.status.plan_generation = placed ? 1 : 0;
   api::SetCondition(
@@ -66,12 +80,19 @@ void SetPlanned(api::Gang& gang, bool placed, std::int64_t now_ms) {
       {api::kPlannedCondition, placed ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
        placed ? "Placed" : "Waiting", placed ? "placed" : "its hosts are given back", 1, 0},
       now_ms);
-  // Pods start with the next tick.
-  api::SetCondition(
-      gang.status.conditions,
-      {api::kReleasedCondition, placed ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-       placed ? "PodsReleased" : "Waiting", "", 1, 0},
-      now_ms);
+  // Pods start with the next tick; those that follow their place are yet to be made.
+  SetReleased(gang, placed && !PodsFollow(gang), now_ms);
+}
+
+// Ranks whose pods are there and may start.
+std::size_t OpenRanks(const std::vector<json>& pods) {
+  std::set<int> ranks;
+  for (const json& pod : pods) {
+    if (RankOf(pod) >= 0 && !IsDeleting(pod) && !pod["spec"].contains("schedulingGates")) {
+      ranks.insert(RankOf(pod));
+    }
+  }
+  return ranks.size();
 }
 
 }  // namespace
@@ -79,6 +100,8 @@ void SetPlanned(api::Gang& gang, bool placed, std::int64_t now_ms) {
 bool JobCluster::MayHost(const std::string& host, const json& pod) const {
   const auto node = server_.Find(kube::Nodes(), "", host);
   if (!node || !IsTrue(*node, "Ready") || lost_.count(host) != 0) return false;
+  // A pod that is yet to be made says nothing.
+  if (pod.is_null()) return true;
   const auto avoided = Split(Annotation(pod, api::kAvoidHostsAnnotation), ',');
   return std::find(avoided.begin(), avoided.end(), host) == avoided.end();
 }
@@ -128,7 +151,17 @@ bool JobCluster::Plan(const Job& job, const Pods& pods) {
   }
   if (!any && IsHeld(object)) return GiveBack(gang);
   const bool placed = !gang.status.assignments.empty();
+  const bool follows = !any && gang.pods == api::GangPods::kFollow && gang.owner.uid == job.uid &&
+                       gang.job.workers == static_cast<int>(workers);
+  if (!placed && follows) {
+    for (std::size_t rank = 0; rank < workers; ++rank) waiting[static_cast<int>(rank)] = json();
+  }
   if (!placed && waiting.size() != workers) return false;
+  if (placed && PodsFollow(gang) && OpenRanks(pods) == workers) {
+    SetReleased(gang, true, clock_.WallMs());
+    server_.Seed(kube::Gangs(), WithOwner(gang, job.name, job.uid));
+    return true;
+  }
   std::vector<std::string> hosts(workers);
   for (const api::AssignmentEntry& slot : gang.status.assignments) {
     if (slot.rank < static_cast<int>(workers))

@@ -19,6 +19,7 @@ struct JobHistoryOptions {
   // Kills in one step at most; after them the operator is left alone until the next step. 0: no
   // operator is killed and no answer is lost.
   int kills_per_step = 0;
+  bool place_first = true;  // pods are made once their job has a place
 };
 
 struct JobHistoryResult {

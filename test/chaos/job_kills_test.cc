@@ -23,8 +23,12 @@ ChaosFlags& TheFlags() {
   return flags;
 }
 
-TEST(JobKillsTest, AHistoryIsAFunctionOfItsSeed) {
-  const JobHistoryOptions options{TheFlags().first_seed, TheFlags().steps, kKillsPerStep};
+// Whether pods are made once their job has a place, or before it and behind the gate.
+class JobKillsTest : public testing::TestWithParam<bool> {};
+
+TEST_P(JobKillsTest, AHistoryIsAFunctionOfItsSeed) {
+  const JobHistoryOptions options{TheFlags().first_seed, TheFlags().steps, kKillsPerStep,
+                                  GetParam()};
   const JobHistoryResult once = RunJobHistory(options);
   const JobHistoryResult again = RunJobHistory(options);
   EXPECT_EQ(once.told, again.told);
@@ -33,13 +37,13 @@ TEST(JobKillsTest, AHistoryIsAFunctionOfItsSeed) {
   EXPECT_EQ(once.lost_answers, again.lost_answers);
 }
 
-TEST(JobKillsTest, AThousandKillsOfTheOperatorChangeNothingInTheEnd) {
+TEST_P(JobKillsTest, AThousandKillsOfTheOperatorChangeNothingInTheEnd) {
   const ChaosFlags flags = TheFlags();
   int kills = 0, lost_answers = 0, jobs = 0;
   for (int i = 0; i < flags.histories; ++i) {
     const std::uint64_t seed = flags.first_seed + static_cast<std::uint64_t>(i);
-    const JobHistoryResult undisturbed = RunJobHistory({seed, flags.steps, 0});
-    const JobHistoryResult killed = RunJobHistory({seed, flags.steps, kKillsPerStep});
+    const JobHistoryResult undisturbed = RunJobHistory({seed, flags.steps, 0, GetParam()});
+    const JobHistoryResult killed = RunJobHistory({seed, flags.steps, kKillsPerStep, GetParam()});
     if (flags.tell) std::printf("%s\n", Join(killed.told, "\n").c_str());
     const std::string difference = FirstDifference(undisturbed, killed);
     if (!difference.empty()) {
@@ -57,6 +61,10 @@ TEST(JobKillsTest, AThousandKillsOfTheOperatorChangeNothingInTheEnd) {
     EXPECT_GE(jobs, 50);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, JobKillsTest, testing::Bool(), [](const auto& way) {
+  return way.param ? std::string("PlaceFirst") : std::string("PodsFirst");
+});
 
 }  // namespace
 }  // namespace yardmaster::chaos

@@ -22,7 +22,8 @@ namespace yardmaster::chaos {
 
 class JobProcess {
  public:
-  JobProcess(kube::FakeClient& server, Network& network, const FakeClock& clock);
+  // `place_first`: pods of jobs are made once these have a place.
+  JobProcess(kube::FakeClient& server, Network& network, const FakeClock& clock, bool place_first);
 
   ChaosClient& client() { return client_; }
   // Reconciles until nothing is due now, or the process was killed.

@@ -41,12 +41,14 @@ TEST_F(PreemptionStoryTest, AGangIsStoppedWholeForOneOfHigherPriorityAndRunsAgai
   EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(Job("low"), "Preempted") == "True"; }));
   EXPECT_TRUE(HostsOf("low").empty()) << "no partial gang";
   EXPECT_TRUE(WaitFor(kPatience, [&] { return PromisedHosts() == HostsOf("high"); }));
-  // Re-queued: its pods wait behind the gate and go when there is room.
+  // Re-queued: it has no pods, and gets them when there is room.
   EXPECT_TRUE(WaitFor(kPatience, [&] {
-    int gated = 0;
-    for (const json& pod : Pods()) gated += Gated(pod) ? 1 : 0;
-    return gated == 2 * kOrdinary;
+    for (const json& pod : Pods()) {
+      if (pod["metadata"]["labels"][api::kJobLabel] == "low") return false;
+    }
+    return true;
   }));
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(Job("low"), "Queued") == "True"; }));
   ASSERT_TRUE(cluster_->plane()
                   .Kubectl({"delete", "trainingjob", "high", "-n", "team", "--timeout=60s"})
                   .ok());

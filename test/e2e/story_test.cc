@@ -1,6 +1,7 @@
 // The story of the demo on a smaller fabric, with what it claims asserted: segments, levels, source
 // ports, the agent's files, the replacement inside the segment; and that a killed extender leaves
 // no partial gang.
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -197,10 +198,10 @@ TEST_F(StoryTest, KilledBetweenPlanAndCommitNothingIsHeldAndTheNextProcessPlaces
 
   ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("a", 4, R"("parallelism": {"tensor": 8})")).ok());
   ASSERT_TRUE(WaitFor(kPatience, [&] { return Gang("a").is_object(); }))
-      << "gathered, then refused";
+      << "asked for, then refused";
   cluster_->KillExtender();
   CheckPromises();
-  for (const json& pod : Pods()) EXPECT_TRUE(Gated(pod));
+  EXPECT_TRUE(Pods().empty());
   SetPolicy("no-commit", false);
   ASSERT_TRUE(cluster_->StartExtender().ok());
   EXPECT_TRUE(Has("a", "Running"));
@@ -210,7 +211,10 @@ TEST_F(StoryTest, KilledBetweenPlanAndCommitNothingIsHeldAndTheNextProcessPlaces
 TEST_F(StoryTest, KilledBetweenCommitAndUngatingTheNextProcessReleasesTheRest) {
   cluster_->KillExtender();
   SetPolicy("no-release", true);
-  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("b", 5, R"("parallelism": {"tensor": 8})")).ok());
+  // With a limit for the wait behind the gate its pods come first.
+  json job = json::parse(TrainingJob("b", 5, R"("parallelism": {"tensor": 8})"));
+  job["spec"]["template"]["metadata"]["annotations"][api::kGateTimeoutAnnotation] = "3600";
+  ASSERT_TRUE(cluster_->plane().Apply(job.dump()).ok());
   ASSERT_TRUE(WaitFor(kPatience, [&] { return Pods().size() == 5; }));
   // The policy works once it refuses the extender's user.
   int probe = 0;
@@ -234,6 +238,20 @@ TEST_F(StoryTest, KilledBetweenCommitAndUngatingTheNextProcessReleasesTheRest) {
   EXPECT_TRUE(Has("b", "Running"));
   EXPECT_EQ(Gang("b")["status"]["assignments"], committed)
       << "the next process finished the same plan";
+  CheckPromises();
+}
+
+TEST_F(StoryTest, TheOperatorThatAskedForAPlaceIsKilledAndTheNextOneMakesThePods) {
+  cluster_->KillExtender();
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("c", 5, R"("parallelism": {"tensor": 8})")).ok());
+  ASSERT_TRUE(WaitFor(kPatience, [&] { return Gang("c").is_object(); }));
+  EXPECT_TRUE(Pods().empty());
+  ASSERT_TRUE(cluster_->SignalLeader("operator", SIGKILL).ok());
+  ASSERT_TRUE(cluster_->StartOperator().ok());
+  ASSERT_TRUE(cluster_->StartExtender().ok());
+  EXPECT_TRUE(Has("c", "Running"));
+  EXPECT_EQ(HostsOf("c").size(), 5u);
+  for (const json& pod : Pods()) EXPECT_FALSE(Gated(pod));
   CheckPromises();
 }
 

@@ -1,6 +1,7 @@
 #include "pkg/extender/facts/eligible_hosts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -62,8 +63,10 @@ bool Avoids(const api::Pod& pod, const std::string& host) {
 std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
                                                              const plan::JobState& job,
                                                              const GatheredGang* gathered,
-                                                             const api::GangStatus& status) {
+                                                             const api::GangStatus& status,
+                                                             std::vector<std::string> avoided) {
   std::vector<std::string> names = RefusedHosts(status, snapshot.now_ms);
+  std::move(avoided.begin(), avoided.end(), std::back_inserter(names));
   for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
     for (std::string& host : AvoidedBy(*gathered->members[m].pod)) {
       names.push_back(std::move(host));

@@ -22,11 +22,13 @@ namespace yardmaster::extender {
 
 bool Avoids(const api::Pod& pod, const std::string& host);
 
-// `job.eligible` less those hosts, by HostId; null: every host. `gathered` null: no pod avoids any.
+// `job.eligible` less those hosts and `avoided`, by HostId; null: every host. `gathered` null: no
+// pod avoids any.
 std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
                                                              const plan::JobState& job,
                                                              const GatheredGang* gathered,
-                                                             const api::GangStatus& status);
+                                                             const api::GangStatus& status,
+                                                             std::vector<std::string> avoided = {});
 
 // `job.eligible` less hosts that were refused to one of its ranks before; null: those are no
 // others.

@@ -8,6 +8,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/extender/facts/eligible_hosts.h"
+#include "pkg/extender/facts/follow_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/placement/worker_need.h"
 
@@ -17,6 +18,9 @@ namespace {
 
 // Of a gang without a place.
 bool MayGetAPlace(const PassFacts& facts, const api::Gang& gang, const GatheredGang* gathered) {
+  if (MayBePlacedFirst(facts, gang)) {
+    return !IsFinished(gang.status) && facts.isolated.count(KeyOf(gang.metadata)) == 0;
+  }
   return gathered != nullptr && IsComplete(*gathered, gang.job.workers) &&
          gathered->held_by_others == 0 && !AnyBound(*gathered) && !NamesHosts(*gathered) &&
          !IsLeftToCore(*gathered) && !IsFinished(gang.status) &&
@@ -72,14 +76,15 @@ void AddHold(const Hold& hold, PassFacts& facts) {
 // What the gang's pods and status say besides its Gang's spec.
 void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   plan::JobState& job = snapshot.jobs[id.index()];
-  const api::GangStatus& status = facts.gangs.at(job.job.key)->status;
+  const api::Gang& gang = *facts.gangs.at(job.job.key);
+  const api::GangStatus& status = gang.status;
   const GatheredGang* gathered = facts.GatheredOf(job.job.key);
   // Of a gang that runs in full no rank is placed.
   if (job.assignment && (gathered == nullptr || gathered->unbound == 0)) return;
   if (facts.volumes != nullptr && gathered != nullptr) {
     LimitToVolumes(*facts.volumes, *gathered, facts.cluster.nodes, snapshot, job);
   }
-  job.eligible = EligibleNow(snapshot, job, gathered, status);
+  job.eligible = EligibleNow(snapshot, job, gathered, status, AvoidedByJob(facts, gang));
   // Of a gang that gave its place back after hosts were refused to it.
   if (!job.assignment) job.preferred = UntriedHosts(snapshot, job, status);
   const api::Condition* requeued = api::FindCondition(status.conditions, api::kRequeuedCondition);

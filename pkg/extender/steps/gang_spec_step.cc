@@ -136,6 +136,8 @@ Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
     next.requests = wanted->requests;
     next.roles = wanted->roles;
     next.rank_bases = wanted->rank_bases;
+    // They are all there, and it has no place.
+    next.pods = api::GangPods::kFirst;
     if (next == *known) {
       compared_[key].pods = gathered;
       compared_[key].agrees = true;

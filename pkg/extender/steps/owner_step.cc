@@ -9,6 +9,7 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/facts/follow_pods.h"
 #include "pkg/extender/gather/owner_state.h"
 #include "pkg/extender/gather/pods_gone.h"
 #include "pkg/extender/ledger/gang_status.h"
@@ -49,7 +50,7 @@ Decision GiveBack(const GangPtr& gang, api::GangStatus status, const std::string
 // Begins the time for which the gang keeps its hosts without a pod.
 Decision NotePodsGone(const PassFacts& facts, const GangPtr& gang) {
   const std::int64_t now_ms = facts.now.wall_ms;
-  if (PodsGoneSinceMs(gang->status, now_ms)) return {};
+  if (PodsAreToCome(*gang) || PodsGoneSinceMs(gang->status, now_ms)) return {};
   // It gives its hosts back for another gang in a moment.
   if (api::IsTrue(gang->status.conditions, api::kPreemptedCondition)) return {};
   api::GangStatus status = gang->status;
@@ -132,6 +133,9 @@ Decision SayWhatOwnerSays(const GangPtr& gang, const PassFacts& now, const Effec
 
 // Looks through every pod of the cluster: in the gang's turn.
 Decision FindWhyNoPods(const PassFacts& facts, const GangPtr& gang) {
+  if (gang->pods == api::GangPods::kRefused) {
+    return SayWhyNoPods(gang, facts, "PodsRefused", "pods of it were refused");
+  }
   if (WereReleased(facts, *gang)) {
     return SayWhyNoPods(gang, facts, "ReleasedWithoutPlace",
                         "its pods were released without a place");
@@ -154,6 +158,26 @@ bool SaysWhatWasPlanned(const api::GangStatus& status) {
   return std::find(std::begin(kOfPods), std::end(kOfPods), planned->reason) != std::end(kOfPods);
 }
 
+// Its pods were to follow its place, and have not come. nullopt: they may still.
+std::optional<Decision> EndWaitForPods(const PassFacts& facts, const GangPtr& gang) {
+  const std::int64_t now_ms = facts.now.wall_ms;
+  if (gang->pods == api::GangPods::kRefused) {
+    const std::string why = "pods of it were refused; the hosts are free";
+    return GiveBack(gang, GivenBack(*gang, "PodsRefused", why, now_ms), why);
+  }
+  if (gang->status.committed_ms + kPodsComeMs > now_ms) return std::nullopt;
+  const std::string why =
+      StrCat("no pod of the gang was made in the ", kPodsComeMs / 1000,
+             " s since it was placed; the hosts are free, and it queues behind the others");
+  api::GangStatus status = GivenBack(*gang, "NoPods", why, now_ms);
+  // Set again, so that its transition says when the gang went to the back of the queue.
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == api::kRequeuedCondition;
+  });
+  SetCondition(status, *gang, api::kRequeuedCondition, true, "NoPods", why, now_ms);
+  return GiveBack(gang, std::move(status), why, /*warning=*/true);
+}
+
 Decision Decide(const PassFacts& facts, const NamespacedName& key) {
   const GangPtr gang = facts.gangs.at(key);
   const std::int64_t now_ms = facts.now.wall_ms;
@@ -172,6 +196,10 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
              Increment{&PassReport::given_back}}};
   }
   Decision decision;
+  if (PodsAreToCome(*gang)) {
+    if (auto ended = EndWaitForPods(facts, gang)) return *std::move(ended);
+    decision.effects.push_back(WakeIn{gang->status.committed_ms + kPodsComeMs - now_ms});
+  }
   if (const auto since_ms = PodsGoneSinceMs(gang->status, now_ms)) {
     const std::int64_t left_ms = *since_ms + KeepsHostsForMs(gang->status, *since_ms) - now_ms;
     if (left_ms <= 0) {
@@ -199,6 +227,7 @@ std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
     if (!gang->status.committed()) {
       if (HasPods(gathered) || !SaysWhatWasPlanned(gang->status)) continue;
       if (gang->metadata.deleted_ms || facts.backing_off.count(key) != 0) continue;
+      if (MayBePlacedFirst(facts, *gang)) continue;
       works.push_back({key, [key = key, gang = gang](const PassFacts&) {
                          Decision decision{{AwaitTurn{key, Question::kOwnerState}}};
                          decision.then = [gang](const PassFacts& now, const EffectOutcomes& turn) {

@@ -8,6 +8,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/pin_patch.h"
+#include "pkg/extender/facts/follow_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/state/release_rule.h"
 
@@ -131,6 +132,8 @@ std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) {
     if (api::IsTrue(gang->status.conditions, api::kReleasedCondition)) continue;
     const GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || gathered->members.empty() || gathered->gated > 0) continue;
+    // Those that are there were made with their hosts, and the others are still to come.
+    if (PodsAreToCome(*gang) && !IsComplete(*gathered, gang->placed_workers())) continue;
     works.push_back({key, [key = key, gang = gang](const PassFacts& now) {
                        api::GangStatus status = gang->status;
                        status.observed_generation = gang->metadata.generation;

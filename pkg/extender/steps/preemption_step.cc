@@ -5,6 +5,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/facts/follow_pods.h"
 #include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/gather/leaving_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
@@ -19,7 +20,9 @@ constexpr std::int64_t kEndSlackMs = 120'000;
 
 bool WaitsInFull(const PassFacts& facts, const api::Gang& gang) {
   const GatheredGang* gathered = facts.GatheredOf(KeyOf(gang.metadata));
-  if (gathered == nullptr || IsFinished(gang.status)) return false;
+  if (IsFinished(gang.status)) return false;
+  if (MayBePlacedFirst(facts, gang)) return true;
+  if (gathered == nullptr) return false;
   return gang.status.committed() || IsComplete(*gathered, gang.job.workers);
 }
 

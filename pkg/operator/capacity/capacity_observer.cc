@@ -97,8 +97,9 @@ CapacityObservation CapacityObserver::Observe(const api::TrainingJob& job) const
   observed.placed = gang->status.committed();
   // A planner said that it finds no place, with its reasons: a gang that waits for pods, or for the
   // gate of another controller, has none, and hosts would not help it.
-  observed.waits = !observed.placed && observed.live_pods == job.job.workers &&
-                   gang->status.outcome.has_value() &&
+  const bool asks = observed.live_pods == 0 ? gang->pods == api::GangPods::kFollow
+                                            : observed.live_pods == job.job.workers;
+  observed.waits = !observed.placed && asks && gang->status.outcome.has_value() &&
                    *gang->status.outcome != placement::Outcome::kPlaced &&
                    !gang->status.reasons.empty();
   const std::int64_t settled_ms =

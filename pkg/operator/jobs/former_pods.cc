@@ -8,7 +8,7 @@
 #include "pkg/api/pod_path_plan.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
-#include "pkg/state/node_facts.h"
+#include "pkg/operator/jobs/place_request.h"
 
 namespace yardmaster::op {
 
@@ -19,27 +19,6 @@ bool KeepsItsPlace(const api::Gang& gang, const api::TrainingJob& job) {
   return gang.owner.kind == api::kTrainingJobKind && gang.owner.uid == job.metadata.uid &&
          gang.status.committed() && api::IsTrue(gang.status.conditions, api::kReleasedCondition) &&
          !api::IsTrue(gang.status.conditions, api::kPreemptedCondition);
-}
-
-bool MayBeUsed(const api::TrainingJob& job, const api::Gang& gang, int rank, const api::Node& node,
-               std::int64_t now_ms) {
-  const std::string& host = node.metadata.name;
-  if (!node.ready.value_or(false) || node.unschedulable || state::IsUnhealthy(node)) return false;
-  const auto& avoided = job.status.recovery.avoided;
-  const auto& refusals = gang.status.refusals;
-  return std::none_of(avoided.begin(), avoided.end(),
-                      [&](const api::AvoidedHost& entry) {
-                        return entry.host == host && entry.until_ms > now_ms;
-                      }) &&
-         std::none_of(refusals.begin(), refusals.end(), [&](const api::HostRefusal& refusal) {
-           return refusal.rank == rank && refusal.host == host && refusal.until_ms > now_ms;
-         });
-}
-
-bool IsBackup(const api::Node& node) {
-  return node.backup() ||
-         std::any_of(node.taints.begin(), node.taints.end(),
-                     [](const api::Taint& taint) { return taint.key == api::kBackupKey; });
 }
 
 // It still holds, and each peer is where the ledger has it.
@@ -109,7 +88,7 @@ std::optional<WorkerPlace> PlaceAgain(const api::TrainingJob& job, int rank,
   }
   auto network = NetworkOf(pod, gang, former.now_ms);
   if (!network) return std::nullopt;
-  return WorkerPlace{slot.host, std::move(text), IsBackup(node), *std::move(network)};
+  return WorkerPlace{slot.host, std::move(text), IsBackupHost(node), *std::move(network)};
 }
 
 void FormerPods::Keep(const std::string& job, int rank, PodPtr pod) {

@@ -64,7 +64,8 @@ std::string ContradictionOf(const api::TrainingJob& job) {
 
 JobController::JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                              HostMarker& marker, const Clock& clock, Notify notify,
-                             std::function<bool()> may_write, std::size_t write_threads)
+                             std::function<bool()> may_write, std::size_t write_threads,
+                             PlaceOptions place)
     : client_(client),
       cache_(cache),
       marker_(marker),
@@ -74,7 +75,8 @@ JobController::JobController(kube::Client& client, state::ClusterCache& cache, H
       writes_(
           client, cache, clock, may_write ? std::move(may_write) : [] { return true; },
           write_threads),
-      notify_(std::move(notify)) {}
+      notify_(std::move(notify)),
+      place_(place) {}
 
 void JobController::EmitEvent(const api::TrainingJob& job, bool warning, std::string reason,
                               std::string note) {
@@ -183,11 +185,12 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::Tr
 }
 
 absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& step,
-                                       const StallReason& stall) {
+                                       const StallReason& stall,
+                                       const std::string& reason_of_none) {
   const bool stalled = stall.exists();
   const api::Condition* before = api::FindCondition(job.status.conditions, kStalled);
   const bool was_stalled = before != nullptr && before->status == api::ConditionStatus::kTrue;
-  const std::string reason = stalled ? stall.reason : ReasonOfNoStall(step);
+  const std::string reason = stalled ? stall.reason : reason_of_none;
   if (reason.empty() || (!stalled && !was_stalled)) return absl::OkStatus();
   // The numbers of a quota change with every try.
   const bool fresh = stalled && !(was_stalled && before->reason == stall.reason);
@@ -275,11 +278,8 @@ std::shared_ptr<const api::Gang> JobController::PlacesOf(const api::TrainingJob&
   const bool any = std::any_of(step.create.begin(), step.create.end(),
                                [&](int rank) { return former_pods_.Find(key, rank) != nullptr; });
   if (!any) return nullptr;
-  const auto object = client_.Get(
-      TargetOf(kube::Gangs(), job, api::GangName(api::kTrainingJobKind, job.metadata.name)));
-  if (!object.ok()) return nullptr;
-  auto gang = api::DecodeGang(*object, api::Decoding::kLenient);
-  return gang.ok() ? std::make_shared<const api::Gang>(*std::move(gang)) : nullptr;
+  const auto gang = ReadGang(job);
+  return gang.ok() ? *gang : nullptr;
 }
 
 std::optional<WorkerPlace> JobController::PlaceOfRank(const api::TrainingJob& job,
@@ -296,31 +296,37 @@ std::optional<WorkerPlace> JobController::PlaceOfRank(const api::TrainingJob& jo
   return healthy ? std::move(place) : std::nullopt;
 }
 
-absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
-                                               const CreateLimit& limit, StallReason& stall) {
+absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& observed,
+                                const JobStep& step, const CreateLimit& limit, StallReason& stall,
+                                TurnResult& result) {
   absl::Status fenced;
   for (const std::string& host : step.fence) fenced.Update(marker_.Fence(host));
   YM_RETURN_IF_ERROR(fenced);
   absl::Status done = writes_.Remove(job, step.remove);
   if (done.ok()) done = writes_.Mark(job, step.in_place);
   absl::StatusOr<std::size_t> left = LacksService(job, step) ? 1 : step.create.size();
-  if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok()) {
-    const auto places = PlacesOf(job, step);
-    left = writes_.Create(
-        job, step.create,
-        [&](int rank) {
-          return places == nullptr ? std::nullopt : PlaceOfRank(job, *places, rank);
-        },
-        limit, stall);
+  const Way way = stall.exists() ? Way() : WayOf(job, observed, step);
+  if (*left > 0 && way.making == Making::kAsk) left = 1;
+  result.waits = way.making == Making::kWait;
+  if (way.again_ms > 0) result.LookAgain(way.again_ms);
+  if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok() && !result.waits) {
+    left = Make(job, way, step, limit, stall, result);
     done = left.status();
   }
   const bool all_made = done.ok() && *left == 0;
-  const absl::Status said =
-      all_made || stall.exists() ? SetStalled(job, step, stall) : absl::OkStatus();
+  const bool asked = done.ok() && way.making == Making::kAsk && result.waits;
+  // What was asked for holds until the pods are there, or are refused.
+  if (all_made || stall.exists())
+    ForgetRequest(kube::MakeKey(job.metadata.namespace_name, job.metadata.name));
+  absl::Status said;
+  if (all_made || asked || stall.exists()) {
+    said = SetStalled(job, step, stall, asked ? "AwaitingHosts" : ReasonOfNoStall(step));
+  }
   YM_RETURN_IF_ERROR(said);
   YM_RETURN_IF_ERROR(done);
   // What is in the way is looked at again in its own time.
-  return stall.exists() ? 0 : *left;
+  result.pods_left = stall.exists() ? 0 : *left;
+  return absl::OkStatus();
 }
 
 // One event an incident, and one for the end.
@@ -359,11 +365,13 @@ absl::StatusOr<TurnResult> JobController::RunOnce(const std::string& key, JobTur
   const auto found = cache_.FindJob(key);
   if (found == nullptr) {
     former_pods_.Drop(key);
+    ForgetRequest(key);
     return nothing;
   }
   const std::string& managed_by = found->run.managed_by;
   if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
   if (found->metadata.deleted_ms || found->status.ended()) {
+    ForgetRequest(key);
     YM_ASSIGN_OR_RETURN(const auto again,
                         found->metadata.deleted_ms ? ShutDown(*found) : CleanUp(*found));
     return TurnResult{again, 0};
@@ -434,19 +442,26 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
     result.look_again_ms = std::min(result.look_again_ms.value_or(in_ms), in_ms);
   };
   // It waits for its next try, and others may have what it has.
-  if (turn == JobTurn::kLook && (!step.create.empty() || LacksService(job, step))) {
+  const bool looks = turn == JobTurn::kLook && (!step.create.empty() || LacksService(job, step));
+  if (looks && WasRefused(job) && !HasAsked(job)) {
+    YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kRefused));
+  }
+  if (looks || IsTakenBack(job)) {
     result.taken_back = std::min(step.give_back.size(), kTurnPods);
     const auto begin = step.give_back.begin();
     YM_RETURN_IF_ERROR(
         writes_.Remove(job, {begin, begin + static_cast<std::ptrdiff_t>(result.taken_back)}));
     if (result.taken_back < step.give_back.size()) again(kTakeBackAgainMs);
   }
+  if (stall.exists() && step.pods == 0) {
+    YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kFirst));
+  }
   const CreateLimit limit = LimitOf(turn, job);
   if (!step.create.empty() && limit.pods > 0 &&
       job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
     YM_RETURN_IF_ERROR(SetFinalizer(job, true));
   }
-  YM_ASSIGN_OR_RETURN(result.pods_left, Act(job, step, limit, stall));
+  YM_RETURN_IF_ERROR(Act(job, observed, step, limit, stall, result));
   if (stall.exists()) again(kNameTakenAgainMs);
   return result;
 }

@@ -72,7 +72,9 @@ SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
   const api::Incident* active = job.status.recovery.active();
   const bool waits =
       std::any_of(observed.workers.begin(), observed.workers.end(), [&](const Worker& worker) {
-        return worker.phase == WorkerPhase::kGated && worker.attempt >= job.status.recovery.attempt;
+        return (worker.phase == WorkerPhase::kGated &&
+                worker.attempt >= job.status.recovery.attempt) ||
+               (worker.phase == WorkerPhase::kMissing && place_.first && !observed.placed);
       });
   if (active != nullptr && waits && !view.waiting_ms) {
     view.waiting_ms = observed.now_ms - std::max(active->start_ms, active->not_before_ms);

@@ -67,7 +67,9 @@ struct JobObservation {
   api::RecoveryState recovery;
   std::int64_t start_ms = 0;  // wall time at which all workers ran first; 0: not yet
   bool placed = false;        // its Gang has hosts for ranks
-  bool ended = false;         // an earlier look found that it succeeded or failed
+  // Its pods follow the place, and have never been there all together since it has it.
+  bool to_come = false;
+  bool ended = false;  // an earlier look found that it succeeded or failed
   // How long all workers have been running since the last incident; 0: they are not.
   std::int64_t running_ms = 0;
   std::int64_t now_ms = 0;  // wall time

@@ -8,6 +8,7 @@
 #include "pkg/operator/capacity/capacity_observer.h"
 #include "pkg/operator/jobs/job_end.h"
 #include "pkg/operator/jobs/job_hold.h"
+#include "pkg/operator/jobs/place_request.h"
 #include "pkg/operator/pods/pod_builder.h"
 
 namespace yardmaster::op {
@@ -137,6 +138,8 @@ bool JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& obse
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
   if (gang == nullptr) return false;
   observed.placed = !gang->status.assignments.empty();
+  observed.to_come = IsGangOf(*gang, job) && PodsAreToCome(*gang) &&
+                     job.status.recovery.running_attempt < job.status.recovery.attempt;
   for (const api::AssignmentEntry& slot : gang->status.assignments) {
     if (slot.rank < 0 || slot.rank >= observed.ranks()) continue;
     Worker& worker = observed.workers[static_cast<std::size_t>(slot.rank)];

@@ -76,8 +76,9 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::ShutDown(const api::T
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }
-  YM_RETURN_IF_ERROR(Act(job, step, {}, stall).status());
-  return step.look_again_ms;
+  TurnResult result{step.look_again_ms};
+  YM_RETURN_IF_ERROR(Act(job, observed, step, {}, stall, result));
+  return result.look_again_ms;
 }
 
 }  // namespace yardmaster::op

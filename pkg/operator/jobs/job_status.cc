@@ -62,7 +62,9 @@ void FromGang(const api::Gang* gang, const JobStep& step, api::TrainingJobStatus
   const api::Condition* planned =
       gang == nullptr ? nullptr
                       : api::FindCondition(gang->status.conditions, api::kPlannedCondition);
-  if (planned == nullptr) return SetGathering(step, status, conditions);
+  const bool refused = gang != nullptr && gang->pods != api::GangPods::kFirst &&
+                       !gang->status.committed() && api::IsTrue(status.conditions, "Stalled");
+  if (planned == nullptr || refused) return SetGathering(step, status, conditions);
   conditions.Set("Planned", planned->status == ConditionStatus::kTrue, planned->reason,
                  planned->message);
   // As the ledger has them, under the same names.

@@ -325,12 +325,12 @@ class JobStepper {
   }
 
   void ListWhatIsGivenBack() {
-    if (job_.placed) return;
+    if (job_.placed && !job_.to_come) return;
     std::vector<Removal> all;
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
       if (worker.phase == WorkerPhase::kMissing) continue;
-      if (worker.phase != WorkerPhase::kGated) return;
+      if (!job_.to_come && worker.phase != WorkerPhase::kGated) return;
       if (!worker.deleting) all.push_back({rank, worker.uid});
     }
     step_.give_back = std::move(all);

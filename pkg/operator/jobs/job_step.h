@@ -26,7 +26,9 @@
 //   7. A job that has been running for activeDeadlineSeconds fails.
 //   8. Where a pod or the Service is refused before the job has a place, every pod that it has is
 //      given back: those of a part hold a quota that another job could use in full. Nothing of a
-//      job that has a place is.
+//      job that has a place is, unless its pods follow the place (api::GangPods) and have never
+//      been there all together since: then all that are there are given back, and the place with
+//      them.
 //
 // Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of
 // them runs, the job is assessed by the others: a joining rank without a pod is not an incident,
@@ -81,7 +83,7 @@ struct JobStep {
   std::vector<int> create;      // ranks, ascending
   std::vector<Removal> remove;  // surplus pods, then members by rank
   // What is removed where a pod of `create` or the Service is refused: every pod, of a job without
-  // a place; else none.
+  // a place or whose pods are still to come; else none.
   std::vector<Removal> give_back;
   std::vector<InPlace> in_place;  // stale pods by rank, then others by rank
   // Lost hosts to fence before their pods are removed by force, by name.

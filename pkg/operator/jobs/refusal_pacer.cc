@@ -87,6 +87,12 @@ void RefusalPacer::TookBack(const std::string& key) {
   job->second.due_ms = std::max(job->second.due_ms, job->second.not_before_ms);
 }
 
+void RefusalPacer::Pause(const std::string& key) {
+  const MutexLock lock(mutex_);
+  const auto ns = namespaces_.find(NamespaceOf(key));
+  if (ns != namespaces_.end() && ns->second.trying == key) ns->second.trying.clear();
+}
+
 bool RefusalPacer::Forget(const std::string& key) {
   const MutexLock lock(mutex_);
   const auto ns = namespaces_.find(NamespaceOf(key));

@@ -72,6 +72,8 @@ class RefusalPacer {
   std::int64_t WaitMs(const JobInLine& job, bool begins);
   // Pods of the job, which waits for its try, were taken back.
   void TookBack(const std::string& key);
+  // It waits for hosts before it makes pods: others may try.
+  void Pause(const std::string& key);
   // Its pods were made, or it is gone. Whether it had been refused.
   bool Forget(const std::string& key);
   // Room may have come in the namespace: the jobs to try, and when. `freed_by`: the job whose pods

@@ -202,5 +202,16 @@ TEST_F(RefusalPacerTest, OneThatIsDueAndDoesNotComeKeepsOthersWaitingForTwoSecon
   EXPECT_EQ(WaitMs(Job("team/gone", 1)), 0) << "which ended without a word";
 }
 
+TEST_F(RefusalPacerTest, AJobThatWaitsForHostsLetsOthersTry) {
+  Refused("team/a");
+  Refused("team/b");
+  clock_.Advance(60'000);
+  ASSERT_EQ(WaitMs(Job("team/a")), 0);
+  EXPECT_GT(WaitMs(Job("team/b")), 0);
+  pacer_.Pause("team/a");
+  EXPECT_EQ(WaitMs(Job("team/b")), 0);
+  EXPECT_TRUE(pacer_.Forget("team/a")) << "it waits longer if it is refused again";
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -116,17 +116,7 @@ absl::StatusOr<nlohmann::json> WorkerWrites::CreateMember(const api::TrainingJob
                         {kFieldManager});
 }
 
-absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
-                                                 const std::vector<int>& ranks,
-                                                 const PlaceOfRank& place_of,
-                                                 const CreateLimit& limit, StallReason& stall) {
-  Creation creation = Begin(job);
-  // Pods that are there or were refused came after it; and one that is refused again shall cost one
-  // request.
-  const bool pods_first =
-      ranks.size() < static_cast<std::size_t>(job.job.workers) || PodsWereRefused(job);
-  if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
-  if (stall.exists()) return ranks.size();
+WorkerShape WorkerWrites::ShapeOf(const api::TrainingJob& job) const {
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
   std::vector<std::string> avoided;
@@ -145,6 +135,51 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                           cache_.Take().devices, job.job.gpu_resource);
   }
   shape.restarts_in_place = job.recovery.in_place_seconds > 0;
+  return shape;
+}
+
+nlohmann::json WorkerWrites::FirstPodOf(const api::TrainingJob& job) const {
+  return BuildPod(job, ShapeOf(job), 0);
+}
+
+absl::StatusOr<nlohmann::json> WorkerWrites::TryFirst(const api::TrainingJob& job,
+                                                      StallReason& stall) {
+  auto pod = client_.Create(TargetOf(kube::Pods(), job), FirstPodOf(job),
+                            {.field_manager = kFieldManager, .dry_run = true});
+  if (IsRefusal(pod.status())) stall = RefusalReason(pod.status(), {job.job.workers, 0});
+  return pod;
+}
+
+absl::StatusOr<std::optional<api::Gang>> WorkerWrites::WriteGang(const api::Gang& gang) {
+  if (!may_write_()) return absl::UnavailableError("this process does not lead any more");
+  const api::ObjectMeta& meta = gang.metadata;
+  const auto written = meta.resource_version.empty()
+                           ? client_.Create({kube::Gangs(), meta.namespace_name, "", ""},
+                                            api::EncodeGang(gang), {kFieldManager})
+                           : client_.Replace({kube::Gangs(), meta.namespace_name, meta.name, ""},
+                                             api::EncodeGang(gang), {kFieldManager});
+  const absl::Status& status = written.status();
+  if (absl::IsAlreadyExists(status) || absl::IsAborted(status) || kube::IsGone(status)) {
+    return std::optional<api::Gang>();
+  }
+  YM_RETURN_IF_ERROR(status);
+  cache_.Assume(state::Kind::kGang, *written);
+  YM_ASSIGN_OR_RETURN(api::Gang stored, api::DecodeGang(*written, api::Decoding::kLenient));
+  return std::optional<api::Gang>(std::move(stored));
+}
+
+absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
+                                                 const std::vector<int>& ranks,
+                                                 const PlaceOfRank& place_of,
+                                                 const CreateLimit& limit, StallReason& stall) {
+  Creation creation = Begin(job);
+  // Pods that are there or were refused came after it; and one that is refused again shall cost one
+  // request.
+  const bool pods_first =
+      ranks.size() < static_cast<std::size_t>(job.job.workers) || PodsWereRefused(job);
+  if (!pods_first) YM_RETURN_IF_ERROR(EnsureService(job, creation, stall));
+  if (stall.exists()) return ranks.size();
+  const WorkerShape shape = ShapeOf(job);
   const std::int64_t begin_ms = clock_.SteadyMs();
   const std::size_t end = std::min(ranks.size(), limit.pods);
   std::size_t from = 0;

@@ -1,4 +1,4 @@
-// Writes the pods and the Service of a TrainingJob.
+// Writes the pods, the Service and the Gang's spec of a TrainingJob.
 //
 // Every write names the uid of the pod that it was decided for, so that it never reaches a later
 // pod of the same name. A pod that is gone, or a name that belongs to another pod by then, is not
@@ -29,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
@@ -78,6 +79,14 @@ class WorkerWrites {
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
                                      const PlaceOfRank& place_of, const CreateLimit& limit,
                                      StallReason& stall);
+  // The pod of rank 0 as admission would make it behind the gate; nothing is made. A refusal is an
+  // error and sets `stall`.
+  absl::StatusOr<nlohmann::json> TryFirst(const api::TrainingJob& job, StallReason& stall);
+  // What TryFirst sends.
+  nlohmann::json FirstPodOf(const api::TrainingJob& job) const;
+  // Makes the Gang, or writes its spec where it has a version. The value: as it was stored;
+  // nullopt: another version of it is there already, which the watch reports.
+  absl::StatusOr<std::optional<api::Gang>> WriteGang(const api::Gang& gang);
   // Records on the pods which attempt they are in, and what restarts them in place.
   absl::Status Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   absl::Status Remove(const api::TrainingJob& job, const std::vector<Removal>& removals);
@@ -94,6 +103,7 @@ class WorkerWrites {
     bool has_service = false;
   };
 
+  WorkerShape ShapeOf(const api::TrainingJob& job) const;
   // As the last call has kept it, or a new one.
   Creation Begin(const api::TrainingJob& job);
   void StoreCreation(const api::TrainingJob& job, const Creation& creation);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/crux/decide.h"
@@ -312,6 +313,45 @@ void NetworkController::CollectPods(const GangNetwork& network, const api::Gang&
   }
 }
 
+void NetworkController::KeepPlansOf(const GangNetwork& network, const api::Gang& gang,
+                                    const RankPods& members, const NetworkOptions& options,
+                                    RoundReport& report) {
+  std::map<int, Annotations> of_rank;
+  const int ranks = std::min(gang.placed_workers(), static_cast<int>(network.paths_of_rank.size()));
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (members.count(rank) != 0) continue;
+    auto change = AnnotationsToWrite(network, rank, {}, options);
+    if (!change.ok()) {
+      report.Fail(StrCat("Gang ", KeyOf(gang.metadata).text(), ", rank ", rank), change.status());
+      continue;
+    }
+    of_rank[rank] = std::move(change->annotations);
+    of_rank[rank][api::kNetworkGenerationAnnotation] = StrCat(gang.status.plan_generation);
+  }
+  const bool fresh = options_.planned_ranks->Set(gang, std::move(of_rank));
+  if (fresh && handlers_.on_planned_ranks) handlers_.on_planned_ranks(gang);
+}
+
+void NetworkController::KeepPlans(const Objects& objects, const NetworkFacts& facts,
+                                  const std::vector<GangNetwork>& networks,
+                                  const NetworkOptions& options, RoundReport& report) {
+  if (options_.planned_ranks == nullptr) return;
+  static const RankPods kNone;
+  std::set<NamespacedName> lacking;
+  for (const GangNetwork& network : networks) {
+    const NamespacedName& key = objects.snapshot.jobs[network.job.index()].job.key;
+    const auto gang = objects.gangs.find(key);
+    if (gang == objects.gangs.end()) continue;
+    const auto found = facts.pods.find(key.text());
+    const RankPods& members = found == facts.pods.end() ? kNone : found->second;
+    if (static_cast<int>(members.size()) >= gang->second->placed_workers()) continue;
+    lacking.insert(key);
+    report.Fail(StrCat("Gang ", key.text()),
+                Contain([&] { KeepPlansOf(network, *gang->second, members, options, report); }));
+  }
+  options_.planned_ranks->KeepOnly(lacking);
+}
+
 void NetworkController::WriteGang(const GangNetwork& network, const Objects& objects,
                                   const NetworkFacts& facts, const NetworkOptions& options,
                                   std::vector<PodWrite>& writes, RoundReport& report) {
@@ -369,6 +409,7 @@ RoundReport NetworkController::RunOnce() {
   } else {
     Forget();
   }
+  KeepPlans(objects, facts, networks, options, report);
   WaitFor(clock_, report, [&] { WriteFabrics(objects, facts.health, report); });
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : networks) {

@@ -7,7 +7,8 @@
 // every round: which cables are down or held back (network_faults.h), whether reports agree with
 // the Fabric (network_evidence.h), what jobs measured (network_profiles.h), which jobs starve
 // (network_starvation.h). The findings are written to the Fabric's conditions; a condition that
-// turns is an event.
+// turns is an event. Plans of ranks whose pods are yet to be made are handed over before anything
+// is written (planned_ranks.h): those pods are made with them.
 //
 // Rounds are called by one debounced thread. A write that fails is reported and made by the next
 // round. Writes that the rate defers go out by WriteDeferred, between rounds and without a plan.
@@ -36,6 +37,7 @@
 #include "pkg/operator/network/network_starvation.h"
 #include "pkg/operator/network/network_status_writer.h"
 #include "pkg/operator/network/network_writes.h"
+#include "pkg/operator/network/planned_ranks.h"
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/network/round_decision.h"
 #include "pkg/operator/telemetry/live_links.h"
@@ -53,6 +55,8 @@ using PlanHandler = std::function<void(const netplan::NetworkPlan&, const plan::
 struct NetworkHandlers {
   std::function<void(const NetworkNotice&)> on_notice = {};
   PlanHandler on_plan = {};
+  // Ranks of the gang that have no pod have their first plan for its present places.
+  std::function<void(const api::Gang&)> on_planned_ranks = {};
 };
 
 class NetworkController {
@@ -73,6 +77,8 @@ class NetworkController {
     bool agents_have_streams = false;
     // Says which segments are lost as a whole; null: none ever is.
     HostHealth* hosts = nullptr;
+    // Gets the plans of ranks that have no pod yet; null: they are not kept.
+    PlannedRanks* planned_ranks = nullptr;
   };
 
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
@@ -122,6 +128,13 @@ class NetworkController {
                           std::vector<PodWrite>& writes, RoundReport& report);
   void WriteGang(const GangNetwork& network, const Objects& objects, const NetworkFacts& facts,
                  const NetworkOptions& options, std::vector<PodWrite>& writes, RoundReport& report);
+  using RankPods = std::map<int, std::shared_ptr<const api::Pod>>;
+  void KeepPlansOf(const GangNetwork& network, const api::Gang& gang, const RankPods& members,
+                   const NetworkOptions& options, RoundReport& report);
+  // Of gangs that lack pods, and of no others.
+  void KeepPlans(const Objects& objects, const NetworkFacts& facts,
+                 const std::vector<GangNetwork>& networks, const NetworkOptions& options,
+                 RoundReport& report);
   void WritePods(std::vector<PodWrite> writes, RoundReport& report);
   static void AddFindings(const NetworkFacts& facts, RoundReport& report);
 

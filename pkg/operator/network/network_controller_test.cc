@@ -57,6 +57,34 @@ TEST_F(NetworkControllerTest, APodBehindTheGateIsToldForWhichPlanOfItsGangItsPat
   EXPECT_EQ(WrittenPods(), std::set<std::string>());
 }
 
+TEST_F(NetworkControllerTest, RanksWithoutPodsHaveThePlanWithWhichTheirPodsAreMade) {
+  PlannedRanks planned;
+  NetworkController::Options options;
+  options.planned_ranks = &planned;
+  Start(options);
+  AddGang("a", 0, 1);
+  for (int rank = 1; rank < 4; ++rank) {
+    ASSERT_TRUE(client_.Delete({kube::Pods(), "team", StrCat("a-", rank), ""}, {}).ok());
+  }
+  EXPECT_TRUE(Round().ok());
+  const api::Gang gang = *cache_->FindGang("team/a");
+  EXPECT_FALSE(planned.Has(gang, 0)) << "its pod is patched";
+  std::map<int, Annotations> before;
+  for (int rank = 1; rank < 4; ++rank) {
+    ASSERT_TRUE(planned.Has(gang, rank)) << rank;
+    before[rank] = *planned.Find(gang, rank);
+    EXPECT_EQ(before[rank][api::kNetworkGenerationAnnotation], "1");
+    AddPod("a", rank, gang.status.assignments[static_cast<std::size_t>(rank)].host);
+    for (const auto& [key, value] : before[rank]) {
+      Annotate(kube::Pods(), "team", StrCat("a-", rank), key.c_str(), value);
+    }
+  }
+  // Pods that were made with it need no patch.
+  Round();
+  EXPECT_EQ(WrittenPods(), std::set<std::string>());
+  EXPECT_FALSE(planned.Has(gang, 1)) << "of a gang that lacks no pod nothing is kept";
+}
+
 TEST_F(NetworkControllerTest, AnArrivalInOtherSegmentsAndItsDepartureWriteNothingToTheOthers) {
   for (const char* gang : {"a", "b", "c"}) AddGang(gang, 0, 1);
   RunUntilStable();

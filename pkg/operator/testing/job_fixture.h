@@ -35,7 +35,7 @@ class JobFixture : public JobClusterFixture {
     controller_ = std::make_unique<JobController>(
         client_, *cache_, *hosts_, *marker_, clock_,
         [this](const JobNotice& notice) { notices_.push_back(notice); },
-        [this] { return writes_left_.fetch_sub(1) > 0; });
+        [this] { return writes_left_.fetch_sub(1) > 0; }, kWriteThreads, place_);
   }
 
   // Brings the caches up to date, as the watches would.
@@ -95,6 +95,7 @@ class JobFixture : public JobClusterFixture {
   std::vector<FaultRule> fault_rules_ = DefaultFaultRules();
   std::atomic<int> writes_left_ = INT_MAX;  // of pods; then the process does not lead any more
   HostMarker::Options marker_options_;      // of the next NewLeader
+  PlaceOptions place_;                      // of the next NewLeader: pods come first
   std::vector<HostNotice> host_notices_;
   std::unique_ptr<HostHealth> hosts_;
   std::unique_ptr<HostMarker> marker_;

@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/mutex.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/object.h"
+#include "pkg/operator/jobs/job_controller.h"
+#include "pkg/operator/jobs/place_request.h"
+#include "pkg/operator/jobs/quota_check.h"
+#include "pkg/operator/jobs/refusal_reason.h"
+#include "pkg/operator/write_target.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+// Until what an earlier job of this name has left is gone.
+constexpr std::int64_t kOldObjectsAgainMs = 1'000;
+
+std::string KeyTextOf(const api::TrainingJob& job) {
+  return kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
+}
+
+kube::Resource ResourceQuotas() { return {"", "v1", "resourcequotas", "ResourceQuota", true}; }
+
+struct RanksThere {
+  bool any = false;   // a pod of a rank, which may be on its way out
+  bool live = false;  // one that stays
+};
+
+RanksThere LookAtRanks(const JobObservation& observed) {
+  RanksThere there;
+  for (int rank = 0; rank < observed.ranks(); ++rank) {
+    const Worker& worker = observed.workers[static_cast<std::size_t>(rank)];
+    if (worker.phase == WorkerPhase::kMissing) continue;
+    there.any = true;
+    there.live |= !worker.deleting && worker.phase != WorkerPhase::kSucceeded &&
+                  worker.phase != WorkerPhase::kFailed;
+  }
+  return there;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const api::Gang>> JobController::ReadGang(
+    const api::TrainingJob& job) {
+  const auto object = client_.Get(
+      TargetOf(kube::Gangs(), job, api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  if (absl::IsNotFound(object.status())) return std::shared_ptr<const api::Gang>();
+  YM_RETURN_IF_ERROR(object.status());
+  YM_ASSIGN_OR_RETURN(api::Gang gang, api::DecodeGang(*object, api::Decoding::kLenient));
+  return std::make_shared<const api::Gang>(std::move(gang));
+}
+
+std::int64_t JobController::NetworkWaitMs(const api::TrainingJob& job, const api::Gang& gang,
+                                          const std::vector<int>& ranks) {
+  if (place_.network == nullptr || place_.network_wait_ms <= 0 || IsOnOneHost(gang)) return 0;
+  const bool all_planned = std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    return rank >= gang.placed_workers() || place_.network->Has(gang, rank);
+  });
+  if (all_planned || cache_.Take().fabrics.empty()) return 0;
+  const std::int64_t now_ms = clock_.SteadyMs();
+  const MutexLock lock(place_mutex_);
+  NetworkWait& wait = network_waits_[KeyTextOf(job)];
+  if (wait.gang_uid != gang.metadata.uid || wait.plan_generation != gang.status.plan_generation) {
+    wait = {gang.metadata.uid, gang.status.plan_generation, now_ms, false};
+  }
+  const std::int64_t left_ms = wait.since_ms + place_.network_wait_ms - now_ms;
+  if (left_ms > 0) return left_ms;
+  if (!std::exchange(wait.late, true)) {
+    EmitEvent(job, true, "NetworkPlanLate",
+              StrCat("no network plan after ", place_.network_wait_ms / 1000,
+                     " s; its pods are made without: their traffic takes default paths and ",
+                     "classes until it is written"));
+  }
+  return 0;
+}
+
+JobController::Way JobController::WayOfPlaced(const api::TrainingJob& job, const JobStep& step,
+                                              std::shared_ptr<const api::Gang> gang) {
+  // Ranks that are made again.
+  if (!PodsAreToCome(*gang)) return {};
+  // It gives its hosts back.
+  if (gang->pods == api::GangPods::kRefused) return {Making::kWait, std::move(gang)};
+  const std::int64_t wait_ms = NetworkWaitMs(job, *gang, step.create);
+  if (wait_ms > 0) return {Making::kWait, std::move(gang), wait_ms};
+  return {Making::kPlaced, std::move(gang)};
+}
+
+JobController::Way JobController::WayOf(const api::TrainingJob& job, const JobObservation& observed,
+                                        const JobStep& step) {
+  if (!place_.first || step.create.empty()) return {};
+  auto gang = GangOf(job);
+  // Of an earlier job of this name: the garbage collector takes it.
+  if (gang != nullptr && !IsGangOf(*gang, job)) {
+    return {Making::kWait, nullptr, kOldObjectsAgainMs};
+  }
+  if (gang != nullptr && HasPlace(*gang)) return WayOfPlaced(job, step, std::move(gang));
+  const RanksThere there = LookAtRanks(observed);
+  if (there.live) return {};
+  if (there.any) return {Making::kWait, std::move(gang)};
+  Asked asked;
+  {
+    const MutexLock lock(place_mutex_);
+    const auto known = asked_.find(KeyTextOf(job));
+    if (known != asked_.end()) asked = known->second;
+  }
+  if (asked.first == nullptr || asked.sent != HashOfFirstPod(job)) return {Making::kAsk, gang};
+  const auto request = asked.pods_first ? std::nullopt : GangRequestOf(job, *asked.first);
+  if (!request) return {};
+  const bool says_it = gang != nullptr && WithRequest(*gang, *request) == *gang;
+  return {says_it ? Making::kWait : Making::kAsk, std::move(gang)};
+}
+
+std::size_t JobController::HashOfFirstPod(const api::TrainingJob& job) const {
+  return std::hash<std::string>()(writes_.FirstPodOf(job).dump());
+}
+
+absl::Status JobController::CheckRoom(const api::TrainingJob& job, const api::Pod& first,
+                                      StallReason& stall) {
+  const auto quotas =
+      kube::ListAll(client_, {ResourceQuotas(), job.metadata.namespace_name, "", ""});
+  // What cannot be read is said when the pods are made.
+  if (!quotas.ok()) return absl::OkStatus();
+  const absl::Status refused = CheckQuotas(*quotas, first, job.job.workers);
+  if (!refused.ok()) stall = RefusalReason(refused, {job.job.workers, 0});
+  return refused;
+}
+
+absl::Status JobController::Ask(const api::TrainingJob& job, const Way& way, StallReason& stall,
+                                TurnResult& result) {
+  const auto made = writes_.TryFirst(job, stall);
+  if (absl::IsAlreadyExists(made.status())) {
+    result.waits = true;
+    result.LookAgain(kOldObjectsAgainMs);
+    return absl::OkStatus();
+  }
+  YM_RETURN_IF_ERROR(made.status());
+  YM_ASSIGN_OR_RETURN(api::Pod pod, api::DecodePod(*made, api::Decoding::kLenient));
+  Asked asked{HashOfFirstPod(job), std::make_shared<const api::Pod>(std::move(pod))};
+  const auto request = GangRequestOf(job, *asked.first);
+  if (!request) {
+    YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kFirst));
+  } else {
+    YM_RETURN_IF_ERROR(CheckRoom(job, *asked.first, stall));
+    const api::Gang next = way.gang == nullptr ? *request : WithRequest(*way.gang, *request);
+    if (way.gang == nullptr || next != *way.gang) {
+      YM_ASSIGN_OR_RETURN(const auto stored, writes_.WriteGang(next));
+      // The CRD of an older version does not keep it.
+      asked.pods_first = stored && stored->pods != next.pods;
+    }
+  }
+  result.waits = request && !asked.pods_first;
+  const MutexLock lock(place_mutex_);
+  asked_.insert_or_assign(KeyTextOf(job), std::move(asked));
+  return absl::OkStatus();
+}
+
+bool JobController::HasAsked(const api::TrainingJob& job) {
+  const MutexLock lock(place_mutex_);
+  return asked_.count(KeyTextOf(job)) != 0;
+}
+
+void JobController::ForgetRequest(const std::string& key) {
+  const MutexLock lock(place_mutex_);
+  asked_.erase(key);
+  network_waits_.erase(key);
+}
+
+absl::Status JobController::TakeRequestBack(const api::TrainingJob& job, api::GangPods pods) {
+  const auto gang = GangOf(job);
+  if (!place_.first || gang == nullptr || !IsGangOf(*gang, job)) return absl::OkStatus();
+  if (gang->pods == api::GangPods::kFirst || gang->pods == pods) return absl::OkStatus();
+  // Its pods have been there: it keeps its place.
+  if (gang->status.committed() && !PodsAreToCome(*gang)) return absl::OkStatus();
+  ForgetRequest(KeyTextOf(job));
+  api::Gang next = *gang;
+  next.pods = pods;
+  return writes_.WriteGang(next).status();
+}
+
+bool JobController::IsTakenBack(const api::TrainingJob& job) const {
+  const auto gang = place_.first ? GangOf(job) : nullptr;
+  return gang != nullptr && IsGangOf(*gang, job) && gang->pods == api::GangPods::kRefused &&
+         PodsAreToCome(*gang);
+}
+
+std::optional<WorkerPlace> JobController::FirstPlaceOfRank(const api::TrainingJob& job,
+                                                           const api::Gang& gang, int rank) const {
+  if (rank >= gang.placed_workers()) return std::nullopt;
+  const std::string& host = gang.status.assignments[static_cast<std::size_t>(rank)].host;
+  auto place = PlaceOf(job, gang, rank, cache_.FindNode(host).get(), clock_.WallMs());
+  if (!place || place_.network == nullptr) return place;
+  if (auto network = place_.network->Find(gang, rank)) place->network = *std::move(network);
+  return place;
+}
+
+absl::StatusOr<std::size_t> JobController::Make(const api::TrainingJob& job, const Way& way,
+                                                const JobStep& step, const CreateLimit& limit,
+                                                StallReason& stall, TurnResult& result) {
+  if (way.making == Making::kAsk) {
+    YM_RETURN_IF_ERROR(Ask(job, way, stall, result));
+    return 1;
+  }
+  if (way.making == Making::kBehindGate) {
+    const auto places = PlacesOf(job, step);
+    return writes_.Create(
+        job, step.create,
+        [&](int rank) {
+          return places == nullptr ? std::nullopt : PlaceOfRank(job, *places, rank);
+        },
+        limit, stall);
+  }
+  YM_ASSIGN_OR_RETURN(const auto gang, ReadGang(job));
+  // The watch is behind, and will report it.
+  if (gang == nullptr || !IsGangOf(*gang, job) || !HasPlace(*gang) ||
+      gang->status.plan_generation != way.gang->status.plan_generation ||
+      gang->pods == api::GangPods::kRefused) {
+    result.waits = true;
+    return step.create.size();
+  }
+  return writes_.Create(
+      job, step.create, [&](int rank) { return FirstPlaceOfRank(job, *gang, rank); }, limit, stall);
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,369 @@
+// Jobs whose pods follow their place: what they ask for, how their pods are made, and what is taken
+// back when pods are refused.
+#include "pkg/api/slot.h"
+#include "pkg/operator/capacity/capacity_observer.h"
+#include "pkg/operator/jobs/refusal_reason.h"
+#include "pkg/operator/testing/job_fixture.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+class JobPlaceTest : public JobFixture {
+ protected:
+  static constexpr std::int64_t kNetworkWaitMs = 10'000;
+
+  JobPlaceTest() {
+    place_ = {.first = true, .network = &planned_, .network_wait_ms = kNetworkWaitMs};
+    NewLeader();
+  }
+
+  static std::string GangName() { return api::GangName(api::kTrainingJobKind, "a"); }
+  std::optional<api::Gang> Gang() {
+    const auto object = client_.Find(kube::Gangs(), "team", GangName());
+    if (!object) return std::nullopt;
+    auto gang = api::DecodeGang(*object);
+    EXPECT_TRUE(gang.ok()) << gang.status();
+    return gang.ok() ? std::optional(*std::move(gang)) : std::nullopt;
+  }
+  void Write(api::Gang gang) { client_.Seed(kube::Gangs(), api::EncodeGang(gang)); }
+  // As the extender commits it: rank r on host n<r>.
+  void Place() {
+    api::Gang gang = Gang().value();
+    ++gang.status.plan_generation;
+    gang.status.committed_ms = clock_.WallMs();
+    for (int rank = 0; rank < Workers(); ++rank) {
+      gang.status.assignments.push_back({rank, StrCat("n", rank), "p0", "s0", {0}});
+    }
+    SetGangCondition(gang, api::kPlannedCondition, true);
+    Write(std::move(gang));
+  }
+  void GiveBack() {
+    api::Gang gang = Gang().value();
+    gang.status.assignments.clear();
+    SetGangCondition(gang, api::kPlannedCondition, false);
+    SetGangCondition(gang, api::kReleasedCondition, false);
+    Write(std::move(gang));
+  }
+  void MarkReleased() {
+    api::Gang gang = Gang().value();
+    SetGangCondition(gang, api::kReleasedCondition, true);
+    Write(std::move(gang));
+  }
+  void SetGangCondition(api::Gang& gang, const char* type, bool holds) {
+    api::SetCondition(gang.status.conditions,
+                      {type, holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+                       "Because", "it is so", 1, 0},
+                      clock_.WallMs());
+  }
+  // As a round plans the network of the gang's ranks.
+  void PlanNetwork() {
+    std::map<int, Annotations> of_rank;
+    for (int rank = 0; rank < Workers(); ++rank) {
+      of_rank[rank] = {{api::kPriorityAnnotation, StrCat(rank)}};
+    }
+    planned_.Set(Gang().value(), std::move(of_rank));
+  }
+  void AddFabric() {
+    cache_->Deliver(state::Kind::kFabric,
+                    json{{"apiVersion", api::kGroupVersion},
+                         {"kind", "Fabric"},
+                         {"metadata", {{"name", "f"}, {"uid", "f"}, {"resourceVersion", "1"}}},
+                         {"spec", json::object()}});
+  }
+  bool IsGated(int rank) { return Pod(rank)["spec"].contains("schedulingGates"); }
+  std::string HostOfPin(int rank) {
+    return Pod(rank).value(
+        "/spec/affinity/nodeAffinity/"
+        "requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/"
+        "matchFields/0/values/0"_json_pointer,
+        "");
+  }
+  // Calls that make pods, and those that ask what would be made.
+  int Creates(bool dry_run) {
+    int count = 0;
+    for (const kube::Call& call : client_.calls()) {
+      count += IsPodCreate(call) && call.dry_run == dry_run ? 1 : 0;
+    }
+    return count;
+  }
+  static bool IsPodCreate(const kube::Call& call) {
+    return call.verb == kube::Verb::kCreate && kube::WhereOf(call.target) == "pods";
+  }
+  // Pod `name` is refused when it is made; to ask about it is not.
+  void RefusePod(const std::string& name) {
+    client_.SetHook([name](const kube::Call& call) {
+      const bool refused =
+          IsPodCreate(call) && !call.dry_run && call.body["metadata"]["name"] == name;
+      return refused ? absl::PermissionDeniedError("a webhook says no") : absl::OkStatus();
+    });
+  }
+  // One turn as the job loop has them.
+  absl::StatusOr<TurnResult> Turn() {
+    Sync();
+    auto result = controller_->RunOnce("team/a", JobTurn::kBackground);
+    if (IsRefusal(result.status())) {
+      Sync();
+      (void)controller_->RunOnce("team/a", JobTurn::kLook);
+    }
+    return result;
+  }
+  // A job of two that has its place and its plan.
+  void PlacedJob() {
+    SeedJob(2, 3);
+    RunUntilStable();
+    Place();
+    PlanNetwork();
+  }
+
+  PlannedRanks planned_;
+};
+
+TEST_F(JobPlaceTest, AJobAsksForItsPlaceAndHasNoPodUntilItHasOne) {
+  SeedJob(2, 3);
+  RunUntilStable();
+  const auto gang = Gang();
+  ASSERT_TRUE(gang);
+  EXPECT_EQ(gang->pods, api::GangPods::kFollow);
+  EXPECT_EQ(gang->job.workers, 2);
+  EXPECT_EQ(gang->owner.uid, "job");
+  EXPECT_EQ(workload::AmountOf(gang->requests, api::kGpuResource), 8);
+  EXPECT_EQ(Creates(/*dry_run=*/true), 1);
+  EXPECT_EQ(Creates(/*dry_run=*/false), 0);
+  const auto result = Turn();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->waits);
+}
+
+TEST_F(JobPlaceTest, WhatIsAskedForIsWhatAdmissionMakesOfThePods) {
+  SeedJob(2, 3, {{"template", {{"spec", {{"priorityClassName", "high"}}}}}});
+  client_.SetHook([](const kube::Call&) { return absl::OkStatus(); });
+  RunUntilStable();
+  ASSERT_TRUE(Gang());
+  // Edited templates are asked about again.
+  json containers = Job()["spec"]["template"]["spec"]["containers"];
+  containers[0]["resources"] = {{"requests", {{"cpu", "3"}}}};
+  Change({{"template", {{"spec", {{"containers", containers}}}}}});
+  RunUntilStable();
+  EXPECT_EQ(workload::AmountOf(Gang()->requests, "cpu"), 3'000);
+  EXPECT_EQ(Creates(/*dry_run=*/true), 2);
+}
+
+TEST_F(JobPlaceTest, PodsAreMadeWithHostSlotAndNetworkInOneCreateEach) {
+  PlacedJob();
+  client_.ClearCalls();
+  RunUntilStable();
+  for (int rank = 0; rank < 2; ++rank) {
+    ASSERT_TRUE(HasPod(rank)) << rank;
+    EXPECT_FALSE(IsGated(rank)) << rank;
+    EXPECT_EQ(HostOfPin(rank), StrCat("n", rank));
+    const json annotations = Pod(rank)["metadata"]["annotations"];
+    EXPECT_EQ(annotations[api::kPriorityAnnotation], StrCat(rank));
+    EXPECT_EQ(annotations[api::kSlotAnnotation],
+              api::EncodeSlot({GangName(), rank, "p0", "s0", {0}}));
+  }
+  EXPECT_EQ(Creates(/*dry_run=*/false), 2);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 0);
+}
+
+TEST_F(JobPlaceTest, PodsWaitForTheirNetworkPlanForAWhile) {
+  SeedJob(2, 3);
+  RunUntilStable();
+  Place();
+  AddFabric();
+  RunUntilStable();
+  EXPECT_FALSE(HasPod(0));
+  clock_.Advance(kNetworkWaitMs);
+  RunUntilStable();
+  EXPECT_TRUE(HasPod(0) && HasPod(1));
+  EXPECT_EQ(HostOfPin(1), "n1");
+  EXPECT_EQ(CountNotices("NetworkPlanLate"), 1);
+}
+
+TEST_F(JobPlaceTest, ARankWhoseHostIsNotReadyWaitsBehindTheGate) {
+  PlacedJob();
+  SetNode("n1", false);
+  RunUntilStable();
+  ASSERT_TRUE(HasPod(0) && HasPod(1));
+  EXPECT_EQ(HostOfPin(0), "n0");
+  EXPECT_TRUE(IsGated(1)) << "the extender moves it";
+}
+
+TEST_F(JobPlaceTest, NoPodIsMadeForAPlaceThatIsNotTheLedgersAnyMore) {
+  PlacedJob();
+  Sync();
+  GiveBack();
+  const auto result = controller_->RunOnce("team/a", JobTurn::kBackground);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->waits);
+  EXPECT_FALSE(HasPod(0));
+}
+
+TEST_F(JobPlaceTest, RefusedPodsAreAllTakenBackWithTheHosts) {
+  PlacedJob();
+  RefusePod("a-1");
+  EXPECT_FALSE(Turn().ok());
+  EXPECT_FALSE(HasPod(0) || HasPod(1));
+  EXPECT_EQ(Gang()->pods, api::GangPods::kRefused);
+  EXPECT_EQ(Reason("Stalled"), "PodsRefused");
+  // It does not ask again before the extender has its hosts back, and then for all of them.
+  client_.SetHook(nullptr);
+  ASSERT_TRUE(Turn().ok());
+  EXPECT_EQ(Gang()->pods, api::GangPods::kRefused);
+  GiveBack();
+  ASSERT_TRUE(Turn().ok());
+  EXPECT_EQ(Gang()->pods, api::GangPods::kFollow);
+  EXPECT_EQ(Condition("Stalled"), "False");
+  Place();
+  PlanNetwork();
+  RunUntilStable();
+  EXPECT_TRUE(HasPod(0) && HasPod(1));
+}
+
+TEST_F(JobPlaceTest, TheNextLeaderTakesBackWhatTheOneBeforeHasLeft) {
+  PlacedJob();
+  RefusePod("a-1");
+  Sync();
+  // Killed between the refusal and what it takes back.
+  EXPECT_FALSE(controller_->RunOnce("team/a", JobTurn::kBackground).ok());
+  ASSERT_TRUE(HasPod(0));
+  NewLeader();
+  Sync();
+  (void)controller_->RunOnce("team/a", JobTurn::kLook);
+  EXPECT_FALSE(HasPod(0));
+  EXPECT_EQ(Gang()->pods, api::GangPods::kRefused);
+}
+
+TEST_F(JobPlaceTest, WhatIsLeftOfARefusedAttemptGoesInEveryTurn) {
+  PlacedJob();
+  RefusePod("a-1");
+  Sync();
+  EXPECT_FALSE(controller_->RunOnce("team/a", JobTurn::kBackground).ok());
+  api::Gang gang = Gang().value();
+  gang.pods = api::GangPods::kRefused;
+  Write(std::move(gang));
+  NewLeader();
+  ASSERT_TRUE(Turn().ok());
+  EXPECT_FALSE(HasPod(0));
+}
+
+TEST_F(JobPlaceTest, AFullNamespaceIsPromisedNoHosts) {
+  SeedJob(2, 3);
+  client_.Seed({"", "v1", "resourcequotas", "ResourceQuota", true},
+               json{{"apiVersion", "v1"},
+                    {"kind", "ResourceQuota"},
+                    {"metadata", {{"name", "gpus"}, {"namespace", "team"}}},
+                    {"status",
+                     {{"hard", {{"requests.nvidia.com/gpu", "24"}}},
+                      {"used", {{"requests.nvidia.com/gpu", "16"}}}}}});
+  EXPECT_FALSE(Turn().ok());
+  EXPECT_FALSE(Gang());
+  EXPECT_EQ(Reason("Stalled"), "QuotaExceeded");
+  EXPECT_NE(Message("Stalled").find("ResourceQuota gpus: requests.nvidia.com/gpu is short of 8: 2 "
+                                    "pods need 16, and others use 16 of 24"),
+            std::string::npos)
+      << Message("Stalled");
+}
+
+TEST_F(JobPlaceTest, PodsThatSayWhatOnlyPodsSayComeFirst) {
+  SeedJob(
+      2, 3,
+      {{"template",
+        {{"spec",
+          {{"volumes",
+            json::array({{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", "c"}}}}})}}}}}});
+  RunUntilStable();
+  EXPECT_FALSE(Gang());
+  EXPECT_TRUE(IsGated(0));
+  EXPECT_TRUE(IsGated(1));
+}
+
+TEST_F(JobPlaceTest, AJobWithGatedPodsOfAVersionBeforeChangesOverAtItsNextAttempt) {
+  place_.first = false;
+  NewLeader();
+  SeedJob(2, 3);
+  RunUntilStable();
+  ASSERT_TRUE(IsGated(0) && IsGated(1));
+  place_.first = true;
+  NewLeader();
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-1", ""}, {}).ok());
+  RunUntilStable();
+  EXPECT_TRUE(IsGated(1));
+  EXPECT_FALSE(Gang());
+  Suspend(true);
+  RunUntilStable();
+  ASSERT_FALSE(HasPod(0) || HasPod(1));
+  Suspend(false);
+  RunUntilStable();
+  EXPECT_FALSE(HasPod(0) || HasPod(1));
+  EXPECT_EQ(Gang()->pods, api::GangPods::kFollow);
+}
+
+TEST_F(JobPlaceTest, NothingIsAskedForWhileTheJobIsSuspended) {
+  SeedJob(2, 3, {{"suspend", true}});
+  RunUntilStable();
+  EXPECT_FALSE(Gang());
+  EXPECT_EQ(Creates(/*dry_run=*/true), 0);
+}
+
+TEST_F(JobPlaceTest, APodThatGoesBeforeTheOthersHaveComeIsMadeAgainInItsPlace) {
+  PlacedJob();
+  RunUntilStable();
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-1", ""}, {}).ok());
+  RunUntilStable();
+  EXPECT_EQ(HostOfPin(1), "n1");
+}
+
+TEST_F(JobPlaceTest, ARankOfAGangThatHasRunIsMadeAgainAsBefore) {
+  PlacedJob();
+  RunAll();
+  MarkReleased();
+  RunUntilStable();
+  ASSERT_EQ(Condition("Running"), "True");
+  FailPod(1, 1);
+  SetNode("n1", false);
+  RunUntilStable();
+  EXPECT_EQ(Gang()->pods, api::GangPods::kFollow);
+  clock_.Advance(60'000);
+  RunUntilStable();
+  ASSERT_TRUE(HasPod(1));
+  EXPECT_TRUE(IsGated(1));
+}
+
+TEST_F(JobPlaceTest, HostsMayBeRentedForAJobThatAsksAndFindsNoPlace) {
+  SeedJob(2, 1);
+  RunUntilStable();
+  const auto waits = [&] {
+    Sync();
+    return CapacityObserver(*cache_, *hosts_, clock_).Observe(*cache_->FindJob("team/a")).waits;
+  };
+  EXPECT_FALSE(waits()) << "nothing was planned yet";
+  api::Gang gang = Gang().value();
+  gang.status.outcome = placement::Outcome::kNotNow;
+  gang.status.reasons = {
+      {placement::ReasonCode::kSearchCut, workload::TopologyLevel::kSegment, 2, "cut"}};
+  Write(gang);
+  EXPECT_TRUE(waits());
+  gang.pods = api::GangPods::kRefused;
+  Write(gang);
+  EXPECT_FALSE(waits());
+}
+
+TEST_F(JobPlaceTest, AGangOfAnEarlierJobOfThisNameIsWaitedFor) {
+  SeedJob(2, 3);
+  api::Gang gang = SeedGangOfTwo();
+  gang.owner = {api::kGroupVersion, api::kTrainingJobKind, "a", "an-earlier-job", true};
+  Write(gang);
+  RunUntilStable();
+  EXPECT_FALSE(HasPod(0));
+  EXPECT_EQ(Gang()->owner.uid, "an-earlier-job");
+  ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", GangName(), ""}, {}).ok());
+  cache_->Remove(state::Kind::kGang,
+                 json{{"metadata", {{"name", GangName()}, {"namespace", "team"}}}});
+  RunUntilStable();
+  EXPECT_EQ(Gang()->owner.uid, "job");
+}
+
+}  // namespace
+}  // namespace yardmaster::op
