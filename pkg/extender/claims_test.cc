@@ -18,7 +18,7 @@ class ClaimsTest : public BatchJobFixture {
   }
   void Claim(json pod) {
     pod["spec"]["resourceClaims"] =
-        json::array({{{"name", "g"}, {"resourceClaimTemplateName", "eight"}}});
+        json::array({{{"name", "g"}, {"resourceClaimTemplateName", "gpus"}}});
     client_.Seed(kube::Pods(), pod);
   }
   void PassFor(std::int64_t ms) {
@@ -91,9 +91,7 @@ class CountedClaimsTest : public ClaimsTest {
     has_devices_ = true;
     client_.Seed(kube::DeviceClasses(), {{"metadata", {{"name", "gpu.nvidia.com"}}},
                                          {"spec", {{"extendedResourceName", api::kGpuResource}}}});
-    client_.Seed(kube::ResourceClaimTemplates(),
-                 {{"metadata", {{"name", "eight"}, {"namespace", "team"}}},
-                  {"spec", {{"spec", {{"devices", {{"requests", EightGpus()}}}}}}}});
+    MakeTemplate(8);
     for (json node : client_.All(kube::Nodes())) {
       for (const char* list : {"allocatable", "capacity"}) {
         if (node["status"].contains(list)) node["status"][list].erase(api::kGpuResource);
@@ -103,9 +101,21 @@ class CountedClaimsTest : public ClaimsTest {
     }
   }
 
-  static json EightGpus() {
+  void MakeTemplate(int gpus) {
+    client_.Seed(kube::ResourceClaimTemplates(),
+                 {{"metadata", {{"name", "gpus"}, {"namespace", "team"}}},
+                  {"spec", {{"spec", {{"devices", {{"requests", Gpus(gpus)}}}}}}}});
+  }
+  static json Gpus(int count) {
     return json::array(
-        {{{"name", "g"}, {"exactly", {{"deviceClassName", "gpu.nvidia.com"}, {"count", 8}}}}});
+        {{{"name", "g"}, {"exactly", {{"deviceClassName", "gpu.nvidia.com"}, {"count", count}}}}});
+  }
+  int TaintedHosts() {
+    int tainted = 0;
+    for (const json& node : client_.All(kube::Nodes())) {
+      tainted += node.dump().find(api::kPromisedKey) != std::string::npos ? 1 : 0;
+    }
+    return tainted;
   }
   void Publish(const std::string& node) {
     json devices = json::array();
@@ -139,15 +149,28 @@ TEST_F(CountedClaimsTest, APromisedHostIsTaintedAtOnce) {
   AddBatchJob("a", 1);
   ClaimInstead(PodsOf("a").front());
   PassFor(0);
-  int tainted = 0;
-  for (const json& node : client_.All(kube::Nodes())) {
-    tainted += node.dump().find(api::kPromisedKey) != std::string::npos ? 1 : 0;
-  }
-  EXPECT_EQ(tainted, 1);
+  EXPECT_EQ(TaintedHosts(), 1);
+}
+
+TEST_F(CountedClaimsTest, APartlyPromisedHostIsTaintedUntilItsPodIsBound) {
+  MakeTemplate(4);
+  AddBatchJob("a", 1);
+  json pod = PodsOf("a").front();
+  pod["metadata"]["annotations"][api::kParallelismAnnotation] = "tp=4";
+  ClaimInstead(pod);
+  PassFor(0);
+  ASSERT_EQ(HostsOf("job-a").size(), 1u);
+  EXPECT_EQ(TaintedHosts(), 1);
+
+  pod = PodsOf("a").front();
+  pod["spec"]["nodeName"] = HostsOf("job-a").front();
+  client_.Seed(kube::Pods(), pod);
+  PassFor(0);
+  EXPECT_EQ(TaintedHosts(), 0);
 }
 
 TEST_F(CountedClaimsTest, AGangWhoseTemplateIsNotThereWaitsAndSaysWhy) {
-  ASSERT_TRUE(client_.Delete({kube::ResourceClaimTemplates(), "team", "eight"}, {}).ok());
+  ASSERT_TRUE(client_.Delete({kube::ResourceClaimTemplates(), "team", "gpus"}, {}).ok());
   AddBatchJob("a", 2);
   for (const json& pod : PodsOf("a")) ClaimInstead(pod);
   PassFor(20'000);
@@ -158,7 +181,7 @@ TEST_F(CountedClaimsTest, AGangWhoseTemplateIsNotThereWaitsAndSaysWhy) {
 
 TEST_F(CountedClaimsTest, AGangWhosePodsShareAClaimWaitsAndSaysWhy) {
   client_.Seed(kube::ResourceClaims(), {{"metadata", {{"name", "one"}, {"namespace", "team"}}},
-                                        {"spec", {{"devices", {{"requests", EightGpus()}}}}}});
+                                        {"spec", {{"devices", {{"requests", Gpus(8)}}}}}});
   AddBatchJob("a", 2);
   for (json pod : PodsOf("a")) {
     pod["spec"]["resourceClaims"] = json::array({{{"name", "g"}, {"resourceClaimName", "one"}}});

@@ -89,6 +89,7 @@ TEST_F(ClusterPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
   AddJob("big", 5, R"({"data": {"within": "Segment", "mode": "Required"}})");
   const PassReport report = PassOfANewProcess();
   EXPECT_EQ(report.waiting, 1);
+  EXPECT_EQ(report.waiting_gpus, 40);
   ASSERT_EQ(report.decisions.size(), 1u);
   EXPECT_EQ(report.decisions[0].outcome, placement::Outcome::kNever);
   EXPECT_EQ(GangStatus("big")["outcome"], "Never");

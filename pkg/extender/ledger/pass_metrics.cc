@@ -55,6 +55,8 @@ void ReportPass(const PassReport& report, double seconds, metrics::Registry& reg
         static_cast<int>(report.errors.size()));
   registry.GetGauge("yardmaster_extender_waiting_gangs", "gangs without a place")
       .Set(report.waiting);
+  registry.GetGauge("yardmaster_extender_waiting_gpus", "GPUs that gangs without a place ask for")
+      .Set(report.waiting_gpus);
   registry
       .GetGauge("yardmaster_extender_oldest_gated_pod_seconds",
                 "age of the pod that has been behind the gate for longest")

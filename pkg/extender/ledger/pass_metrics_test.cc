@@ -16,6 +16,7 @@ TEST(PassMetricsTest, PassesAddUpInCountersAndTheLastOneShowsInGauges) {
   report.errors = {"a write failed"};
   ReportPass(report, 0.25, registry);
   report.waiting = 1;
+  report.waiting_gpus = 64;
   report.decisions.push_back({placement::Outcome::kNever, 30});
   ReportPass(report, 0.25, registry);
   const std::string text = registry.Text();
@@ -23,6 +24,7 @@ TEST(PassMetricsTest, PassesAddUpInCountersAndTheLastOneShowsInGauges) {
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_commits_total 4"));
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_write_errors_total 2"));
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_waiting_gangs 1"));
+  EXPECT_THAT(text, HasSubstr("yardmaster_extender_waiting_gpus 64"));
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_decision_seconds_count{outcome=\"Never\"} 1"));
 }
 

@@ -121,7 +121,9 @@ HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snap
     // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or
     // has no place at present, may have them again.
     const bool all = promised[h] != 0 && promised[h] >= hosts[h].gpus;
-    if (!all || need != TaintNeed::kBoth) desired.holder = kNoHolder;
+    const bool tainted =
+        (need == TaintNeed::kBoth && all) || (need == TaintNeed::kOpen && promised[h] != 0);
+    if (!tainted) desired.holder = kNoHolder;
   }
   return out;
 }

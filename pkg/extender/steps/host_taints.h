@@ -8,8 +8,9 @@
 //
 // Where some GPUs are left (workers smaller than a host) a promised host has no taint: a taint
 // knows no GPUs, and would close to ordinary pods what is free; there filter alone keeps the
-// promise. The effect is NoSchedule, so nothing that runs is ever evicted; released pods tolerate
-// both (api/pin_patch.h).
+// promise. Of pods that ask by claims alone no filter is asked: hosts with such devices have the
+// taint until every rank there is bound and its claims hold them. The effect is NoSchedule, so
+// nothing that runs is ever evicted; released pods tolerate both (api/pin_patch.h).
 //
 // A TaintNeed says of each host which of them it needs. Where every rank is bound kube-scheduler
 // itself sees that the GPUs are taken, and the taint of the promise may go. A host whose rank
@@ -36,7 +37,8 @@ namespace yardmaster::extender {
 
 enum class TaintNeed : char {
   kBoth,    // of a promise, and of a backup host
-  kBackup,  // only the latter
+  kOpen,    // both, also where only some of its GPUs are promised
+  kBackup,  // that of a backup host
   kNone,
 };
 using TaintNeeds = std::vector<TaintNeed>;  // by HostId

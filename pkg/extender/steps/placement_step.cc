@@ -40,6 +40,11 @@ bool SameReasons(const api::GangStatus& a, const api::GangStatus& b) {
                     });
 }
 
+std::vector<Effect> CountWaiting(const PassFacts& facts, plan::JobId job) {
+  return {Increment{&PassReport::waiting},
+          Increment{&PassReport::waiting_gpus, static_cast<int>(facts.Job(job).job.gpus())}};
+}
+
 // Jobs that the plan leaves without a place; first those that have never been told why, then those
 // that were told longest ago, so that reasons which change in every pass do not keep a pass from
 // writing those of others.
@@ -290,8 +295,9 @@ std::vector<Work> PlacementStep::ReportWaiting(const PassFacts& facts) {
   for (const plan::JobPlan* job : WaitingJobs(plan_, *facts.snapshot, reported_ms_)) {
     works.push_back({facts.Job(job->job).job.key, [this, job](const PassFacts& now) {
                        Decision decision = ReportNotPlaced(now, job->job, job->gang);
-                       decision.effects.insert(decision.effects.begin(),
-                                               Increment{&PassReport::waiting});
+                       const auto counted = CountWaiting(now, job->job);
+                       decision.effects.insert(decision.effects.begin(), counted.begin(),
+                                               counted.end());
                        return decision;
                      }});
   }
@@ -319,7 +325,7 @@ Decision PlacementStep::Place(const PassFacts& facts, const plan::JobPlan& job) 
     if (outcomes.front().result == EffectOutcome::Result::kLeft) {
       deciding_ = false;
       plan_.reservations.push_back({job.job, job.gang.host_of_rank, std::nullopt});
-      return {{Increment{&PassReport::waiting}}};
+      return {CountWaiting(now, job.job)};
     }
     if (!outcomes.front().done()) return {};
     const api::Gang& gang = *now.GangOf(job.job);

@@ -40,7 +40,7 @@ TaintNeeds TaintStep::NeedsOf(const PassFacts& facts, const HostTaints::Gangs& u
   const bool waits = options_.unbound_after_ms > 0;
   TaintNeeds needs(facts.snapshot->cluster.hosts.size(),
                    waits ? TaintNeed::kBackup : TaintNeed::kBoth);
-  if (waits) AddOpenHosts(facts, unread, effects, needs);
+  if (waits || !facts.cluster.devices.slices.empty()) AddOpenHosts(facts, unread, effects, needs);
   for (const auto& [key, gang] : facts.gangs) {
     if (!HoldsHosts(gang->status) || !IsObserved(facts.GatheredOf(key), gang->status)) continue;
     for (const api::AssignmentEntry& slot : gang->status.assignments) {
@@ -70,21 +70,23 @@ void TaintStep::AddOpenHosts(const PassFacts& facts, const HostTaints::Gangs& un
     // The snapshot does not know when a gang was placed in this pass.
     const std::int64_t due_ms = facts.GangOf(id)->status.committed_ms + options_.unbound_after_ms;
     bool waits = false;
+    const bool due = due_ms <= snapshot.now_ms;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (!hosts[rank].valid() || bound[rank] != 0) continue;
-      if (due_ms <= snapshot.now_ms ||
-          HasClaimableDevices(facts.cluster.nodes, snapshot.places->name(hosts[rank]))) {
-        needs[hosts[rank].index()] = TaintNeed::kBoth;
-      } else {
-        waits = true;
+      TaintNeed& need = needs[hosts[rank].index()];
+      if (HasClaimableDevices(facts.cluster.nodes, snapshot.places->name(hosts[rank]))) {
+        need = TaintNeed::kOpen;
+      } else if (due && need == TaintNeed::kBackup) {
+        need = TaintNeed::kBoth;
       }
+      waits |= !due;
     }
-    if (waits && due_ms > snapshot.now_ms) effects.push_back(WakeIn{due_ms - snapshot.now_ms});
+    if (waits) effects.push_back(WakeIn{due_ms - snapshot.now_ms});
   }
   for (const auto& gang : unread) {
     for (const api::AssignmentEntry& slot : gang->status.assignments) {
       const fabric::HostId host = snapshot.places->FindHost(slot.host);
-      if (host.valid()) needs[host.index()] = TaintNeed::kBoth;
+      if (host.valid()) needs[host.index()] = TaintNeed::kOpen;
     }
   }
 }
