@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "pkg/fabric/places.h"
@@ -12,8 +13,9 @@
 
 namespace yardmaster::placement {
 
-// Minimised in this order (docs/placement.md). The first four are sums, over groups, of (the number
-// of places that the group lies in - 1); `tensor` stands for tensor, context and expert groups.
+// Minimised in the order of operator<=> (docs/placement.md). The splits are sums, over groups, of
+// (the number of places that the group lies in - 1); `tensor` stands for tensor, context and expert
+// groups. Both numbers of domains are 0 on a fabric without domains.
 struct Objective {
   std::int64_t tensor_split_fabric_pods = 0;
   std::int64_t data_split_fabric_pods = 0;
@@ -21,13 +23,24 @@ struct Objective {
   std::int64_t data_split_segments = 0;
   std::int64_t fabric_pods = 0;
   std::int64_t segments = 0;
-  auto operator<=>(const Objective&) const = default;
+  std::int64_t domains = 0;
+  std::int64_t tensor_split_domains = 0;  // goes before all others
+
+  bool operator==(const Objective&) const = default;
+  std::strong_ordering operator<=>(const Objective& other) const {
+    const auto key = [](const Objective& o) {
+      return std::tie(o.tensor_split_domains, o.tensor_split_fabric_pods, o.data_split_fabric_pods,
+                      o.tensor_split_segments, o.data_split_segments, o.fabric_pods, o.segments,
+                      o.domains);
+    };
+    return key(*this) <=> key(other);
+  }
 };
 
 // The value of an assignment. REQUIRES: every rank has a host.
 Objective Evaluate(const fabric::Places& places, const workload::WorkerGroups& groups,
                    const std::vector<fabric::HostId>& host_of_rank);
-// The same for workers of which the segment is known.
+// The same for workers of which the segment is known; both numbers of domains are 0.
 Objective EvaluateSegments(const fabric::Places& places, const workload::WorkerGroups& groups,
                            const std::vector<int>& segment_of_worker);
 

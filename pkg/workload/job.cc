@@ -131,6 +131,9 @@ std::vector<std::string> Problems(const Job& job, int gpus_per_host) {
   if (place.max_stages_per_segment < 0) {
     out.push_back("spec.placement.maxStagesPerSegment: is negative; use 0 for no limit");
   }
+  if (place.domain_unit < 0) {
+    out.push_back("spec.placement.domainUnit: is negative; use 0 for any number of hosts");
+  }
   return out;
 }
 

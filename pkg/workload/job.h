@@ -16,8 +16,9 @@
 
 namespace yardmaster::workload {
 
-// The smallest place a group of GPUs must, or should, lie in.
-enum class TopologyLevel { kHost, kSegment, kFabricPod, kFabric };
+// The smallest place a group of GPUs must, or should, lie in. A domain is what hosts that share a
+// scale-up network make up; where no hosts do, each host is one.
+enum class TopologyLevel { kHost, kDomain, kSegment, kFabricPod, kFabric };
 enum class Enforcement { kRequired, kPreferred };
 
 struct GroupPolicy {
@@ -36,6 +37,9 @@ struct PlacementPolicy {
   GroupPolicy pipeline{TopologyLevel::kFabric, Enforcement::kPreferred};
   // At most this many stages in one segment; 0: no limit.
   int max_stages_per_segment = 0;
+  // The gang takes this many hosts of each domain that it uses, for consecutive ranks; 0: any
+  // number. Means nothing on a fabric without domains.
+  int domain_unit = 0;
   bool operator==(const PlacementPolicy&) const = default;
 };
 
