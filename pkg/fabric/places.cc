@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -13,10 +14,15 @@ namespace yardmaster::fabric {
 
 namespace {
 
-bool NameLess(const HostPlace* a, const HostPlace* b) { return a->name < b->name; }
+// Within a segment: by domain, and by name. A host without a domain has one of its own name.
+auto OrderOf(const HostPlace& host) {
+  return std::tuple<std::string_view, bool, std::string_view>(
+      host.domain.empty() ? host.name : host.domain, host.domain.empty(), host.name);
+}
+bool NameLess(const HostPlace* a, const HostPlace* b) { return OrderOf(*a) < OrderOf(*b); }
 
-// By fabric pod, segment and name. Hosts that come one after the other are mostly of one segment,
-// and come by name where a segment's hosts do: O(hosts) then, else O(hosts * log hosts).
+// By fabric pod, segment, domain and name. Hosts that come one after the other are mostly of one
+// segment, and come by name where a segment's hosts do: O(hosts) then, else O(hosts * log hosts).
 std::vector<const HostPlace*> BySegment(const std::vector<HostPlace>& hosts) {
   using Segment = std::pair<std::string_view, std::string_view>;
   std::map<Segment, std::vector<const HostPlace*>> segments;
@@ -51,7 +57,8 @@ absl::StatusOr<Places> Places::Build(const std::vector<HostPlace>& hosts) {
   }
   Places places;
   std::vector<HostId> ids(hosts.size());  // in the order of the input
-  for (const HostPlace* next : BySegment(hosts)) {
+  const std::vector<const HostPlace*> order = BySegment(hosts);
+  for (const HostPlace* next : order) {
     const HostPlace& host = *next;
     ids[static_cast<std::size_t>(next - hosts.data())] = HostId(places.num_hosts());
     const bool new_pod =
@@ -74,6 +81,7 @@ absl::StatusOr<Places> Places::Build(const std::vector<HostPlace>& hosts) {
   }
   places.first_segment_.push_back(places.num_segments());
   places.first_host_.push_back(places.num_hosts());
+  places.FindDomains(order);
 
   const auto by_name = [&](HostId a, HostId b) { return places.name(a) < places.name(b); };
   places.by_name_ = std::move(ids);
@@ -92,6 +100,35 @@ absl::StatusOr<Places> Places::Build(const std::vector<HostPlace>& hosts) {
 
 IdRange<SegmentId> Places::segments_of(FabricPodId pod) const {
   return {first_segment_[pod.index()], first_segment_[pod.index() + 1]};
+}
+
+// `hosts` by HostId.
+void Places::FindDomains(const std::vector<const HostPlace*>& hosts) {
+  const bool any = std::any_of(hosts.begin(), hosts.end(),
+                               [](const HostPlace* host) { return !host->domain.empty(); });
+  if (!any) return;
+  for (const HostId id : this->hosts()) {
+    const HostPlace& host = *hosts[id.index()];
+    const bool joins_last = id.value > 0 && !host.domain.empty() &&
+                            hosts[id.index() - 1]->domain == host.domain &&
+                            segment_of(id) == segment_of(HostId(id.value - 1));
+    if (!joins_last) {
+      domain_names_.push_back(host.domain.empty() ? host.name : host.domain);
+      first_host_of_domain_.push_back(id.value);
+    }
+    domain_of_host_.push_back(DomainId(static_cast<std::int32_t>(domain_names_.size()) - 1));
+  }
+  first_host_of_domain_.push_back(num_hosts());
+}
+
+IdRange<DomainId> Places::domains_of(SegmentId segment) const {
+  const IdRange<HostId> hosts = hosts_of(segment);
+  return {domain_of(hosts[0]).value, domain_of(hosts[hosts.size() - 1]).value + 1};
+}
+
+IdRange<HostId> Places::hosts_of(DomainId domain) const {
+  if (!has_domains()) return {domain.value, domain.value + 1};
+  return {first_host_of_domain_[domain.index()], first_host_of_domain_[domain.index() + 1]};
 }
 
 IdRange<HostId> Places::hosts_of(SegmentId segment) const {
