@@ -31,9 +31,8 @@ workload::Parallelism Shape(int tensor, int data, int pipeline) {
 }
 
 // Holds of small jobs: runs of 1 to 32 hosts until `share` of all hosts is taken.
-void Occupy(plan::Snapshot& snapshot, double share, std::uint64_t seed) {
+void OccupyRuns(std::vector<placement::HostState>& hosts, double share, std::uint64_t seed) {
   Random random(seed);
-  auto& hosts = snapshot.cluster.hosts;
   for (std::size_t at = 0; at < hosts.size();) {
     const std::size_t run = 1 + random.Below(32);
     const bool taken = random.Unit() < share;
@@ -42,6 +41,9 @@ void Occupy(plan::Snapshot& snapshot, double share, std::uint64_t seed) {
     }
     at += run;
   }
+}
+void Occupy(plan::Snapshot& snapshot, double share, std::uint64_t seed) {
+  OccupyRuns(snapshot.cluster.hosts, share, seed);
 }
 
 struct Input {
@@ -91,6 +93,60 @@ BENCHMARK(PlanGang)
     ->Args({8, 640, 3, 50})
     ->Args({8, 1920, 1, 0})
     ->Args({8, 1, 1920, 50});
+
+// 131,328 GPUs: 228 segments of 8 domains of 18 hosts with 4 GPUs.
+placement::Cluster DomainCluster(double occupied) {
+  std::vector<fabric::HostPlace> hosts;
+  for (int s = 0; s < 228; ++s) {
+    for (int h = 0; h < 8 * 18; ++h) {
+      fabric::HostPlace host;
+      host.fabric_pod = StrCat("p", 100 + s / 57);
+      host.segment = StrCat("s", 100 + s);
+      host.domain = StrCat(host.segment, "d", h / 18);
+      host.name = StrCat(host.segment, "h", 100 + h);
+      hosts.push_back(std::move(host));
+    }
+  }
+  placement::Cluster cluster;
+  cluster.places = std::make_shared<const fabric::Places>(fabric::Places::Build(hosts).value());
+  placement::HostState free;
+  free.gpus = free.free_gpus = 4;
+  cluster.hosts.assign(hosts.size(), free);
+  OccupyRuns(cluster.hosts, occupied, 1);
+  return cluster;
+}
+
+// A gang of 1,920 hosts. Arguments: tensor, expert, percent of hosts occupied.
+void PlanGangInDomains(benchmark::State& state) {
+  const placement::Cluster cluster = DomainCluster(static_cast<double>(state.range(2)) / 100);
+  workload::Job job;
+  job.gpus_per_worker = 4;
+  job.workers = 1920;
+  job.parallelism =
+      Shape(static_cast<int>(state.range(0)), 960 / static_cast<int>(state.range(0)), 8);
+  job.parallelism.expert = static_cast<int>(state.range(1));
+  const workload::WorkerGroups groups = workload::GroupsOf(job);
+  placement::GangPlan plan;
+  for (auto _ : state) {
+    plan = placement::PlanGang(cluster, {&job, &groups, nullptr, 0});
+    benchmark::DoNotOptimize(plan);
+  }
+  state.counters["placed"] = plan.outcome == placement::Outcome::kPlaced;
+  state.counters["optimal"] = plan.optimal;
+  state.counters["domains"] = static_cast<double>(plan.objective.domains);
+  state.counters["tensor_splits"] = static_cast<double>(plan.objective.tensor_split_domains);
+  state.counters["splits_bound"] = static_cast<double>(plan.bound.tensor_split_domains);
+}
+BENCHMARK(PlanGangInDomains)
+    ->Unit(benchmark::kMillisecond)
+    ->Args({4, 1, 0})
+    ->Args({4, 1, 50})
+    ->Args({16, 1, 0})
+    ->Args({16, 1, 50})
+    ->Args({64, 1, 0})
+    ->Args({1, 64, 0})
+    ->Args({1, 64, 50})
+    ->Args({8, 24, 0});
 
 void ReplaceOneHost(benchmark::State& state) {
   Input input = MakeInput(8, 0.5, Shape(8, 120, 16));

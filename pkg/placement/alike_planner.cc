@@ -5,6 +5,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/placement/reasons/explain.h"
 #include "pkg/placement/solver/capacity.h"
+#include "pkg/placement/solver/domain_solver.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/solver/gang_solver.h"
 #include "pkg/placement/solver/host_fill.h"
@@ -25,8 +26,9 @@ Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel m
   Attempt out{std::move(model), {}, {}};
   out.capacity = CapacityFor(cluster, request, out.model);
   const std::vector<SegmentScore> scores = ScoreSegments(cluster, out.capacity);
-  out.segments = ChooseSegments({*cluster.places, out.model, *request.groups, scores}, out.capacity,
-                                max_steps);
+  const SegmentProblem problem{*cluster.places, out.model, *request.groups, scores};
+  out.segments = out.model.has_domains ? ChooseDomains(problem, cluster, out.capacity, max_steps)
+                                       : ChooseSegments(problem, out.capacity, max_steps);
   return out;
 }
 
@@ -40,7 +42,7 @@ void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::
     workload::Job job = *request.job;
     job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};
     if (with_context) job.placement.context = job.placement.tensor;
-    GangModel model = ModelOf(job, *request.groups);
+    GangModel model = ModelFor(cluster, job, *request.groups);
     if (model.host_set_size <= base.model.host_set_size || model.host_set_size > widest) continue;
     Attempt closer = TryModel(cluster, request, std::move(model), max_steps);
     if (!closer.segments.found || closer.segments.objective > base.segments.objective) continue;
@@ -55,14 +57,15 @@ void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::
 
 GangPlan PlanAlike(const Cluster& cluster, const GangRequest& request,
                    const PlannerOptions& options) {
-  Attempt attempt =
-      TryModel(cluster, request, ModelOf(*request.job, *request.groups), options.max_steps);
+  Attempt attempt = TryModel(cluster, request, ModelFor(cluster, *request.job, *request.groups),
+                             options.max_steps);
   const SegmentPlan& segments = attempt.segments;
   GangPlan plan;
   if (segments.found) {
     KeepGroupsOnHosts(cluster, request, options.max_steps, attempt);
-    plan.host_of_rank =
-        FillHosts(cluster, attempt.capacity, attempt.model, segments.segment_of_worker);
+    plan.host_of_rank = FillHosts(
+        cluster, attempt.capacity, attempt.model,
+        attempt.model.has_domains ? segments.domain_of_worker : segments.segment_of_worker);
   }
   if (plan.host_of_rank.empty()) {
     NotPlaced why = NotPlaced::kHostsNotFound;

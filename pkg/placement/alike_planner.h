@@ -2,9 +2,9 @@
 // host then has one number, the workers that it takes.
 //
 // Steps: the gang's structure (solver/gang_model.h), the room for it (solver/capacity.h), a segment
-// for every worker (solver/gang_solver.h), a host for every worker (solver/host_fill.h); and the
-// reasons, where one of these finds nothing (reasons/explain.h). Determinism and thread safety: as
-// gang_planner.h.
+// for every worker (solver/gang_solver.h), or a domain (solver/domain_solver.h), a host for every
+// worker (solver/host_fill.h); and the reasons, where one of these finds nothing
+// (reasons/explain.h). Determinism and thread safety: as gang_planner.h.
 #pragma once
 
 #include "pkg/placement/cluster.h"

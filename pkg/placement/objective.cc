@@ -65,8 +65,40 @@ Objective EvaluateSegments(const fabric::Places& places, const workload::WorkerG
   return objective;
 }
 
+Objective EvaluateDomains(const fabric::Places& places, const workload::WorkerGroups& groups,
+                          const std::vector<int>& domain_of_worker) {
+  std::vector<int> segment_of_worker;
+  segment_of_worker.reserve(domain_of_worker.size());
+  for (int domain : domain_of_worker) {
+    segment_of_worker.push_back(places.segment_of(fabric::DomainId(domain)).value);
+  }
+  Objective objective = EvaluateSegments(places, groups, segment_of_worker);
+  Distinct domains(static_cast<std::size_t>(places.num_domains()));
+  domains.Next();
+  for (int domain : domain_of_worker) domains.Add(static_cast<std::size_t>(domain));
+  objective.domains = domains.count();
+  for (const auto* family : {&groups.tensor, &groups.context, &groups.expert}) {
+    for (const WorkerGroup& group : *family) {
+      domains.Next();
+      for (int worker : group.workers) {
+        domains.Add(static_cast<std::size_t>(domain_of_worker[static_cast<std::size_t>(worker)]));
+      }
+      objective.tensor_split_domains += (domains.count() - 1) * group.count;
+    }
+  }
+  return objective;
+}
+
 Objective Evaluate(const fabric::Places& places, const workload::WorkerGroups& groups,
                    const std::vector<fabric::HostId>& host_of_rank) {
+  if (places.has_domains()) {
+    std::vector<int> domain_of_worker;
+    domain_of_worker.reserve(host_of_rank.size());
+    for (fabric::HostId host : host_of_rank) {
+      domain_of_worker.push_back(places.domain_of(host).value);
+    }
+    return EvaluateDomains(places, groups, domain_of_worker);
+  }
   std::vector<int> segment_of_worker;
   segment_of_worker.reserve(host_of_rank.size());
   for (fabric::HostId host : host_of_rank) {

@@ -43,5 +43,8 @@ Objective Evaluate(const fabric::Places& places, const workload::WorkerGroups& g
 // The same for workers of which the segment is known; both numbers of domains are 0.
 Objective EvaluateSegments(const fabric::Places& places, const workload::WorkerGroups& groups,
                            const std::vector<int>& segment_of_worker);
+// The same for workers of which the domain is known.
+Objective EvaluateDomains(const fabric::Places& places, const workload::WorkerGroups& groups,
+                          const std::vector<int>& domain_of_worker);
 
 }  // namespace yardmaster::placement

@@ -10,6 +10,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/fabric/places.h"
 #include "pkg/placement/gpu_models.h"
+#include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"
 
@@ -23,11 +24,14 @@ using workload::Enforcement;
 using workload::TopologyLevel;
 
 using Ranks = std::vector<int>;
+using HostRange = fabric::IdRange<HostId>;
 
+// Within a domain, which is a host where there are no domains, too.
 bool AnyRequiredInHost(const workload::PlacementPolicy& p) {
   for (const auto* policy : {&p.tensor, &p.context, &p.expert, &p.data, &p.pipeline}) {
-    if (policy->mode == Enforcement::kRequired && policy->within == TopologyLevel::kHost)
+    if (policy->mode == Enforcement::kRequired && policy->within <= TopologyLevel::kDomain) {
       return true;
+    }
   }
   return false;
 }
@@ -67,15 +71,16 @@ class Replacer {
     if (!FillUnknown()) return Finish({});
     std::vector<Ranks> waiting;
     for (const Ranks& bundle : BundlesOf(lost)) {
-      if (!PlaceInSegment(bundle)) waiting.push_back(bundle);
+      if (!PlaceNear(bundle)) waiting.push_back(bundle);
     }
+    if (places_.has_domains()) waiting = LeaveDomains(waiting);
     if (!waiting.empty() && policy_.borrow_in_fabric_pod) waiting = Borrow(waiting);
     return Finish(waiting);
   }
 
  private:
   const GangModel& model() {
-    if (!model_) model_ = ModelOf(*request_.job, *request_.groups);
+    if (!model_) model_ = ModelFor(cluster_, *request_.job, *request_.groups);
     return *model_;
   }
 
@@ -135,18 +140,25 @@ class Replacer {
     return out;
   }
 
-  bool PlaceInSegment(const Ranks& bundle) {
-    const SegmentId segment = places_.segment_of(host_of_[bundle[0]]);
-    // A fabric pod holds its segments.
-    const bool ordinary = policy_.borrow_in_segment || policy_.borrow_in_fabric_pod;
-    return Place(bundle, segment, true, ordinary);
+  // A fabric pod holds its segments.
+  bool borrows_in_segment() const {
+    return policy_.borrow_in_segment || policy_.borrow_in_fabric_pod;
+  }
+
+  // In the domain of its host where there are some, else in the segment.
+  bool PlaceNear(const Ranks& bundle) {
+    const HostId host = host_of_[bundle[0]];
+    return Place(bundle,
+                 places_.has_domains() ? places_.hosts_of(places_.domain_of(host))
+                                       : places_.hosts_of(places_.segment_of(host)),
+                 true, borrows_in_segment());
   }
 
   // On one host if possible, else in parts; backup hosts before ordinary ones. All or nothing.
-  bool Place(const Ranks& bundle, SegmentId segment, bool backup, bool ordinary) {
+  bool Place(const Ranks& bundle, const HostRange& hosts, bool backup, bool ordinary) {
     for (const bool use_backup : {true, false}) {
       if (!(use_backup ? backup : ordinary)) continue;
-      const HostId host = Find(segment, use_backup, bundle);
+      const HostId host = Find(hosts, use_backup, bundle);
       if (!host.valid()) continue;
       Give(bundle, host);
       return true;
@@ -156,8 +168,8 @@ class Replacer {
     const auto taken = taken_;
     for (const Ranks& part : parts) {
       HostId host;
-      if (backup) host = Find(segment, true, part);
-      if (!host.valid() && ordinary) host = Find(segment, false, part);
+      if (backup) host = Find(hosts, true, part);
+      if (!host.valid() && ordinary) host = Find(hosts, false, part);
       if (!host.valid()) {
         taken_ = taken;
         for (int rank : bundle) host_of_[rank] = old_host_.at(rank);
@@ -169,9 +181,9 @@ class Replacer {
   }
 
   // The tightest, healthiest, lowest host with room; invalid if there is none.
-  HostId Find(SegmentId segment, bool backup, const Ranks& ranks) const {
+  HostId Find(const HostRange& hosts, bool backup, const Ranks& ranks) const {
     std::optional<std::tuple<bool, int, HostId>> best;
-    for (HostId id : places_.hosts_of(segment)) {
+    for (HostId id : hosts) {
       const HostState& host = cluster_.hosts[id.index()];
       if (host.backup != backup || host.unavailable != Unavailability::kNo) continue;
       if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
@@ -226,6 +238,112 @@ class Replacer {
     for (int rank : ranks) host_of_[rank] = host;
   }
 
+  // Gives what finds no host in its domain another place in the segment: its tensor and context
+  // groups in one domain, if all of them are lost and one takes them, else each bundle wherever the
+  // objective is best. What must share a domain leaves it as a whole or not at all. Returns what
+  // still waits.
+  std::vector<Ranks> LeaveDomains(const std::vector<Ranks>& waiting) {
+    std::vector<Ranks> left;
+    std::set<int> moved;  // sets of groups
+    for (const Ranks& bundle : waiting) {
+      const int set = GroupSets().of[static_cast<std::size_t>(bundle[0])];
+      if (moved.count(set) > 0) continue;
+      const Ranks members = MembersOf(GroupSets(), bundle[0]);
+      if (AllLost(members) && MoveTo({members}, SegmentOfLost(bundle), true)) {
+        moved.insert(set);
+        continue;
+      }
+      const Ranks together = MembersOf(model().domain_sets, bundle[0]);
+      const bool may_leave = together.size() == 1 || AllLost(together);
+      const Ranks& leaving = together.size() == 1 ? bundle : together;
+      if (!may_leave || !MoveTo({leaving}, SegmentOfLost(bundle), true)) left.push_back(bundle);
+    }
+    return left;
+  }
+
+  // What a domain should hold: the groups whose bytes are most.
+  const Partition& GroupSets() {
+    if (!group_sets_) {
+      const workload::WorkerGroups& groups = *request_.groups;
+      group_sets_ = Joined(model().domain_sets, {&groups.tensor, &groups.context});
+    }
+    return *group_sets_;
+  }
+  static Ranks MembersOf(const Partition& sets, int rank) {
+    Ranks members;
+    for (std::size_t r = 0; r < sets.of.size(); ++r) {
+      if (sets.of[r] == sets.of[static_cast<std::size_t>(rank)]) {
+        members.push_back(static_cast<int>(r));
+      }
+    }
+    return members;
+  }
+  bool AllLost(const Ranks& ranks) const {
+    return std::all_of(ranks.begin(), ranks.end(), [&](int r) { return lost_.count(r) > 0; });
+  }
+  SegmentId SegmentOfLost(const Ranks& bundle) const {
+    return places_.segment_of(old_host_.at(bundle[0]));
+  }
+
+  // Each of these sets of lost ranks anew into one domain of the segment, the one that leaves the
+  // best objective; where none takes it and nothing demands it, wherever there is room. All or
+  // nothing.
+  bool MoveTo(const std::vector<Ranks>& sets, SegmentId segment, bool backup) {
+    const auto hosts_before = host_of_;
+    const auto taken_before = taken_;
+    for (const Ranks& set : sets) ForgetPlaced(set);
+    for (const Ranks& set : sets) {
+      for (int rank : set) host_of_[rank] = old_host_.at(rank);
+    }
+    const bool ordinary = !backup || borrows_in_segment();
+    for (const Ranks& set : sets) {
+      if (PlaceInOneDomain(set, segment, backup, ordinary)) continue;
+      const bool may_part = std::all_of(set.begin(), set.end(), [&](int rank) {
+        return MembersOf(model().domain_sets, rank).size() == 1;
+      });
+      if (may_part && PlaceAll(set, places_.hosts_of(segment), backup, ordinary)) continue;
+      host_of_ = hosts_before;
+      taken_ = taken_before;
+      return false;
+    }
+    return true;
+  }
+  bool PlaceInOneDomain(const Ranks& set, SegmentId segment, bool backup, bool ordinary) {
+    const auto hosts_before = host_of_;
+    const auto taken_before = taken_;
+    std::optional<std::tuple<Objective, fabric::DomainId>> best;
+    auto best_hosts = host_of_;
+    auto best_taken = taken_;
+    for (const fabric::DomainId domain : places_.domains_of(segment)) {
+      host_of_ = hosts_before;
+      taken_ = taken_before;
+      if (!UnitFits(set, domain)) continue;
+      if (!PlaceAll(set, places_.hosts_of(domain), backup, ordinary)) continue;
+      const std::tuple key{Evaluate(places_, *request_.groups, host_of_), domain};
+      if (best && *best <= key) continue;
+      best = key;
+      best_hosts = host_of_;
+      best_taken = taken_;
+    }
+    host_of_ = std::move(best_hosts);
+    taken_ = std::move(best_taken);
+    return best.has_value();
+  }
+  bool PlaceAll(const Ranks& ranks, const HostRange& hosts, bool backup, bool ordinary) {
+    const std::vector<Ranks> bundles = BundlesOf(ranks);
+    return std::all_of(bundles.begin(), bundles.end(),
+                       [&](const Ranks& bundle) { return Place(bundle, hosts, backup, ordinary); });
+  }
+  // A domain holds one unit of hosts.
+  bool UnitFits(const Ranks& set, fabric::DomainId domain) {
+    if (model().domain_unit == 0) return true;
+    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+      const bool moves = std::find(set.begin(), set.end(), static_cast<int>(rank)) != set.end();
+      if (!moves && places_.domain_of(host_of_[rank]) == domain) return false;
+    }
+    return true;
+  }
+
   // Moves what waits to another segment of its fabric pod. What must share a segment moves as one,
   // and only if no rank of it stays. Returns what still waits.
   std::vector<Ranks> Borrow(const std::vector<Ranks>& waiting) {
@@ -261,10 +379,9 @@ class Replacer {
     for (SegmentId segment : places_.segments_of(pod)) {
       taken_ = start;
       for (int rank : members) host_of_[rank] = old_host_.at(rank);
-      bool placed = true;
-      for (const Ranks& bundle : BundlesOf(members)) {
-        placed = placed && Place(bundle, segment, false, true);
-      }
+      const bool placed = places_.has_domains()
+                              ? MoveTo(SetsOf(members), segment, false)
+                              : PlaceAll(members, places_.hosts_of(segment), false, true);
       if (!placed || !StagesFit(segment)) continue;
       const std::tuple key{Evaluate(places_, *request_.groups, host_of_), segment};
       if (best && *best <= key) continue;
@@ -275,6 +392,14 @@ class Replacer {
     host_of_ = best ? best_hosts : before;
     taken_ = best ? best_taken : taken_before;
     return best.has_value();
+  }
+
+  std::vector<Ranks> SetsOf(const Ranks& members) {
+    std::map<int, Ranks> sets;
+    for (int rank : members) sets[GroupSets().of[static_cast<std::size_t>(rank)]].push_back(rank);
+    std::vector<Ranks> out;
+    for (auto& [set, ranks] : sets) out.push_back(std::move(ranks));
+    return out;
   }
 
   // Gives back the hosts that some of the members were given in their own segment.
@@ -314,8 +439,20 @@ class Replacer {
       return plan;
     }
     std::map<SegmentId, std::int64_t> missing;
+    std::map<fabric::DomainId, std::int64_t> missing_in_domain;
     for (const Ranks& bundle : waiting) {
-      ++missing[places_.segment_of(old_host_.at(bundle[0]))];
+      const HostId host = old_host_.at(bundle[0]);
+      if (places_.has_domains() && MembersOf(model().domain_sets, bundle[0]).size() > 1) {
+        ++missing_in_domain[places_.domain_of(host)];
+      } else {
+        ++missing[places_.segment_of(host)];
+      }
+    }
+    for (const auto& [domain, count] : missing_in_domain) {
+      plan.reasons.push_back(
+          {ReasonCode::kNotEnoughHosts, TopologyLevel::kDomain, count,
+           StrCat(Count(count, "host"), " short in domain ", places_.name(domain),
+                  ", which a group must not leave in part: ", Searched())});
     }
     for (const auto& [segment, count] : missing) {
       plan.reasons.push_back({ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, count,
@@ -365,6 +502,7 @@ class Replacer {
   std::set<int> gone_;             // lost ranks whose host is not among the places any more
   std::map<HostId, Ranks> taken_;  // ranks given to the host here
   std::optional<GangModel> model_;
+  std::optional<Partition> group_sets_;
 };
 
 }  // namespace

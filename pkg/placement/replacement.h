@@ -3,10 +3,12 @@
 // Lost ranks that shared a host stay together where one host takes them, else are parted between
 // host sets (solver/gang_model.h). They get, in the order of the lowest rank: a free backup host of
 // their segment; else, as the backup policy says, a free ordinary host of the segment, then of
-// another segment of the fabric pod. Workers that must share a segment change it together, and only
-// if all of them are lost. If some rank finds no host the result is not Placed and names the
-// segments that are short. Each step takes the best host for its ranks alone: another choice for
-// all of them together may be better.
+// another segment of the fabric pod. On a fabric with domains both are looked for in the rank's
+// domain first; where it has none, tensor and context groups that are lost as a whole go together
+// to one domain that takes them. Workers that must share a domain or a segment change it together,
+// and only if all of them are lost. If some rank finds no host the result is not Placed and names
+// the segments that are short. Each step takes the best host for its ranks alone: another choice
+// for all of them together may be better.
 //
 // Complexity: O(lost ranks^2 * hosts of a segment), or of a fabric pod where the policy borrows
 // from it; a gang of unlike workers copies the cluster for each host that already has one of them.

@@ -14,6 +14,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/placement/alike_planner.h"
 #include "pkg/placement/role_proof.h"
+#include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"
 
@@ -31,13 +32,17 @@ using Region = std::vector<std::uint8_t>;
 // Required limits of a whole assignment.
 class Limits {
  public:
-  Limits(const fabric::Places& places, const GangRequest& request)
-      : places_(places), groups_(*request.groups), model_(ModelOf(*request.job, *request.groups)) {}
+  Limits(const Cluster& cluster, const GangRequest& request)
+      : places_(*cluster.places),
+        groups_(*request.groups),
+        model_(ModelFor(cluster, *request.job, *request.groups)) {}
 
   bool Hold(const std::vector<HostId>& hosts) const {
+    const auto domain = [&](HostId host) { return places_.domain_of(host).value; };
     const auto segment = [&](HostId host) { return places_.segment_of(host).value; };
     const auto fabric_pod = [&](HostId host) { return places_.fabric_pod_of(host).value; };
     return Together(model_.host_sets, hosts, [](HostId host) { return host.value; }) &&
+           (!model_.has_domains || Together(model_.domain_sets, hosts, domain)) &&
            Together(model_.atoms, hosts, segment) && Together(model_.pod_sets, hosts, fabric_pod) &&
            StagesHold(hosts);
   }
@@ -120,7 +125,7 @@ class RolePlanner {
       : cluster_(cluster),
         places_(*cluster.places),
         request_(request),
-        limits_(*cluster.places, request),
+        limits_(cluster, request),
         roles_(RolesOf(request)) {
     for (const RoleGang& role : roles_) needs_.emplace_back(cluster, role.job);
     quick_ = options;

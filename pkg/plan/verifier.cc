@@ -1,5 +1,6 @@
 #include "pkg/plan/verifier.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -47,6 +48,7 @@ class Verifier {
     CheckFamily("data", {Axis::kContext, Axis::kExpert, Axis::kData}, policy.data);
     CheckFamily("pipeline", {Axis::kPipeline}, policy.pipeline);
     CheckStages();
+    CheckUnits();
     return Result();
   }
 
@@ -200,6 +202,8 @@ class Verifier {
     switch (within) {
       case TopologyLevel::kHost:
         return places_.name(host);
+      case TopologyLevel::kDomain:
+        return places_.name(places_.hosts_of(places_.domain_of(host))[0]);
       case TopologyLevel::kSegment:
         return StrCat(places_.name(places_.fabric_pod_of(segment)), "/", places_.name(segment));
       case TopologyLevel::kFabricPod:
@@ -223,7 +227,8 @@ class Verifier {
       if (PlaceOf(before, policy.within) != PlaceOf(host, policy.within)) split.insert(key);
     }
     if (split.empty()) return;
-    static constexpr std::string_view kLevels[] = {"host", "segment", "fabric pod", "fabric"};
+    static constexpr std::string_view kLevels[] = {"host", "domain", "segment", "fabric pod",
+                                                   "fabric"};
     Fault(StrCat(Count(static_cast<std::int64_t>(split.size()), "group"), " of ", name,
                  " split although Required within one ",
                  kLevels[static_cast<std::size_t>(policy.within)]));
@@ -242,6 +247,35 @@ class Verifier {
       if (static_cast<int>(held.size()) <= limit) continue;
       Fault(StrCat("segment ", places_.name(segment), " holds ", held.size(), " stages, at most ",
                    limit, " may"));
+    }
+  }
+
+  // Ranks 0 to n - 1 in one domain, and so on, and no two such units in one.
+  void CheckUnits() {
+    if (job_.placement.domain_unit == 0 || !places_.has_domains()) return;
+    int workers_of_host = 1;
+    for (const placement::HostState& host : snapshot_.cluster.hosts) {
+      if (!job_.counts_gpus || job_.gpus_per_worker == 0) break;
+      workers_of_host = std::max(workers_of_host, host.gpus / job_.gpus_per_worker);
+    }
+    const int length = job_.placement.domain_unit * workers_of_host;
+    std::map<fabric::DomainId, std::set<int>> units;
+    std::map<int, std::set<fabric::DomainId>> domains;
+    for (int rank = 0; rank < job_.workers; ++rank) {
+      const fabric::DomainId domain = places_.domain_of(host_of_[static_cast<std::size_t>(rank)]);
+      units[domain].insert(rank / length);
+      domains[rank / length].insert(domain);
+    }
+    for (const auto& [domain, held] : units) {
+      if (held.size() == 1) continue;
+      Fault(StrCat("domain ", places_.name(domain), " holds ranks of ", held.size(), " units of ",
+                   Count(job_.placement.domain_unit, "host")));
+    }
+    for (const auto& [unit, in] : domains) {
+      if (in.size() == 1) continue;
+      Fault(StrCat("ranks ", unit * length, " to ", std::min((unit + 1) * length, job_.workers) - 1,
+                   " lie in ", in.size(), " domains although a unit of ",
+                   Count(job_.placement.domain_unit, "host"), " lies in one"));
     }
   }
 

@@ -79,6 +79,45 @@ TEST(VerifierMutationsTest, EveryFamilyAtEveryLevelIsKeptTogether) {
   }
 }
 
+// The pod's first segment of three ordinary hosts: two in one domain, one in another.
+Snapshot WithDomains(Snapshot s) {
+  const fabric::Places& before = *s.places;
+  std::vector<fabric::HostPlace> hosts;
+  for (const HostId host : before.hosts()) {
+    fabric::HostPlace place;
+    place.name = before.name(host);
+    place.segment = before.name(before.segment_of(host));
+    place.fabric_pod = before.name(before.fabric_pod_of(host));
+    if (host.value < 3) place.domain = host.value < 2 ? "d0" : "d1";
+    hosts.push_back(std::move(place));
+  }
+  s.places = std::make_shared<const fabric::Places>(fabric::Places::Build(hosts).value());
+  s.cluster.places = s.places;
+  return s;
+}
+
+TEST(VerifierMutationsTest, AGroupIsKeptInsideADomain) {
+  for (const Family& family : kFamilies) {
+    Snapshot s = WithDomains(PairOf(family));
+    s.jobs[0].job.placement.*family.policy = {TopologyLevel::kDomain, Enforcement::kRequired};
+    EXPECT_EQ(Verdict(s, {HostId(0), HostId(1)}), "") << family.name;
+    EXPECT_THAT(Verdict(s, {HostId(0), HostId(2)}),
+                testing::AllOf(HasSubstr(family.name), HasSubstr("one domain")));
+  }
+}
+
+TEST(VerifierMutationsTest, AUnitOfHostsIsAloneInItsDomain) {
+  Snapshot s = FourSegments();
+  AddJob(s, "a", 2);
+  s = WithDomains(std::move(s));
+  s.jobs[0].job.placement.domain_unit = 2;
+  EXPECT_EQ(Verdict(s, {HostId(0), HostId(1)}), "");
+  EXPECT_THAT(Verdict(s, {HostId(1), HostId(2)}), HasSubstr("lie in 2 domains"));
+  s.jobs[0].job.placement.domain_unit = 1;
+  EXPECT_EQ(Verdict(s, {HostId(1), HostId(2)}), "");
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(1)}), HasSubstr("holds ranks of 2 units of 1 host"));
+}
+
 // Four workers in one data group on the first hosts of both segments of a pod.
 Snapshot FourWorkers() {
   Snapshot s = FourSegments();

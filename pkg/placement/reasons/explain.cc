@@ -1,6 +1,7 @@
 #include "pkg/placement/reasons/explain.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "pkg/base/strings.h"
@@ -14,6 +15,7 @@ namespace yardmaster::placement {
 
 namespace {
 
+using fabric::HostId;
 using workload::Enforcement;
 using workload::GroupPolicy;
 using workload::PlacementPolicy;
@@ -128,17 +130,29 @@ class Explainer {
     const std::string_view has = never() ? " in all" : " free";
     const std::size_t before = plan_.reasons.size();
     ClassShortages(view, has);
-    if (view.total < model_.workers) {
-      const std::int64_t short_by = empty_.HostsFor(model_.workers - view.total);
+    // Workers one by one, not in whole domain sets.
+    const std::vector<std::int64_t> domains = RoomOfDomains(view);
+    std::vector<std::int64_t> segments(view.of_segment.begin(), view.of_segment.end());
+    std::int64_t total = view.total;
+    if (model_.has_domains) {
+      total = std::accumulate(domains.begin(), domains.end(), std::int64_t{0});
+      std::fill(segments.begin(), segments.end(), 0);
+      for (fabric::DomainId domain : places_.domains()) {
+        segments[places_.segment_of(domain).index()] += domains[domain.index()];
+      }
+    }
+    if (total < model_.workers) {
+      const std::int64_t short_by = empty_.HostsFor(model_.workers - total);
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
           StrCat(Count(short_by, "host"), " short in the fabric: the gang needs ",
-                 empty_.HostsFor(model_.workers), " and there are ", empty_.HostsFor(view.total),
-                 has));
+                 empty_.HostsFor(model_.workers), " and there are ", empty_.HostsFor(total), has));
     }
-    std::vector<std::int64_t> segments(view.of_segment.begin(), view.of_segment.end());
     std::vector<std::int64_t> pods(static_cast<std::size_t>(places_.num_fabric_pods()), 0);
     for (fabric::SegmentId s : places_.segments()) {
-      pods[places_.fabric_pod_of(s).index()] += view.of_segment[s.index()];
+      pods[places_.fabric_pod_of(s).index()] += segments[s.index()];
+    }
+    if (model_.has_domains && model_.domain_sets.count() < model_.host_sets.count()) {
+      Limit(TopologyLevel::kDomain, model_.domain_sets, domains, has);
     }
     Limit(TopologyLevel::kSegment, model_.atoms, segments, has);
     Limit(TopologyLevel::kFabricPod, model_.pod_sets, pods, has);
@@ -198,6 +212,7 @@ class Explainer {
                       {&policy.expert, &groups.expert, "expert group"},
                       {&policy.context, &groups.context, "context group"},
                       {&policy.tensor, &groups.tensor, "tensor group"}};
+    if (level == TopologyLevel::kDomain && model_.domain_unit > 0) return "unit of hosts";
     std::string_view name = "pipeline group";
     std::size_t largest = 0;
     for (const auto& [group_policy, family, text] : families) {
@@ -212,9 +227,28 @@ class Explainer {
   }
 
   std::string PlaceName(TopologyLevel level, int place) const {
+    if (level == TopologyLevel::kDomain) {
+      return StrCat("domain ", places_.name(fabric::DomainId(place)));
+    }
     return level == TopologyLevel::kSegment
                ? StrCat("segment ", DistinctName(places_, fabric::SegmentId(place)))
                : StrCat("fabric pod ", places_.name(fabric::FabricPodId(place)));
+  }
+
+  // Empty where there are none.
+  std::vector<std::int64_t> RoomOfDomains(const Capacity& view) const {
+    std::vector<std::int64_t> workers;
+    if (!model_.has_domains) return workers;
+    for (fabric::DomainId domain : places_.domains()) {
+      workers.push_back(0);
+      for (HostId host : places_.hosts_of(domain)) workers.back() += view.of_host[host.index()];
+    }
+    return workers;
+  }
+
+  static std::string_view NounOf(TopologyLevel level) {
+    if (level == TopologyLevel::kDomain) return "domain";
+    return level == TopologyLevel::kSegment ? "segment" : "fabric pod";
   }
 
   void Limit(TopologyLevel level, const Partition& sets,
@@ -224,7 +258,7 @@ class Explainer {
     const auto alike = std::count(sets.size.begin(), sets.size.end(), largest);
     const Shortage shortage = ShortageOf(capacities, largest, alike);
     if (shortage.workers == 0) return;
-    const std::string_view text = level == TopologyLevel::kSegment ? "segment" : "fabric pod";
+    const std::string_view text = NounOf(level);
     const std::string_view group = NameOf(level);
     const auto widest = std::max_element(capacities.begin(), capacities.end());
     if (*widest < largest) {

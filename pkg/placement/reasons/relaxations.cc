@@ -81,7 +81,10 @@ class Finder {
 
   Outcome OutcomeOf(const GangModel& model) const {
     auto capacity = [&](const Capacity& same, bool empty) {
-      if (model.host_sets.of == model_.host_sets.of) return Fits(model, same);
+      if (model.domain_sets.of == model_.domain_sets.of &&
+          model.host_sets.of == model_.host_sets.of) {
+        return Fits(model, same);
+      }
       return Fits(model, CapacityFor(cluster_, request_, model, {empty, false}));
     };
     if (capacity(now_, false)) return Outcome::kPlaced;
@@ -93,7 +96,7 @@ class Finder {
   GangModel Changed(const PlacementPolicy& policy) const {
     workload::Job job = *request_.job;
     job.placement = policy;
-    return ModelOf(job, *request_.groups);
+    return ModelFor(cluster_, job, *request_.groups);
   }
 
   void ListKnobs() {
@@ -106,17 +109,18 @@ class Finder {
       Knob knob{family, {}};
       PlacementPolicy to = policy;
       const std::pair<TopologyLevel, std::string_view> wider[] = {
-          {TopologyLevel::kSegment, "Segment"}, {TopologyLevel::kFabricPod, "FabricPod"}};
+          {TopologyLevel::kDomain, "Domain"},
+          {TopologyLevel::kSegment, "Segment"},
+          {TopologyLevel::kFabricPod, "FabricPod"}};
       for (const auto& [level, name] : wider) {
-        if (level <= limit.within) continue;
+        if (NumberOf(level) <= NumberOf(limit.within)) continue;
         (to.*family).within = level;
-        knob.choices.push_back({StrCat(axis, ": {within: ", name, "}"), to,
-                                static_cast<int>(level) - static_cast<int>(limit.within)});
+        knob.choices.push_back(
+            {StrCat(axis, ": {within: ", name, "}"), to, NumberOf(level) - NumberOf(limit.within)});
       }
       to.*family = {limit.within, Enforcement::kPreferred};
-      knob.choices.push_back(
-          {StrCat(axis, ": {mode: Preferred}"), to,
-           static_cast<int>(TopologyLevel::kFabric) - static_cast<int>(limit.within)});
+      knob.choices.push_back({StrCat(axis, ": {mode: Preferred}"), to,
+                              NumberOf(TopologyLevel::kFabric) - NumberOf(limit.within)});
       knobs_.push_back(std::move(knob));
     };
     add(&PlacementPolicy::data, !groups.data.empty(), "data");
@@ -138,6 +142,12 @@ class Finder {
       knob.choices.push_back({"maxStagesPerSegment: 0", to, 2});
       knobs_.push_back(std::move(knob));
     }
+  }
+
+  // From the host on; without domains every host is one.
+  int NumberOf(TopologyLevel level) const {
+    const int number = static_cast<int>(level);
+    return level == TopologyLevel::kHost || model_.has_domains ? number : number - 1;
   }
 
   Found Apply(const Combination& combination) const {

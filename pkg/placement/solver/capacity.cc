@@ -106,6 +106,23 @@ Capacity CapacityOf(const Cluster& cluster, const GangRequest& request,
   return capacity;
 }
 
+// Domains, and segments by what their domains take.
+void CountDomains(const fabric::Places& places, const GangModel& model, Capacity& capacity) {
+  capacity.of_domain.assign(static_cast<std::size_t>(places.num_domains()), 0);
+  capacity.total = 0;
+  for (fabric::SegmentId segment : places.segments()) {
+    std::int32_t& sum = capacity.of_segment[segment.index()];
+    sum = 0;
+    for (fabric::DomainId domain : places.domains_of(segment)) {
+      int workers = 0;
+      for (fabric::HostId id : places.hosts_of(domain)) workers += capacity.of_host[id.index()];
+      capacity.of_domain[domain.index()] = model.RoomInDomain(workers);
+      sum += capacity.of_domain[domain.index()];
+    }
+    capacity.total += sum;
+  }
+}
+
 }  // namespace
 
 Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
@@ -115,7 +132,22 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
 
 Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, const GangModel& model,
                      const CapacityView& view) {
-  return CapacityOf(cluster, request, {request, &model.host_sets}, model.host_set_size, view);
+  Capacity capacity =
+      CapacityOf(cluster, request, {request, &model.host_sets}, model.host_set_size, view);
+  if (model.has_domains) CountDomains(*cluster.places, model, capacity);
+  return capacity;
+}
+
+GangModel ModelFor(const Cluster& cluster, const workload::Job& job,
+                   const workload::WorkerGroups& groups) {
+  if (!cluster.places->has_domains()) return ModelOf(job, groups);
+  DomainLevel domains{true, 1};
+  if (const int gpus = job.host_gpus_per_worker(); job.placement.domain_unit > 0 && gpus > 0) {
+    for (const HostState& host : cluster.hosts) {
+      domains.workers_per_host = std::max(domains.workers_per_host, host.gpus / gpus);
+    }
+  }
+  return ModelOf(job, groups, domains);
 }
 
 SegmentScore& SegmentScore::operator+=(const SegmentScore& other) {

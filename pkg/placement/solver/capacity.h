@@ -24,8 +24,10 @@ struct CapacityView {
 };
 
 struct Capacity {
-  std::vector<std::int32_t> of_host;     // workers, by HostId
-  std::vector<std::int32_t> of_segment;  // workers, by SegmentId
+  std::vector<std::int32_t> of_host;  // workers, by HostId
+  // Workers, by DomainId, in whole domain sets (gang_model.h); empty where there are no domains.
+  std::vector<std::int32_t> of_domain;
+  std::vector<std::int32_t> of_segment;  // workers, by SegmentId; of its domains where there are
   std::int64_t total = 0;
   std::int32_t max_on_host = 0;
   // Where workers may use different hosts; the numbers above then count workers of any class.
@@ -41,11 +43,15 @@ struct Capacity {
 // `host_set_size`: workers that must share a host, so only multiples of it count (1: any number).
 Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
                      const CapacityView& view = {});
-// For the host sets of `model`, of the gang that `request` names: of hosts that only some workers
-// may use, those count that all workers of a host set may use. (Where host sets mix workers in more
-// than kMaxHostClasses ways, every worker counts by itself.)
+// For the host sets and domain sets of `model`, of the gang that `request` names: of hosts that
+// only some workers may use, those count that all workers of a host set may use. (Where host sets
+// mix workers in more than kMaxHostClasses ways, every worker counts by itself.)
 Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, const GangModel& model,
                      const CapacityView& view = {});
+
+// The gang's model on the fabric of the cluster.
+GangModel ModelFor(const Cluster& cluster, const workload::Job& job,
+                   const workload::WorkerGroups& groups);
 
 // Ties between equally good segments, summed over the segments used and compared in order.
 struct SegmentScore {

@@ -32,6 +32,10 @@ class Union {
       JoinPair(lowest, static_cast<int>(w));
     }
   }
+  // Workers 0 to length - 1, and so on.
+  void JoinRuns(int length) {
+    for (int w = 0; w < static_cast<int>(parent_.size()); ++w) JoinPair(w - w % length, w);
+  }
   Partition Classes() {
     Partition out;
     out.of.resize(parent_.size());
@@ -68,6 +72,11 @@ class Union {
 
 bool AllEqual(const std::vector<int>& values) {
   return std::all_of(values.begin(), values.end(), [&](int v) { return v == values[0]; });
+}
+
+// Of domain sets.
+int SetSize(const Partition& sets, int domain_unit) {
+  return AllEqual(sets.size) ? sets.size[0] : domain_unit;
 }
 
 // True when every class of `fine` lies inside one class of `coarse`.
@@ -141,6 +150,11 @@ void FindRegularity(const workload::WorkerGroups& groups, GangModel& model) {
 
 }  // namespace
 
+int GangModel::RoomInDomain(int workers_free) const {
+  if (domain_unit > 0) workers_free = workers_free >= domain_unit ? domain_unit : 0;
+  return domain_set_size > 1 ? workers_free - workers_free % domain_set_size : workers_free;
+}
+
 Partition Joined(const Partition& base,
                  std::initializer_list<const std::vector<WorkerGroup>*> families) {
   Union join(static_cast<int>(base.of.size()));
@@ -170,9 +184,11 @@ std::vector<WorkerGroup> PipelineGroups(const workload::Job& job) {
   return groups;
 }
 
-GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups) {
+GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups,
+                  const DomainLevel& domains) {
   GangModel model;
   model.workers = groups.workers;
+  model.has_domains = domains.any;
   model.max_stages_per_segment = job.placement.max_stages_per_segment;
   const workload::PlacementPolicy& policy = job.placement;
   std::vector<WorkerGroup> pipeline;
@@ -194,9 +210,19 @@ GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups
     }
   };
   Union join(groups.workers);
-  required_within(TopologyLevel::kHost, join);
+  required_within(domains.any ? TopologyLevel::kHost : TopologyLevel::kDomain, join);
   model.host_sets = join.Classes();
   model.host_set_size = AllEqual(model.host_sets.size) ? model.host_sets.size[0] : 0;
+  if (domains.any) {
+    model.domain_unit = job.placement.domain_unit * domains.workers_per_host;
+    required_within(TopologyLevel::kDomain, join);
+    if (model.domain_unit > 0) join.JoinRuns(model.domain_unit);
+    model.domain_sets = join.Classes();
+    model.domain_set_size = SetSize(model.domain_sets, model.domain_unit);
+  } else {
+    model.domain_sets = model.host_sets;
+    model.domain_set_size = model.host_set_size;
+  }
   required_within(TopologyLevel::kSegment, join);
   model.atoms = join.Classes();
   Union pods(groups.workers);
@@ -214,6 +240,22 @@ GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups
   FindRegularity(groups, model);
   FindPodRule(model);
   return model;
+}
+
+GangModel WithDomainSets(const GangModel& model, const Partition& domain_sets) {
+  GangModel out = model;
+  out.domain_sets = domain_sets;
+  out.domain_set_size = SetSize(domain_sets, model.domain_unit);
+  Union atoms(model.workers);
+  atoms.Join(model.atoms);
+  atoms.Join(domain_sets);
+  out.atoms = atoms.Classes();
+  Union pods(model.workers);
+  pods.Join(model.pod_sets);
+  pods.Join(out.atoms);
+  out.pod_sets = pods.Classes();
+  FindPodRule(out);
+  return out;
 }
 
 }  // namespace yardmaster::placement

@@ -2,7 +2,8 @@
 // price, and how regular all of it is. docs/placement-terms.md draws an example.
 //
 //   host set    workers that must share a host        (Required within Host)
-//   atom        workers that must share a segment     (Required within Host or Segment)
+//   domain set  workers that must share a domain      (Required within Domain, units of hosts)
+//   atom        workers that must share a segment     (Required within Segment or less)
 //   unit        atoms joined by tensor, context or expert groups
 //   component   units joined by data groups; a stage never lies in two components
 //   pod set     workers that must share a fabric pod  (Required within FabricPod or less)
@@ -41,13 +42,16 @@ enum class PodRule {
 
 struct GangModel {
   int workers = 0;
+  bool has_domains = false;
   Partition host_sets;
+  Partition domain_sets;  // the host sets where there are no domains
   Partition atoms;
   Partition units;
   Partition components;
   Partition pod_sets;
   // Size of the host sets if they are all equal, else 0.
   int host_set_size = 1;
+  int domain_set_size = 1;  // likewise; of units of hosts that of all but the last
   PodRule pod_rule = PodRule::kNone;
   bool rule_is_limit = true;
   // Components have equal sizes and equal numbers of stages.
@@ -56,9 +60,25 @@ struct GangModel {
   int stages_per_component = 0;    // if equal_components
   std::int64_t data_groups = 0;    // per component, if uniform
   int max_stages_per_segment = 0;  // 0: no limit
+  // Workers that each used domain takes, but for the last ranks of the gang; 0: any number.
+  int domain_unit = 0;
+
+  // Workers that a domain with room for so many takes: whole domain sets.
+  int RoomInDomain(int workers_free) const;
 };
 
-GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups);
+// What a gang has to know of the domains of its fabric.
+struct DomainLevel {
+  bool any = false;  // false: every host is one
+  int workers_per_host = 1;
+};
+
+GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups,
+                  const DomainLevel& domains = {});
+
+// The same gang, with the workers of each of these sets in one domain. Each set lies in a unit and
+// is made of whole domain sets.
+GangModel WithDomainSets(const GangModel& model, const Partition& domain_sets);
 
 // The classes of `base`, joined by these groups.
 Partition Joined(const Partition& base,

@@ -12,13 +12,15 @@ namespace {
 
 using fabric::HostId;
 
-// The hosts of one segment by how many workers they still take; the tightest that takes enough
+using HostRange = fabric::IdRange<HostId>;
+
+// The hosts of one place by how many workers they still take; the tightest that takes enough
 // comes first.
 class FreeHosts {
  public:
-  FreeHosts(const Cluster& cluster, const Capacity& capacity, fabric::SegmentId segment)
+  FreeHosts(const Cluster& cluster, const Capacity& capacity, const HostRange& hosts)
       : cluster_(cluster) {
-    for (HostId id : cluster.places->hosts_of(segment)) {
+    for (HostId id : hosts) {
       Add(capacity.of_host[id.index()], id);
     }
   }
@@ -49,7 +51,7 @@ class FreeHosts {
 
 using Bundle = std::vector<int>;
 
-// The workers of one segment by the class they are in, in order of their lowest worker.
+// The workers of one place by the class they are in, in order of their lowest worker.
 std::vector<Bundle> BundlesOf(const std::vector<int>& workers, const std::vector<int>& class_of) {
   std::vector<std::pair<int, int>> keyed;
   for (int worker : workers) keyed.push_back({class_of[worker], worker});
@@ -113,7 +115,7 @@ class SegmentFill {
 // have the same classes and size. Finds hosts for sets of one size whenever there are some.
 class ClassFill {
  public:
-  ClassFill(const Cluster& cluster, const Capacity& capacity, fabric::SegmentId segment,
+  ClassFill(const Cluster& cluster, const Capacity& capacity, const HostRange& hosts,
             std::vector<Bundle> host_sets)
       : host_sets_(std::move(host_sets)) {
     std::stable_sort(host_sets_.begin(), host_sets_.end(),
@@ -129,7 +131,7 @@ class ClassFill {
       if (is_new) kinds_.push_back({classes, key.second});
       kind_of_.push_back(at->second);
     }
-    for (HostId id : cluster.places->hosts_of(segment)) {
+    for (HostId id : hosts) {
       const int workers_free = capacity.of_host[id.index()];
       if (workers_free > 0)
         hosts_.push_back({id, capacity.classes.of_host[id.index()], workers_free, false, {}});
@@ -239,19 +241,23 @@ void SortWholeHosts(const std::vector<int>& workers, std::vector<HostId>& host_o
 }  // namespace
 
 std::vector<HostId> FillHosts(const Cluster& cluster, const Capacity& capacity,
-                              const GangModel& model, const std::vector<int>& segment_of_worker) {
-  std::vector<std::vector<int>> workers(capacity.of_segment.size());
-  for (int w = 0; w < model.workers; ++w) workers[segment_of_worker[w]].push_back(w);
+                              const GangModel& model, const std::vector<int>& place_of_worker) {
+  const fabric::Places& places = *cluster.places;
+  const int num_places = model.has_domains ? places.num_domains() : places.num_segments();
+  std::vector<std::vector<int>> workers(static_cast<std::size_t>(num_places));
+  for (int w = 0; w < model.workers; ++w) workers[place_of_worker[w]].push_back(w);
   std::vector<HostId> host_of(static_cast<std::size_t>(model.workers));
   for (std::size_t s = 0; s < workers.size(); ++s) {
     if (workers[s].empty()) continue;
-    const fabric::SegmentId segment(static_cast<std::int32_t>(s));
+    const auto number = static_cast<std::int32_t>(s);
+    const HostRange range = model.has_domains ? places.hosts_of(fabric::DomainId(number))
+                                              : places.hosts_of(fabric::SegmentId(number));
     if (capacity.classes.any()) {
-      ClassFill fill(cluster, capacity, segment, BundlesOf(workers[s], model.host_sets.of));
+      ClassFill fill(cluster, capacity, range, BundlesOf(workers[s], model.host_sets.of));
       if (!fill.Run(host_of)) return {};
       continue;
     }
-    FreeHosts hosts(cluster, capacity, segment);
+    FreeHosts hosts(cluster, capacity, range);
     if (!SegmentFill(model, std::move(hosts), host_of).Run(workers[s])) return {};
     SortWholeHosts(workers[s], host_of);
   }

@@ -50,6 +50,8 @@ Objective operator+(Objective a, const Objective& b) {
   a.data_split_segments += b.data_split_segments;
   a.fabric_pods += b.fabric_pods;
   a.segments += b.segments;
+  a.domains += b.domains;
+  a.tensor_split_domains += b.tensor_split_domains;
   return a;
 }
 

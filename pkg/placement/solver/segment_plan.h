@@ -16,6 +16,7 @@ struct SegmentPlan {
   bool found = false;
   bool exact = true;  // found: optimal; not found: proved impossible
   std::vector<int> segment_of_worker;
+  std::vector<int> domain_of_worker;  // of domain_solver.h only
   Objective objective;
   Objective bound;  // no plan is better
 };

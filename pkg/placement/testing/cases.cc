@@ -26,7 +26,9 @@ void AddLimits(Random& random, bool in_hosts, workload::Job& job) {
                               &job.placement.data, &job.placement.pipeline}) {
     if (random.Below(3) == 0) continue;
     const int first = in_hosts ? 0 : 1;
-    policy->within = static_cast<TopologyLevel>(first + static_cast<int>(random.Below(4 - first)));
+    constexpr TopologyLevel kWithin[] = {TopologyLevel::kHost, TopologyLevel::kSegment,
+                                         TopologyLevel::kFabricPod, TopologyLevel::kFabric};
+    policy->within = kWithin[first + static_cast<int>(random.Below(4 - first))];
     policy->mode = random.Below(3) == 0 ? Enforcement::kRequired : Enforcement::kPreferred;
   }
 }
@@ -144,6 +146,42 @@ Case RandomCase(Random& random, const CaseLimits& limits) {
   return c;
 }
 
+void AddDomains(Random& random, bool with_units, Case& c) {
+  const fabric::Places& before = *c.cluster.places;
+  std::vector<fabric::HostPlace> hosts;
+  for (const fabric::SegmentId segment : before.segments()) {
+    int domain = 100;
+    for (const fabric::HostId host : before.hosts_of(segment)) {
+      if (random.Below(3) == 0) ++domain;
+      fabric::HostPlace place;
+      place.name = before.name(host);
+      place.fabric_pod = before.name(before.fabric_pod_of(segment));
+      place.segment = before.name(segment);
+      if (random.Below(8) != 0) place.domain = StrCat(place.segment, "d", domain);
+      hosts.push_back(std::move(place));
+    }
+  }
+  const auto places = std::make_shared<const fabric::Places>(fabric::Places::Build(hosts).value());
+  std::vector<HostState> states(c.cluster.hosts.size());
+  for (const fabric::HostId host : places->hosts()) {
+    states[host.index()] = c.cluster.hosts[before.FindHost(places->name(host)).index()];
+  }
+  c.cluster.hosts = std::move(states);
+  c.cluster.places = places;
+  for (GroupPolicy* policy : {&c.job.placement.tensor, &c.job.placement.context,
+                              &c.job.placement.expert, &c.job.placement.data}) {
+    if (random.Below(8) == 0) {
+      policy->within = TopologyLevel::kDomain;
+      policy->mode = random.Below(2) == 0 ? Enforcement::kRequired : Enforcement::kPreferred;
+    }
+  }
+  if (!with_units) return;
+  // Hosts of 8 GPUs, of which whole units make up the gang.
+  const int per_host = std::max(1, 8 / c.job.gpus_per_worker);
+  const int unit = 1 + static_cast<int>(random.Below(3));
+  if (c.job.workers % (unit * per_host) == 0) c.job.placement.domain_unit = unit;
+}
+
 Case WideCase(Random& random) {
   std::vector<std::vector<int>> shape(1 + random.Below(4));
   for (auto& pod : shape) {
@@ -221,10 +259,11 @@ Case IrregularCase(Random& random) {
 
 std::string Describe(const Case& c) {
   const workload::Parallelism& p = c.job.parallelism;
-  std::string text = StrCat("tp", p.tensor, " cp", p.context, " ep", p.expert, " dp", p.data, " pp",
-                            p.pipeline, " order ", workload::FormatOrder(p.order), " gpus/worker ",
-                            c.job.gpus_per_worker, " workers ", c.job.workers, " stages/segment ",
-                            c.job.placement.max_stages_per_segment, " policy");
+  std::string text =
+      StrCat("tp", p.tensor, " cp", p.context, " ep", p.expert, " dp", p.data, " pp", p.pipeline,
+             " order ", workload::FormatOrder(p.order), " gpus/worker ", c.job.gpus_per_worker,
+             " workers ", c.job.workers, " stages/segment ", c.job.placement.max_stages_per_segment,
+             " domain unit ", c.job.placement.domain_unit, " policy");
   for (const GroupPolicy& policy :
        {c.job.placement.tensor, c.job.placement.context, c.job.placement.expert,
         c.job.placement.data, c.job.placement.pipeline}) {
@@ -234,7 +273,10 @@ std::string Describe(const Case& c) {
   text += " free";
   for (fabric::SegmentId s : c.cluster.places->segments()) {
     text += StrCat(" | p", c.cluster.places->fabric_pod_of(s).value, ":");
-    for (fabric::HostId h : c.cluster.places->hosts_of(s)) text += StrCat(" ", RoomOf(c, h));
+    for (fabric::DomainId d : c.cluster.places->domains_of(s)) {
+      if (c.cluster.places->has_domains()) text += " d:";
+      for (fabric::HostId h : c.cluster.places->hosts_of(d)) text += StrCat(" ", RoomOf(c, h));
+    }
   }
   return text;
 }

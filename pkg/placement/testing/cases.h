@@ -35,6 +35,9 @@ Case RandomCase(Random& random, const CaseLimits& limits);
 std::string Describe(const Case& c);
 // Requests, and hosts that have different amounts of what they ask for, some of it held.
 void AddResources(Random& random, Case& c);
+// Domains of some neighbouring hosts of a segment, hosts without one, and limits within Domain;
+// `with_units`: and PlacementPolicy::domain_unit. REQUIRES: no resources.
+void AddDomains(Random& random, bool with_units, Case& c);
 // Workers that a new gang may put on the host.
 int RoomOf(const Case& c, fabric::HostId host);
 

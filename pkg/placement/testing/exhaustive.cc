@@ -59,6 +59,8 @@ int PlaceOf(const fabric::Places& places, fabric::HostId host, TopologyLevel lev
   switch (level) {
     case TopologyLevel::kHost:
       return host.value;
+    case TopologyLevel::kDomain:
+      return places.has_domains() ? places.domain_of(host).value : host.value;
     case TopologyLevel::kSegment:
       return places.segment_of(host).value;
     case TopologyLevel::kFabricPod:
@@ -89,12 +91,17 @@ Objective Score(const fabric::Places& places, const std::vector<Family>& familie
           (Spread(places, workers, host_of, TopologyLevel::kSegment) - 1) * count;
       const std::int64_t pods =
           (Spread(places, workers, host_of, TopologyLevel::kFabricPod) - 1) * count;
+      if (family.kind == 0 && places.has_domains()) {
+        o.tensor_split_domains +=
+            (Spread(places, workers, host_of, TopologyLevel::kDomain) - 1) * count;
+      }
       (family.kind == 0 ? o.tensor_split_segments : o.data_split_segments) += segments;
       (family.kind == 0 ? o.tensor_split_fabric_pods : o.data_split_fabric_pods) += pods;
     }
   }
   std::vector<int> all;
   for (std::size_t w = 0; w < host_of.size(); ++w) all.push_back(static_cast<int>(w));
+  if (places.has_domains()) o.domains = Spread(places, all, host_of, TopologyLevel::kDomain);
   o.segments = Spread(places, all, host_of, TopologyLevel::kSegment);
   o.fabric_pods = Spread(places, all, host_of, TopologyLevel::kFabricPod);
   return o;
@@ -114,6 +121,23 @@ bool StagesFit(const Case& c, const std::vector<fabric::HostId>& host_of) {
   });
 }
 
+// Every domain that is used holds the next ranks, as many as the unit says.
+bool UnitsHold(const Case& c, const std::vector<fabric::HostId>& host_of) {
+  const fabric::Places& places = *c.cluster.places;
+  if (c.job.placement.domain_unit == 0 || !places.has_domains()) return true;
+  const int length = c.job.placement.domain_unit * std::max(1, 8 / c.job.gpus_per_worker);
+  std::map<int, std::set<int>> units_in;
+  std::map<int, std::set<int>> domains_of;
+  for (int rank = 0; rank < static_cast<int>(host_of.size()); ++rank) {
+    const int domain = places.domain_of(host_of[static_cast<std::size_t>(rank)]).value;
+    units_in[domain].insert(rank / length);
+    domains_of[rank / length].insert(domain);
+  }
+  const auto one = [](const auto& entry) { return entry.second.size() == 1; };
+  return std::all_of(units_in.begin(), units_in.end(), one) &&
+         std::all_of(domains_of.begin(), domains_of.end(), one);
+}
+
 bool GroupLimitsHold(const fabric::Places& places, const std::vector<Family>& families,
                      const std::vector<fabric::HostId>& host_of) {
   for (const Family& family : families) {
@@ -127,29 +151,45 @@ bool GroupLimitsHold(const fabric::Places& places, const std::vector<Family>& fa
 
 bool LimitsHold(const Case& c, const std::vector<Family>& families,
                 const std::vector<fabric::HostId>& host_of) {
-  return GroupLimitsHold(*c.cluster.places, families, host_of) && StagesFit(c, host_of);
+  return GroupLimitsHold(*c.cluster.places, families, host_of) && StagesFit(c, host_of) &&
+         UnitsHold(c, host_of);
 }
 
-bool AnyWithinHost(const std::vector<Family>& families) {
-  return std::any_of(families.begin(), families.end(), [](const Family& f) {
-    return f.policy.mode == Enforcement::kRequired && f.policy.within == TopologyLevel::kHost;
+bool AnyWithinHost(const Case& c, const std::vector<Family>& families) {
+  return std::any_of(families.begin(), families.end(), [&](const Family& f) {
+    return f.policy.mode == Enforcement::kRequired &&
+           (f.policy.within == TopologyLevel::kHost ||
+            (f.policy.within == TopologyLevel::kDomain && !c.cluster.places->has_domains()));
   });
+}
+
+// Hosts that stand for places: each for itself where limits inside hosts tell them apart, else one
+// for the sum of its domain or segment.
+std::vector<std::pair<fabric::HostId, int>> Candidates(const Case& c, bool by_host) {
+  const fabric::Places& places = *c.cluster.places;
+  std::vector<std::pair<fabric::HostId, int>> out;
+  const auto add_sum = [&](const auto& hosts) {
+    int sum = 0;
+    for (fabric::HostId h : hosts) sum += RoomOf(c, h);
+    if (sum > 0) out.push_back({hosts[0], sum});
+  };
+  for (fabric::SegmentId s : places.segments()) {
+    if (!by_host && !places.has_domains()) add_sum(places.hosts_of(s));
+    if (!by_host && places.has_domains()) {
+      for (fabric::DomainId d : places.domains_of(s)) add_sum(places.hosts_of(d));
+    }
+    if (!by_host) continue;
+    for (fabric::HostId h : places.hosts_of(s)) {
+      if (RoomOf(c, h) > 0) out.push_back({h, RoomOf(c, h)});
+    }
+  }
+  return out;
 }
 }  // namespace
 
 std::optional<Objective> BruteForce(const Case& c) {
   const std::vector<Family> families = FamiliesOf(c.job);
-  const bool by_host = AnyWithinHost(families);
-  // Without limits inside hosts a segment's capacity is its sum, and one host can stand for all.
-  std::vector<std::pair<fabric::HostId, int>> hosts;
-  for (fabric::SegmentId s : c.cluster.places->segments()) {
-    int sum = 0;
-    for (fabric::HostId h : c.cluster.places->hosts_of(s)) {
-      if (by_host && RoomOf(c, h) > 0) hosts.push_back({h, RoomOf(c, h)});
-      sum += RoomOf(c, h);
-    }
-    if (!by_host && sum > 0) hosts.push_back({c.cluster.places->hosts_of(s)[0], sum});
-  }
+  std::vector<std::pair<fabric::HostId, int>> hosts = Candidates(c, AnyWithinHost(c, families));
   std::optional<Objective> best;
   std::vector<fabric::HostId> host_of;
   std::function<void()> descend = [&] {
@@ -173,7 +213,7 @@ std::optional<Objective> BruteForce(const Case& c) {
 
 std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than) {
   const std::vector<Family> families = FamiliesOf(c.job);
-  const bool by_host = AnyWithinHost(families);
+  const bool by_host = AnyWithinHost(c, families);
   const fabric::Places& places = *c.cluster.places;
   struct Place {
     fabric::HostId host;
@@ -181,14 +221,7 @@ std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective
     int used;
   };
   std::vector<Place> candidates;
-  for (fabric::SegmentId s : places.segments()) {
-    int sum = 0;
-    for (fabric::HostId h : places.hosts_of(s)) {
-      if (by_host && RoomOf(c, h) > 0) candidates.push_back({h, RoomOf(c, h), 0});
-      sum += RoomOf(c, h);
-    }
-    if (!by_host && sum > 0) candidates.push_back({places.hosts_of(s)[0], sum, 0});
-  }
+  for (const auto& [host, room] : Candidates(c, by_host)) candidates.push_back({host, room, 0});
   // The groups cut down to the workers that are placed: no limit is met again and no cost shrinks
   // when more are placed.
   std::vector<std::vector<Family>> placed(static_cast<std::size_t>(c.job.workers) + 1);
@@ -213,7 +246,7 @@ std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective
     const Objective o = Score(places, now, host_of);
     if (than && !(o < *than)) return;
     if (static_cast<int>(host_of.size()) == c.job.workers) {
-      if (StagesFit(c, host_of)) found = o;
+      if (StagesFit(c, host_of) && UnitsHold(c, host_of)) found = o;
       return;
     }
     for (std::size_t i = 0; i < candidates.size() && !found; ++i) {
@@ -221,10 +254,11 @@ std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective
       // Of equal hosts of a segment (or segments of a fabric pod) that hold no worker, the first
       // stands for all.
       const auto alike = [&](const Place& other) {
-        return other.used == 0 && other.capacity == candidates[i].capacity &&
-               (by_host
-                    ? places.segment_of(other.host) == places.segment_of(candidates[i].host)
-                    : places.fabric_pod_of(other.host) == places.fabric_pod_of(candidates[i].host));
+        const fabric::HostId a = other.host, b = candidates[i].host;
+        if (other.used > 0 || other.capacity != candidates[i].capacity) return false;
+        if (by_host && places.has_domains()) return places.domain_of(a) == places.domain_of(b);
+        return by_host || places.has_domains() ? places.segment_of(a) == places.segment_of(b)
+                                               : places.fabric_pod_of(a) == places.fabric_pod_of(b);
       };
       if (candidates[i].used == 0 &&
           std::any_of(candidates.begin(), candidates.begin() + static_cast<int>(i), alike)) {
