@@ -284,7 +284,7 @@ void ReadNetwork(const state::ClusterState& cluster, PlanInput& input) {
     const auto members = pods.find(job.job.key.text());
     if (members == pods.end() || !job.problems.empty()) continue;
     const op::MeasuredJob measured =
-        op::ApplyProfile(members->second, snapshot.network->spec(), std::nullopt, transfers, job);
+        op::ApplyProfile(members->second, *snapshot.network, std::nullopt, transfers, job);
     snapshot.warnings.insert(snapshot.warnings.end(), measured.problems.begin(),
                              measured.problems.end());
   }

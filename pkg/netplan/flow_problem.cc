@@ -61,7 +61,8 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
                          const std::vector<fabric::HostId>& host_of_rank) {
   JobFlows mine;
   mine.job = id;
-  mine.connections = workload::ConnectionsOf(job, host_of_rank, network_.spec().rails);
+  mine.connections =
+      workload::ConnectionsOf(job, host_of_rank, network_.spec().rails, &network_.places());
   const workload::Profile profile = workload::CompleteProfile(job);
   crux::ContendingJob out;
   out.id = job.key.text();

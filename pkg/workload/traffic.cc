@@ -8,18 +8,21 @@ namespace yardmaster::workload {
 
 namespace {
 
+using fabric::DomainId;
 using fabric::HostId;
 
 constexpr double kFlopPerSecond = 2e14;
 
 class Traffic {
  public:
-  Traffic(const Job& job, const std::vector<HostId>& host_of_rank, int rails)
+  Traffic(const Job& job, const std::vector<HostId>& host_of_rank, int rails,
+          const fabric::Places* places)
       : p_(job.parallelism),
         layout_(job.parallelism),
         profile_(CompleteProfile(job)),
         numbers_(job.numbers()),
-        host_of_(host_of_rank) {
+        host_of_(host_of_rank),
+        places_(places) {
     std::map<HostId, int> used;
     for (HostId host : host_of_) {
       const int gpus = job.GpusOf(static_cast<int>(first_gpu_.size()));
@@ -51,6 +54,11 @@ class Traffic {
   HostId HostOf(std::int64_t gpu) const {
     return host_of_[static_cast<std::size_t>(WorkerOf(gpu))];
   }
+  // Hosts that reach each other without a NIC are in one domain.
+  DomainId DomainOf(HostId host) const {
+    if (!host.valid() || places_ == nullptr) return DomainId(host.value);
+    return places_->domain_of(host);
+  }
   int RailOf(std::int64_t gpu) const {
     return (first_gpu_[static_cast<std::size_t>(WorkerOf(gpu))] + numbers_.PlaceOnWorker(gpu)) %
            rails_;
@@ -59,7 +67,8 @@ class Traffic {
   void Send(std::int64_t from, std::int64_t to, int to_rail, double bytes) {
     const HostId source = HostOf(from);
     const HostId target = HostOf(to);
-    if (source == target || !source.valid() || !target.valid() || bytes <= 0) return;
+    if (!source.valid() || !target.valid() || bytes <= 0) return;
+    if (DomainOf(source) == DomainOf(target)) return;
     const int rail = RailOf(from);
     auto [at, is_new] = connections_.emplace(
         std::tuple{source, rail, target, to_rail},
@@ -85,24 +94,25 @@ class Traffic {
     for (const auto& [key, members] : GroupsBy(zero)) Ring(members, bytes);
   }
 
-  // Hosts in the order of their first member; between two of them as many NICs as both have GPUs in
-  // the group, paired by rail where they share rails.
+  // Domains in the order of their first member; between two of them as many NICs as both have GPUs
+  // in the group, paired by rail where they share rails.
   void Ring(const std::vector<std::int64_t>& members, double bytes) {
-    std::vector<HostId> hosts;
-    std::map<HostId, std::vector<std::int64_t>> gpus;
+    std::vector<DomainId> domains;
+    std::map<DomainId, std::vector<std::int64_t>> gpus;
     for (std::int64_t gpu : members) {
-      std::vector<std::int64_t>& mine = gpus[HostOf(gpu)];
-      if (mine.empty()) hosts.push_back(HostOf(gpu));
+      const DomainId domain = DomainOf(HostOf(gpu));
+      std::vector<std::int64_t>& mine = gpus[domain];
+      if (mine.empty()) domains.push_back(domain);
       mine.push_back(gpu);
     }
-    if (hosts.size() < 2) return;
-    for (auto& [host, mine] : gpus) {
+    if (domains.size() < 2) return;
+    for (auto& [domain, mine] : gpus) {
       std::sort(mine.begin(), mine.end(),
                 [&](auto a, auto b) { return std::pair(RailOf(a), a) < std::pair(RailOf(b), b); });
     }
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      const auto& here = gpus[hosts[i]];
-      const auto& next = gpus[hosts[(i + 1) % hosts.size()]];
+    for (std::size_t i = 0; i < domains.size(); ++i) {
+      const auto& here = gpus[domains[i]];
+      const auto& next = gpus[domains[(i + 1) % domains.size()]];
       const std::size_t width = std::min(here.size(), next.size());
       for (std::size_t k = 0; k < width; ++k) {
         Send(here[k], next[k], RailOf(next[k]), bytes / static_cast<double>(width));
@@ -155,6 +165,7 @@ class Traffic {
   const Profile profile_;
   const GpuNumbers numbers_;
   const std::vector<HostId>& host_of_;
+  const fabric::Places* const places_;
   std::vector<int> first_gpu_;  // by worker: its first GPU of the host
   int rails_ = 1;
   std::map<std::tuple<HostId, int, HostId, int>, TrafficDemand> connections_;
@@ -185,8 +196,8 @@ Profile CompleteProfile(const Job& job) {
 }
 
 std::vector<TrafficDemand> ConnectionsOf(const Job& job, const std::vector<HostId>& host_of_rank,
-                                         int rails) {
-  return Traffic(job, host_of_rank, rails).Run();
+                                         int rails, const fabric::Places* places) {
+  return Traffic(job, host_of_rank, rails, places).Run();
 }
 
 }  // namespace yardmaster::workload

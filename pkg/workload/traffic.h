@@ -9,7 +9,9 @@
 //                    previous stage (half of its bytes each way; with a virtual pipeline also from
 //                    the last stage to the first, once less per micro-batch)
 //   expert groups    all to all, in equal parts, arriving on the sender's rail
-// What stays inside a host is left out.
+// What stays inside a host is left out, and what stays inside a domain: hosts that share a scale-up
+// network do not use their NICs for it. A ring enters and leaves a domain once, spread over the
+// NICs of all its GPUs there.
 //
 // The profile's bytes are what one GPU sends. What a profile does not know is estimated from the
 // job's model (traffic_model.h), and the time it computes for 2 * 10^14 FLOP/s a GPU.
@@ -41,9 +43,9 @@ Profile CompleteProfile(const Job& job);
 
 // Sorted by (from host, from rail, to host, to rail). `rails` is the number of NICs of a host; GPU
 // i of a host uses rail i mod rails, and workers on one host take its GPUs in rank order. Ranks
-// without a host send nothing.
+// without a host send nothing. `places` are those of the hosts; null: no two share a domain.
 std::vector<TrafficDemand> ConnectionsOf(const Job& job,
-                                         const std::vector<fabric::HostId>& host_of_rank,
-                                         int rails);
+                                         const std::vector<fabric::HostId>& host_of_rank, int rails,
+                                         const fabric::Places* places = nullptr);
 
 }  // namespace yardmaster::workload

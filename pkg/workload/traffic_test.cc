@@ -81,6 +81,44 @@ TEST(TrafficTest, NothingLeavesAHostThatHoldsAll) {
   EXPECT_TRUE(ConnectionsOf(job, std::vector<HostId>(4, HostId(7)), 8).empty());
 }
 
+// Four hosts in two domains of two.
+fabric::Places TwoDomains() {
+  std::vector<fabric::HostPlace> hosts;
+  for (int h = 0; h < 4; ++h) {
+    fabric::HostPlace place;
+    place.name = "h" + std::to_string(h);
+    place.fabric_pod = place.segment = "s";
+    place.domain = h < 2 ? "d0" : "d1";
+    hosts.push_back(std::move(place));
+  }
+  return fabric::Places::Build(hosts).value();
+}
+
+TEST(TrafficTest, ARingEntersADomainOnceAndSpreadsOverItsNics) {
+  const Job job = MakeJob(8, 1, 4, 1, 8);
+  const fabric::Places places = TwoDomains();
+  const auto connections = ConnectionsOf(job, OneEach(job), 8, &places);
+  // Each of the eight rings goes to the other domain and back, over the NICs of two hosts.
+  ASSERT_EQ(connections.size(), 8u * 2 * 2);
+  EXPECT_NEAR(Total(connections), 8 * 2 * 100, 1e-6);
+  for (const TrafficDemand& c : connections) {
+    EXPECT_EQ(c.bytes, 50);
+    EXPECT_EQ(c.from_rail, c.to_rail);
+    EXPECT_NE(places.domain_of(c.from_host), places.domain_of(c.to_host));
+  }
+}
+
+TEST(TrafficTest, NothingUsesANicInsideADomain) {
+  const fabric::Places places = TwoDomains();
+  // Tensor groups of two hosts, and experts on two hosts.
+  for (const Job& job : {MakeJob(16, 1, 1, 1, 8), MakeJob(8, 2, 2, 1, 8), MakeJob(8, 1, 1, 2, 8)}) {
+    EXPECT_FALSE(ConnectionsOf(job, {HostId(0), HostId(1)}, 8).empty());
+    EXPECT_TRUE(ConnectionsOf(job, {HostId(0), HostId(1)}, 8, &places).empty());
+    EXPECT_EQ(ConnectionsOf(job, {HostId(0), HostId(2)}, 8, &places).size(),
+              ConnectionsOf(job, {HostId(0), HostId(2)}, 8).size());
+  }
+}
+
 TEST(TrafficTest, ExpertsSendAllToAll) {
   Job job = MakeJob(8, 4, 4, 1, 8);
   job.profile.data_bytes = 0;

@@ -34,9 +34,10 @@ std::optional<double> MedianOf(const std::vector<api::ProfileReport>& reports, F
 constexpr double kUndisturbed = 0.98;
 
 // By the job's own profile.
-workload::NetworkEstimate EstimateOf(const plan::JobState& state, const fabric::FabricSpec& spec) {
-  const auto connections =
-      workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
+workload::NetworkEstimate EstimateOf(const plan::JobState& state, const fabric::Network& network) {
+  const fabric::FabricSpec& spec = network.spec();
+  const auto connections = workload::ConnectionsOf(state.job, state.assignment->host_of_rank,
+                                                   spec.rails, &network.places());
   double bytes = 0;
   for (const auto& c : connections) bytes += c.bytes;
   return {netplan::LoneSeconds(connections, spec), bytes / static_cast<double>(state.job.gpus())};
@@ -83,7 +84,7 @@ void LoneTransfers::KeepOnly(const plan::Snapshot& snapshot) {
 }
 
 MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
-                         const fabric::FabricSpec& spec, std::optional<double> share,
+                         const fabric::Network& network, std::optional<double> share,
                          LoneTransfers& transfers, plan::JobState& job) {
   MeasuredJob out;
   if (job.job.profile.measured) out.source = api::NetworkSource::kMeasured;
@@ -109,7 +110,7 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
   std::optional<double>& seconds = measured->measurement.communication_seconds;
   seconds = transfers.UncontendedSeconds(job.job.key, seconds, share);
   const workload::BlendedProfile blended =
-      workload::BlendProfile(job.job, measured->measurement, EstimateOf(job, spec));
+      workload::BlendProfile(job.job, measured->measurement, EstimateOf(job, network));
   if (blended.source == workload::ProfileSource::kAnalytic) return out;
   job.job.profile = blended.profile;
   // Estimates are filled in already, and are not computed again from the blended numbers.

@@ -20,7 +20,7 @@
 #include "pkg/api/outcome_json.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/profile_report.h"
-#include "pkg/fabric/spec.h"
+#include "pkg/fabric/network.h"
 #include "pkg/operator/telemetry/stragglers.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/workload/profile.h"
@@ -62,7 +62,7 @@ class LoneTransfers {
 // Blends what `members` report into the job's profile. Jobs without reports stay as they
 // are. `share` as in LoneTransfers.
 MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
-                         const fabric::FabricSpec& spec, std::optional<double> share,
+                         const fabric::Network& network, std::optional<double> share,
                          LoneTransfers& transfers, plan::JobState& job);
 
 }  // namespace yardmaster::op
