@@ -48,7 +48,23 @@ void DescribeHost(FieldVisitor& host, FabricSpec& spec) {
                 "load balancing): nothing is predicted and no path plans are written.")
           .OmitAt(false));
   host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e6,
-              Defaulted("Gb/s per GPU and direction inside a host."));
+              Defaulted("Gb/s per GPU and direction inside a host, and inside a domain."));
+}
+
+void DescribeScaleUp(FieldVisitor& fields, fabric::ScaleUp& scale_up) {
+  fields.Text(
+      "label", scale_up.label, NotEmpty(kQualifiedName),
+      Defaulted("Label whose value is the domain. A Node without it is a domain of its own.")
+          .OmitAt("yardmaster.dev/domain"));
+  fields.Texts("moreLabels", scale_up.more_labels, {.max_entries = 8, .is_set = true},
+               NotEmpty(kQualifiedName),
+               "Labels that are read where a Node has none of those before, for example "
+               "nvidia.com/gpu.clique.",
+               "A label.");
+  fields.Int("hostsPerDomain", scale_up.hosts_per_domain, 0, kMaxSize,
+             Defaulted("Hosts of one domain, backup hosts included; 0: not stated.").OmitAt(0));
+  fields.Int("backupHostsPerDomain", scale_up.backup_hosts_per_domain, 0, kMaxSize,
+             Defaulted("Backup hosts of one domain, in rendered Nodes.").OmitAt(0));
 }
 
 void DescribeSize(FieldVisitor& size, FabricSpec& spec) {
@@ -221,6 +237,8 @@ void DescribeSpec(FieldVisitor& in, FabricSpec& spec) {
            [&](FieldVisitor& labels) { DescribeLabels(labels, spec); });
   in.Group("host", Defaulted("What every host has."),
            [&](FieldVisitor& host) { DescribeHost(host, spec); });
+  in.Group("scaleUp", Defaulted("Domains: hosts that share a scale-up network, such as NVL72."),
+           [&](FieldVisitor& scale_up) { DescribeScaleUp(scale_up, spec.scale_up); });
   in.Int("planes", spec.planes, 1, 16,
          Defaulted("Separate networks that NIC ports are spread over."));
   in.Group("size", Defaulted("The size the fabric was built for; Nodes say what is really there."),
@@ -303,7 +321,7 @@ json EncodeFabricStatus(const FabricStatus& status) { return EncodeObject(status
 
 std::string ForwardingText(const fabric::FabricSpec& spec) {
   json out = EncodeSpec(spec);
-  for (const char* other : {"backup", "networkLevels"}) out.erase(other);
+  for (const char* other : {"backup", "networkLevels", "scaleUp"}) out.erase(other);
   if (out.contains("host")) {
     for (const char* other : {"nvlinkGbps", "gpuResource"}) out["host"].erase(other);
   }

@@ -198,6 +198,7 @@ workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
                                            int gpus_per_host) {
   workload::PlacementPolicy policy;
   policy.max_stages_per_segment = spec.max_stages_per_segment;
+  policy.domain_unit = spec.domain_unit;
   // Groups are consecutive ranks only when their axis is the fastest.
   const bool tensor_first = p.order[0] == workload::Axis::kTensor;
   const bool context_next = tensor_first && p.order[1] == workload::Axis::kContext;

@@ -25,7 +25,8 @@ namespace yardmaster::api {
 // The most workers that a job may have.
 inline constexpr int kMaxJobWorkers = 1'000'000;
 
-inline constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fabric"};
+inline constexpr std::string_view kWithinNames[] = {"Host", "Domain", "Segment", "FabricPod",
+                                                    "Fabric"};
 inline constexpr std::string_view kEnforcementNames[] = {"Required", "Preferred"};
 
 // `within` or `mode` may be left out on its own: the group's default and Required.
@@ -50,6 +51,7 @@ struct PlacementSpec {
   GroupPolicySpec data;
   GroupPolicySpec pipeline;
   int max_stages_per_segment = 0;
+  int domain_unit = 0;
   bool operator==(const PlacementSpec&) const = default;
 
   void Describe(FieldVisitor& fields) {
@@ -62,6 +64,10 @@ struct PlacementSpec {
     fields.Object("pipeline", pipeline, "GPUs that differ only in pp. Default: Fabric, Preferred.");
     fields.Int("maxStagesPerSegment", max_stages_per_segment, 0, workload::kMaxDegree,
                About("At most this many pipeline stages in one segment; 0: no limit.").OmitAt(0));
+    fields.Int("domainUnit", domain_unit, 0, workload::kMaxDegree,
+               About("Hosts that the gang takes of each domain that it uses, for consecutive "
+                     "ranks; 0: any number.")
+                   .OmitAt(0));
   }
 };
 

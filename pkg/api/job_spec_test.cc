@@ -115,7 +115,7 @@ TEST(JobSpecTest, ContextGroupsStayInAHostOnlyWhereTheirTensorGroupsFitBesideThe
 
 GroupPolicySpec RandomGroup(Random& random) {
   GroupPolicySpec out;
-  if (random.Below(2) == 0) out.within = static_cast<TopologyLevel>(random.Below(4));
+  if (random.Below(2) == 0) out.within = static_cast<TopologyLevel>(random.Below(5));
   if (random.Below(2) == 0) out.mode = static_cast<Enforcement>(random.Below(2));
   return out;
 }

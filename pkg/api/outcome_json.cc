@@ -23,7 +23,7 @@ constexpr std::string_view kCodeNames[] = {"NotEnoughHosts",
                                            "WaitsForTurn",
                                            "SearchCut",
                                            "Invalid"};
-constexpr std::string_view kLevelNames[] = {"host", "segment", "fabricPod", "fabric"};
+constexpr std::string_view kLevelNames[] = {"host", "domain", "segment", "fabricPod", "fabric"};
 
 }  // namespace
 
@@ -52,6 +52,8 @@ void Describe(FieldVisitor& fields, placement::Objective& objective) {
   const auto count = [&](const char* key, std::int64_t& value, const char* meaning) {
     fields.Int(key, value, 0, INT64_MAX, meaning);
   };
+  count("tensorSplitDomains", objective.tensor_split_domains,
+        "Domains minus one, summed over tensor, context and expert groups; 0 without domains.");
   count("tensorSplitFabricPods", objective.tensor_split_fabric_pods,
         "Fabric pods minus one, summed over tensor groups.");
   count("dataSplitFabricPods", objective.data_split_fabric_pods, "The same over data groups.");
@@ -60,6 +62,7 @@ void Describe(FieldVisitor& fields, placement::Objective& objective) {
   count("dataSplitSegments", objective.data_split_segments, "The same over data groups.");
   count("fabricPods", objective.fabric_pods, "Fabric pods used.");
   count("segments", objective.segments, "Segments used.");
+  count("domains", objective.domains, "Domains used; 0 without domains.");
 }
 
 json EncodeReasons(const std::vector<placement::Reason>& reasons) { return EncodeObjects(reasons); }

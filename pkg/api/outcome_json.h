@@ -23,6 +23,7 @@ struct AssignmentEntry {
   std::string fabric_pod;
   std::string segment;
   std::vector<int> stages;
+  std::string domain = {};  // empty: the fabric has no domains
   bool operator==(const AssignmentEntry&) const = default;
 
   void Describe(FieldVisitor& fields) {
@@ -30,6 +31,7 @@ struct AssignmentEntry {
     fields.Text("host", host, kObjectName, Required("Node.").Always());
     fields.Text("fabricPod", fabric_pod, kLabelValue, About("Fabric pod.").Always());
     fields.Text("segment", segment, kLabelValue, About("Segment.").Always());
+    fields.Text("domain", domain, kLabelValue, "Domain, where the fabric has domains.");
     fields.Ints("stages", stages, 0, 1'000'000, {1024},
                 About("Pipeline stages it holds.").Always());
   }

@@ -62,9 +62,9 @@ TEST(OutcomeJsonTest, RelaxationsReadBackInTheirOrder) {
 }
 
 TEST(OutcomeJsonTest, EveryPartOfAnObjectiveHasItsOwnField) {
-  const placement::Objective objective{1, 2, 3, 4, 5, INT64_MAX};
+  const placement::Objective objective{1, 2, 3, 4, 5, INT64_MAX, 6, 7};
   const json written = EncodeObjective(objective);
-  EXPECT_EQ(written.size(), 6u);
+  EXPECT_EQ(written.size(), 8u);
   FieldErrors errors;
   EXPECT_EQ(DecodeObject<placement::Objective>({&written, "o", UnknownFields::kReject, &errors}),
             objective);

@@ -184,7 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"ListForAnObject", R"({"parallelism":[8]})",
                "spec.parallelism: expected an object, got a list"},
         BadJob{"UnknownPlace", R"({"placement":{"data":{"within":"Rack"}}})",
-               "spec.placement.data.within: expected Host, Segment, FabricPod or Fabric"},
+               "spec.placement.data.within: expected Host, Domain, Segment, FabricPod or "
+               "Fabric"},
         BadJob{"MisspeltMode", R"({"placement":{"data":{"mode":"required"}}})",
                "did you mean Required?"},
         BadJob{"FractionAboveOne", R"({"profile":{"communicationStart":2}})",

@@ -147,12 +147,14 @@ TEST(PlanTest, TheReportHasTheFieldsOfTheContract) {
   EXPECT_EQ(job["outcome"], "Placed");
   EXPECT_EQ(job["reasons"], json::array());
   EXPECT_EQ(job["relaxations"], json::array());
-  EXPECT_EQ(job["objective"], (json{{"tensorSplitFabricPods", 0},
+  EXPECT_EQ(job["objective"], (json{{"tensorSplitDomains", 0},
+                                    {"tensorSplitFabricPods", 0},
                                     {"dataSplitFabricPods", 0},
                                     {"tensorSplitSegments", 0},
                                     {"dataSplitSegments", 0},
                                     {"fabricPods", 1},
-                                    {"segments", 1}}));
+                                    {"segments", 1},
+                                    {"domains", 0}}));
   ASSERT_EQ(job["assignments"].size(), 2u);
   EXPECT_EQ(job["assignments"][1]["rank"], 1);
   EXPECT_EQ(job["assignments"][1]["fabricPod"], "p00");

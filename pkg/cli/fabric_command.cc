@@ -31,6 +31,7 @@ void Declare(FabricFlags& flags, CLI::App& app) {
   size("--fabric-pods", flags.size.fabric_pods, "fabric pods", 1);
   size("--segments", flags.size.segments, "segments of one fabric pod", 1);
   size("--hosts", flags.size.hosts, "hosts of one segment, with its backup hosts", 1);
+  size("--domains", flags.size.domains, "domains of one segment, instead of --hosts", 1);
   size("--backup-hosts", flags.size.backup_hosts, "of these, kept as backup", 0);
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"yaml", "json"}))

@@ -50,6 +50,50 @@ TEST(PlacesTest, FindsEveryHostOfALargeFabricAndNoOtherName) {
   EXPECT_FALSE(Places::Build({}).value().FindHost("a").valid());
 }
 
+HostPlace InDomain(std::string name, std::string segment, std::string domain) {
+  HostPlace host;
+  host.name = std::move(name);
+  host.fabric_pod = "p";
+  host.segment = std::move(segment);
+  host.domain = std::move(domain);
+  return host;
+}
+
+TEST(PlacesTest, DomainsLieInSegmentsAndAHostWithoutOneIsADomain) {
+  const std::vector<HostPlace> hosts = {InDomain("h0", "s0", "d1"), InDomain("h1", "s0", "d0"),
+                                        InDomain("h2", "s0", "d1"), InDomain("h3", "s1", "d1"),
+                                        InDomain("h4", "s0", ""),   InDomain("h5", "s0", "h4")};
+  const Places places = Places::Build(hosts).value();
+  EXPECT_TRUE(places.has_domains());
+  EXPECT_EQ(places.num_domains(), 5);
+  int seen = 0;
+  for (SegmentId segment : places.segments()) {
+    for (DomainId domain : places.domains_of(segment)) {
+      EXPECT_EQ(places.segment_of(domain), segment);
+      for (HostId host : places.hosts_of(domain)) {
+        EXPECT_EQ(places.domain_of(host), domain);
+        EXPECT_EQ(host.value, seen++);
+      }
+    }
+  }
+  EXPECT_EQ(seen, 6);
+  EXPECT_EQ(places.domain_of(places.FindHost("h0")), places.domain_of(places.FindHost("h2")));
+  EXPECT_NE(places.domain_of(places.FindHost("h0")), places.domain_of(places.FindHost("h3")));
+  EXPECT_NE(places.domain_of(places.FindHost("h4")), places.domain_of(places.FindHost("h5")));
+  EXPECT_EQ(places.name(places.domain_of(places.FindHost("h1"))), "d0");
+}
+
+TEST(PlacesTest, WithoutDomainsEveryHostIsOne) {
+  const Places places = PlacesOf(SmallHpn(2, 2, 4));
+  EXPECT_FALSE(places.has_domains());
+  EXPECT_EQ(places.num_domains(), places.num_hosts());
+  for (HostId host : places.hosts()) {
+    EXPECT_EQ(places.domain_of(host).value, host.value);
+    EXPECT_EQ(places.hosts_of(places.domain_of(host)).size(), 1);
+  }
+  EXPECT_EQ(places.domains_of(SegmentId(1)).size(), 4);
+}
+
 TEST(PlacesTest, SegmentsOfTheSameNameInTwoFabricPodsAreTwo) {
   const Places places = Places::Build({{"a", "p0", "s0", {}}, {"b", "p1", "s0", {}}}).value();
   EXPECT_EQ(places.num_segments(), 2);

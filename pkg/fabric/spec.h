@@ -68,6 +68,16 @@ struct Addressing {
   std::string base;
 };
 
+// Domains: hosts that share a scale-up network, a level between host and segment.
+struct ScaleUp {
+  // Node labels whose value is the domain; of these the first that a Node has. A Node without any
+  // is a domain of its own.
+  std::string label = "yardmaster.dev/domain";
+  std::vector<std::string> more_labels;
+  int hosts_per_domain = 0;         // with the backup hosts; 0: not stated
+  int backup_hosts_per_domain = 0;  // of each, as rendered Nodes are marked
+};
+
 struct FabricSpec {
   std::string name = "fabric";
   // Which node labels name the place of a host.
@@ -82,7 +92,8 @@ struct FabricSpec {
   // The NICs spread one flow's packets over paths (adaptive routing, Spectrum-X, multi-plane load
   // balancing), so that no flow has a path to be predicted.
   bool nic_spraying = false;
-  double nvlink_gbps = 3600;  // per GPU and direction, inside a host
+  double nvlink_gbps = 3600;  // per GPU and direction, inside a domain
+  ScaleUp scale_up;
   // The size the fabric was built for; Nodes say what is really there.
   int fabric_pods = 1;
   int segments_per_fabric_pod = 1;

@@ -142,6 +142,7 @@ std::vector<HostPlace> HostIndex::Missing(const api::Gang& gang) const {
     const auto at = place_of_node_.find(entry.host);
     if (at != place_of_node_.end() && at->second.place) continue;
     missing.push_back({entry.host, entry.fabric_pod, entry.segment, {}, {}, /*has_node=*/false});
+    if (entry.domain != entry.host) missing.back().domain = entry.domain;
   }
   return missing;
 }

@@ -45,6 +45,17 @@ bool IsHealthTaint(const api::Taint& taint) {
   return taint.key.rfind("node.kubernetes.io/", 0) == 0 || taint.key == api::kQuarantinedKey;
 }
 
+// Of the first label that the Node has; "": none.
+std::string DomainOf(const api::Node& node, const fabric::ScaleUp& scale_up) {
+  std::vector<std::string> labels = {scale_up.label};
+  labels.insert(labels.end(), scale_up.more_labels.begin(), scale_up.more_labels.end());
+  for (const std::string& label : labels) {
+    const auto value = api::Find(node.metadata.labels, label.c_str());
+    if (value && !value->empty()) return std::string(*value);
+  }
+  return "";
+}
+
 bool IsOurTaint(const api::Taint& taint) {
   return taint.key == api::kBackupKey || taint.key == api::kPromisedKey;
 }
@@ -58,6 +69,7 @@ NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec) {
   if (pod && segment && !pod->empty() && !segment->empty()) {
     out.place =
         fabric::HostPlace{node.metadata.name, std::string(*pod), std::string(*segment), {}, {}};
+    out.place->domain = DomainOf(node, spec.scale_up);
     ReadNicAddresses(node, spec.rails, *out.place, out.warnings);
   } else if (workload::AmountOf(node.allocatable, spec.gpu_resource) > 0) {
     const std::string& missing = pod && !pod->empty() ? spec.segment_label : spec.fabric_pod_label;

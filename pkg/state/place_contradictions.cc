@@ -1,6 +1,7 @@
 #include "pkg/state/place_contradictions.h"
 
 #include <algorithm>
+#include <map>
 
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
@@ -33,6 +34,7 @@ class Finder {
                  " name and which has room for ", spec_.hosts_per_segment),
           "hostsPerSegment");
     }
+    if (places_.has_domains()) BlameDomains();
     return std::move(out_);
   }
 
@@ -57,12 +59,40 @@ class Finder {
     }
   }
 
+  // Domains in several segments, each part of which is a domain, and domains of too many hosts.
+  void BlameDomains() {
+    std::map<std::string_view, fabric::DomainId> first;
+    for (fabric::DomainId domain : places_.domains()) {
+      const auto hosts = places_.hosts_of(domain);
+      const fabric::HostId last = hosts[hosts.size() - 1];
+      const auto [known, is_new] = first.emplace(places_.name(domain), domain);
+      if (!is_new) {
+        const fabric::SegmentId segment = places_.segment_of(known->second);
+        if (segment == places_.segment_of(domain)) continue;
+        AddText(last, spec_.scale_up.label,
+                StrCat("names domain ", places_.name(domain), ", which lies in segment ",
+                       DistinctName(places_, segment),
+                       ", too; the parts count as two domains; correct the label"));
+      }
+      const int most = spec_.scale_up.hosts_per_domain;
+      if (most == 0 || hosts.size() <= most) continue;
+      AddText(last, spec_.scale_up.label,
+              StrCat("names domain ", places_.name(domain), ", which ", Count(hosts.size(), "Node"),
+                     " name and which has room for ", most,
+                     "; correct the label, or spec.scaleUp.hostsPerDomain of Fabric ", spec_.name));
+    }
+  }
+
   void Add(fabric::HostId host, const std::string& label, const std::string& problem,
            std::string_view field) {
+    AddText(
+        host, label,
+        StrCat(problem, "; correct the label, or spec.size.", field, " of Fabric ", spec_.name));
+  }
+  void AddText(fabric::HostId host, const std::string& label, const std::string& text) {
     if (out_.size() == kMaxWarnings) return;
     out_.push_back(StrCat("Node ", places_.name(host), ": metadata.",
-                          api::JoinPath("labels", label), ": ", problem,
-                          "; correct the label, or spec.size.", field, " of Fabric ", spec_.name));
+                          api::JoinPath("labels", label), ": ", text));
   }
 
   const fabric::Places& places_;

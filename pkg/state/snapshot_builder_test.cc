@@ -84,6 +84,31 @@ TEST_F(SnapshotBuilderTest, ANewFabricTakesNothingOverWhateverItsName) {
   EXPECT_EQ(Build().network->spec().name, fabrics_[0].spec.name) << "both: the older one";
 }
 
+TEST_F(SnapshotBuilderTest, TheFirstLabelOfANodeNamesItsDomainAndContradictionsAreNamed) {
+  EXPECT_FALSE(Build().places->has_domains());
+  fabrics_[0].spec.scale_up.more_labels = {"nvidia.com/gpu.clique"};
+  fabrics_[0].spec.scale_up.hosts_per_domain = 2;
+  for (const char* name : {"a0", "a1", "a2", "b0"}) {
+    node(name).metadata.labels["yardmaster.dev/domain"] = "d";
+  }
+  for (const char* name : {"b1", "b2"}) node(name).metadata.labels["nvidia.com/gpu.clique"] = "u.1";
+  const plan::Snapshot s = Build();
+  const auto domain = [&](const char* name) {
+    return s.places->domain_of(s.places->FindHost(name));
+  };
+  EXPECT_EQ(domain("a0"), domain("a2"));
+  EXPECT_NE(domain("a0"), domain("b0")) << "cut between segments";
+  EXPECT_EQ(domain("b1"), domain("b2"));
+  EXPECT_EQ(s.places->hosts_of(domain("a3")).size(), 1);
+  EXPECT_THAT(
+      s.warnings,
+      ElementsAre("Node a2: metadata.labels[\"yardmaster.dev/domain\"]: names domain d, which 3 "
+                  "Nodes name and which has room for 2; correct the label, or "
+                  "spec.scaleUp.hostsPerDomain of Fabric f",
+                  "Node b0: metadata.labels[\"yardmaster.dev/domain\"]: names domain d, which lies "
+                  "in segment a, too; the parts count as two domains; correct the label"));
+}
+
 TEST_F(SnapshotBuilderTest, LabelsThatContradictTheFabricAreNamedAndStopNothing) {
   node("a3").metadata.labels[api::kFabricPodLabel] = "q";
   nodes_.push_back(NodeAt("b4", "p", "b"));

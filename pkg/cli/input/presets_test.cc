@@ -1,6 +1,7 @@
 #include "pkg/cli/input/presets.h"
 
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -22,7 +23,7 @@ fabric::FabricSpec SpecOf(const std::string& name) {
 }
 
 TEST(PresetsTest, AllThatShipAreThereAndValid) {
-  EXPECT_EQ(Presets().size(), 12u);
+  EXPECT_EQ(Presets().size(), 13u);
   for (const Preset& preset : Presets()) {
     SCOPED_TRACE(std::string(preset.name));
     const fabric::FabricSpec spec = SpecOf(std::string(preset.name));
@@ -41,6 +42,28 @@ TEST(PresetsTest, WhatIsEncodedReadsBackTheSame) {
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(api::EncodeFabric(*again), written);
   }
+}
+
+TEST(PresetsTest, DomainsOfASegmentAreRenderedWithTheirBackupHosts) {
+  RenderSize size;
+  size.segments = 2;
+  size.domains = 4;
+  const auto fabric = Resize(LoadPreset("nvl72").value(), size);
+  ASSERT_TRUE(fabric.ok()) << fabric.status();
+  EXPECT_EQ(fabric->spec.hosts_per_segment, 72);
+  const auto objects = RenderFabric(*fabric).value();
+  ASSERT_EQ(objects.size(), 1u + 144);
+  std::map<std::string, int> hosts, backup;
+  for (std::size_t i = 1; i < objects.size(); ++i) {
+    const nlohmann::json& labels = objects[i]["metadata"]["labels"];
+    const auto domain = labels["yardmaster.dev/domain"].get<std::string>();
+    ++hosts[domain];
+    backup[domain] += labels.contains("yardmaster.dev/backup") ? 1 : 0;
+  }
+  EXPECT_EQ(hosts.size(), 8u);
+  EXPECT_EQ(hosts["p00s01d03"], 18);
+  EXPECT_EQ(backup["p00s01d03"], 2);
+  EXPECT_FALSE(Resize(LoadPreset("hpn-small").value(), size).ok());
 }
 
 TEST(PresetsTest, NamesAreMatchedLeniently) {

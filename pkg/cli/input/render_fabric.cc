@@ -29,6 +29,8 @@ std::vector<fabric::HostPlace> PlacesOf(const fabric::FabricSpec& spec) {
   std::vector<fabric::HostPlace> hosts;
   const std::size_t pod_width = Width(spec.fabric_pods, 2);
   const std::size_t segment_width = Width(spec.segments_per_fabric_pod, 2);
+  const std::size_t domain_width =
+      Width(spec.hosts_per_segment / std::max(spec.scale_up.hosts_per_domain, 1) + 1, 2);
   const std::size_t host_width = Width(spec.hosts_per_segment, 3);
   for (int p = 0; p < spec.fabric_pods; ++p) {
     const std::string pod = "p" + Padded(p, pod_width);
@@ -36,6 +38,9 @@ std::vector<fabric::HostPlace> PlacesOf(const fabric::FabricSpec& spec) {
       const std::string segment = StrCat(pod, "s", Padded(s, segment_width));
       for (int h = 0; h < spec.hosts_per_segment; ++h) {
         hosts.push_back({StrCat(segment, "h", Padded(h, host_width)), pod, segment, {}});
+        if (const int size = spec.scale_up.hosts_per_domain; size > 0) {
+          hosts.back().domain = StrCat(segment, "d", Padded(h / size, domain_width));
+        }
       }
     }
   }
@@ -60,6 +65,16 @@ void AddOrdinaryResources(json& node) {
   }
 }
 
+// The last ones of each domain, or of each segment.
+bool IsBackup(const fabric::FabricSpec& spec, int host_of_segment) {
+  const fabric::ScaleUp& scale_up = spec.scale_up;
+  if (scale_up.hosts_per_domain == 0 || scale_up.backup_hosts_per_domain == 0) {
+    return host_of_segment >= spec.hosts_per_segment - spec.backup.hosts_per_segment;
+  }
+  return host_of_segment % scale_up.hosts_per_domain >=
+         scale_up.hosts_per_domain - scale_up.backup_hosts_per_domain;
+}
+
 json NodeOf(const fabric::Network& network, fabric::HostId host, bool backup) {
   const fabric::FabricSpec& spec = network.spec();
   const fabric::Places& places = network.places();
@@ -68,6 +83,9 @@ json NodeOf(const fabric::Network& network, fabric::HostId host, bool backup) {
   node.metadata.labels = {{"kubernetes.io/hostname", node.metadata.name},
                           {spec.fabric_pod_label, places.name(places.fabric_pod_of(host))},
                           {spec.segment_label, places.name(places.segment_of(host))}};
+  if (places.has_domains()) {
+    node.metadata.labels[spec.scale_up.label] = places.name(places.domain_of(host));
+  }
   node.metadata.annotations = {{api::kNicAddressesAnnotation, AddressesOf(network, host)},
                                {"kwok.x-k8s.io/node", "fake"}};
   if (backup) {
@@ -89,8 +107,20 @@ absl::StatusOr<api::Fabric> Resize(api::Fabric fabric, const RenderSize& size) {
   spec.fabric_pods = size.fabric_pods.value_or(spec.fabric_pods);
   spec.segments_per_fabric_pod = size.segments.value_or(spec.segments_per_fabric_pod);
   spec.hosts_per_segment = size.hosts.value_or(spec.hosts_per_segment);
+  fabric::ScaleUp& scale_up = spec.scale_up;
+  if (size.domains) {
+    if (scale_up.hosts_per_domain == 0) {
+      return FieldError("spec.scaleUp.hostsPerDomain", "is not given",
+                        "use a Fabric that has domains, or leave out --domains");
+    }
+    spec.hosts_per_segment = *size.domains * scale_up.hosts_per_domain;
+  }
   if (size.backup_hosts) {
     spec.backup.hosts_per_segment = *size.backup_hosts;
+    scale_up.backup_hosts_per_domain = 0;
+  } else if (scale_up.hosts_per_domain > 0 && scale_up.backup_hosts_per_domain > 0) {
+    spec.backup.hosts_per_segment =
+        spec.hosts_per_segment / scale_up.hosts_per_domain * scale_up.backup_hosts_per_domain;
   } else if (spec.hosts_per_segment < hosts_before) {
     spec.backup.hosts_per_segment = static_cast<int>(
         std::int64_t{1} * spec.backup.hosts_per_segment * spec.hosts_per_segment / hosts_before);
@@ -115,8 +145,7 @@ absl::StatusOr<std::vector<json>> RenderFabric(const api::Fabric& fabric) {
   for (fabric::SegmentId segment : places->segments()) {
     const auto hosts = places->hosts_of(segment);
     for (int h = 0; h < hosts.size(); ++h) {
-      const bool backup = h >= hosts.size() - fabric.spec.backup.hosts_per_segment;
-      out.push_back(NodeOf(network, hosts[h], backup));
+      out.push_back(NodeOf(network, hosts[h], IsBackup(fabric.spec, h)));
     }
   }
   return out;

@@ -21,6 +21,7 @@ struct RenderSize {
   std::optional<int> segments;  // of each fabric pod
   std::optional<int> hosts;     // of each segment, with its backup hosts
   std::optional<int> backup_hosts;
+  std::optional<int> domains = {};  // of each segment, instead of its hosts
 };
 
 // The fabric in that size. With fewer hosts than the Fabric describes and no word about backup

@@ -37,6 +37,7 @@ json Assignments(const plan::Snapshot& snapshot, const plan::JobState& state,
     entry.host = places.name(hosts[rank]);
     entry.fabric_pod = places.name(places.fabric_pod_of(segment));
     entry.segment = places.name(segment);
+    if (places.has_domains()) entry.domain = places.name(places.domain_of(hosts[rank]));
     if (rank < state.groups->stages_of_worker.size()) {
       entry.stages = state.groups->stages_of_worker[rank];
     }

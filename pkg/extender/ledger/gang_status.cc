@@ -88,7 +88,8 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
     const fabric::HostId host = plan.host_of_rank[rank];
     status.assignments.push_back(
         {static_cast<int>(rank), places.name(host), places.name(places.fabric_pod_of(host)),
-         places.name(places.segment_of(host)), job.groups->stages_of_worker[rank]});
+         places.name(places.segment_of(host)), job.groups->stages_of_worker[rank],
+         places.has_domains() ? places.name(places.domain_of(host)) : std::string()});
   }
   SetPlanned(status, gang, job.job.workers, now_ms);
   return status;
