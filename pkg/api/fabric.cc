@@ -1,5 +1,7 @@
 #include "pkg/api/fabric.h"
 
+#include <utility>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/ecmp_hash_json.h"
@@ -65,6 +67,22 @@ void DescribeScaleUp(FieldVisitor& fields, fabric::ScaleUp& scale_up) {
              Defaulted("Hosts of one domain, backup hosts included; 0: not stated.").OmitAt(0));
   fields.Int("backupHostsPerDomain", scale_up.backup_hosts_per_domain, 0, kMaxSize,
              Defaulted("Backup hosts of one domain, in rendered Nodes.").OmitAt(0));
+}
+
+// `object` with a list in spec.scaleUp.label, which files may have, as its first entry and
+// moreLabels; null where nothing is to be changed.
+json WithOneDomainLabel(JsonView object) {
+  const JsonView given = object.At({"spec", "scaleUp"});
+  if (!given["label"].is_array() || given["label"].size() == 0 || given["moreLabels"].present()) {
+    return nullptr;
+  }
+  json out = object.ToJson();
+  json& scale_up = out["spec"]["scaleUp"];
+  json labels = std::move(scale_up["label"]);
+  scale_up["label"] = labels[0];
+  labels.erase(0);
+  if (!labels.empty()) scale_up["moreLabels"] = std::move(labels);
+  return out;
 }
 
 void DescribeSize(FieldVisitor& size, FabricSpec& spec) {
@@ -306,7 +324,8 @@ json FabricSchema() {
 
 absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
   FieldErrors errors;
-  FieldReader in(object, "", unknown, &errors);
+  const json one_label = WithOneDomainLabel(object);
+  FieldReader in(one_label.is_null() ? object : JsonView(one_label), "", unknown, &errors);
   ReadTypeMeta(in, kGroupVersion, kFabricKind);
   Fabric out;
   out.metadata = ReadMetadata(in, Namespaced::kNo);

@@ -49,6 +49,29 @@ TEST(FabricTest, WrongFieldsAreNamed) {
             std::string::npos);
 }
 
+TEST(FabricTest, AFileMayGiveTheLabelsOfDomainsAsOneList) {
+  Fabric fabric;
+  fabric.metadata.name = "f";
+  fabric.spec = fabric::SmallHpn(1, 2, 4);
+  json text = EncodeFabric(fabric);
+  text["spec"]["scaleUp"] = {{"label", {"x/first", "x/second", "x/third"}}, {"hostsPerDomain", 18}};
+  const auto listed = DecodeFabric(text);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_EQ(listed->spec.scale_up.label, "x/first");
+  EXPECT_EQ(listed->spec.scale_up.more_labels, (std::vector<std::string>{"x/second", "x/third"}));
+  EXPECT_EQ(listed->spec.scale_up.hosts_per_domain, 18);
+  const auto again = DecodeFabric(EncodeFabric(*listed));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->spec.scale_up.more_labels, listed->spec.scale_up.more_labels);
+  text["spec"]["scaleUp"] = {{"label", json::array({"x/only"})}};
+  EXPECT_EQ(DecodeFabric(text).value().spec.scale_up.label, "x/only");
+  for (const json& wrong : {json::array(), json::array({7}), json::array({"x/a", "x/a", "x/a"})}) {
+    text["spec"]["scaleUp"] = {{"label", wrong}};
+    EXPECT_NE(MessageOf(DecodeFabric(text).status()).find("spec.scaleUp."), std::string::npos)
+        << wrong;
+  }
+}
+
 TEST(FabricTest, OnlyWhatForwardsPacketsIsInTheForwardingText) {
   const fabric::FabricSpec spec = fabric::SmallHpn(2, 2, 4);
   const std::string text = ForwardingText(spec);
