@@ -281,6 +281,25 @@ TEST(ImportTopographTest, TierLabelsAndOwnKeysAreReadToo) {
   EXPECT_EQ(own->fabric.spec.fabric_pod_label, "x/row");
 }
 
+TEST(ImportTopographTest, DomainsAreReadFromTheLabelsThatNodesHave) {
+  const api::Fabric base = LoadPreset("hpn-7.0").value();
+  std::vector<api::Node> nodes = TwoSpines();
+  EXPECT_EQ(ImportTopograph(nodes, base, {})->fabric.spec.scale_up.hosts_per_domain, 0);
+  for (int i = 0; i < 5; ++i) {  // leaf0 has three hosts
+    nodes[static_cast<std::size_t>(i)].metadata.labels["accelerator.topograph.run/domain"] = "nvl1";
+  }
+  nodes[5].metadata.labels["nvidia.com/gpu.clique"] = "0a1b.2";
+  nodes[5].metadata.labels["accelerator.topograph.run/sub-domain"] = "2";
+  const auto imported = ImportTopograph(nodes, base, {});
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  const fabric::ScaleUp& scale_up = imported->fabric.spec.scale_up;
+  EXPECT_EQ(scale_up.label, "accelerator.topograph.run/domain");
+  EXPECT_EQ(scale_up.more_labels, std::vector<std::string>{"nvidia.com/gpu.clique"});
+  EXPECT_EQ(scale_up.hosts_per_domain, 3);
+  EXPECT_THAT(imported->notes, testing::Contains(HasSubstr("3 domains")));
+  EXPECT_THAT(imported->notes, testing::Contains(HasSubstr("sub-domain is not used")));
+}
+
 TEST(ImportTopographTest, WhatIsWrongIsNamed) {
   const api::Fabric base = LoadPreset("hpn-7.0").value();
   std::vector<api::Node> nodes = TwoSpines();

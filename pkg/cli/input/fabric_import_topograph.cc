@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -15,6 +16,9 @@ constexpr char kTier0[] = "fabric.topograph.run/tier-0";
 constexpr char kTier1[] = "fabric.topograph.run/tier-1";
 constexpr char kLeaf[] = "network.topology.nvidia.com/leaf";
 constexpr char kSpine[] = "network.topology.nvidia.com/spine";
+// Of hosts that share a scale-up network. The second may change when a host starts again.
+constexpr const char* kDomains[] = {"accelerator.topograph.run/domain", "nvidia.com/gpu.clique"};
+constexpr char kSubDomain[] = "accelerator.topograph.run/sub-domain";
 
 const std::string* Label(const api::Node& node, const std::string& key) {
   const auto found = node.metadata.labels.find(key);
@@ -96,6 +100,36 @@ void SetSize(const LeafPlaces& places, fabric::FabricSpec& spec) {
       std::min(spec.backup.hosts_per_segment, spec.hosts_per_segment - 1);
 }
 
+// The labels of domains that the Nodes have and the size of the largest domain; without such
+// labels the base's stay.
+void SetDomains(const std::vector<const api::Node*>& hosts, ImportedFabric& out) {
+  std::vector<std::string> labels;
+  for (const char* key : kDomains) {
+    if (AnyHas(hosts, key)) labels.emplace_back(key);
+  }
+  if (labels.empty()) return;
+  std::map<std::pair<std::string, std::string>, int> hosts_of_domain;  // by segment and name
+  int most = 0;
+  for (const api::Node* node : hosts) {
+    const auto key = std::find_if(labels.begin(), labels.end(), [node](const std::string& label) {
+      return Label(*node, label) != nullptr;
+    });
+    if (key == labels.end()) continue;
+    const std::string& segment = *Label(*node, out.fabric.spec.segment_label);
+    most = std::max(most, ++hosts_of_domain[{segment, *Label(*node, *key)}]);
+  }
+  fabric::ScaleUp& scale_up = out.fabric.spec.scale_up;
+  out.notes.push_back(StrCat(Count(static_cast<int>(hosts_of_domain.size()), "domain"), " by ",
+                             Join(labels, ", else "), ", the largest of ", Count(most, "host")));
+  if (AnyHas(hosts, kSubDomain)) {
+    out.notes.push_back(StrCat(kSubDomain, " is not used: its values name parts of one domain"));
+  }
+  scale_up.label = labels[0];
+  scale_up.more_labels.assign(labels.begin() + 1, labels.end());
+  scale_up.hosts_per_domain = most;
+  scale_up.backup_hosts_per_domain = std::min(scale_up.backup_hosts_per_domain, most - 1);
+}
+
 }  // namespace
 
 absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nodes,
@@ -122,6 +156,7 @@ absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nod
                       "start from a --preset with a core tier");
   }
   YM_RETURN_IF_ERROR(fabric::Validate(spec));
+  SetDomains(hosts, out);
   spec.ecmp_hash.clear();
   spec.ecmp_hash_overrides.clear();
   out.notes.push_back(
