@@ -1,5 +1,7 @@
 // `plan --offline` over Nodes whose labels name places in an unusual way.
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -35,6 +37,42 @@ TEST(PlanPlacesTest, ReasonsTellSegmentsOfOneNameApart) {
   EXPECT_THAT(job["reasons"][0]["message"].get<std::string>(),
               HasSubstr("1 host short in segment p1/s0: "));
   EXPECT_EQ(job["relaxations"].back()["change"], "hosts: 1 more in segment p1/s0");
+}
+
+// 2 segments x 4 domains x 18 hosts of 4 GPUs.
+std::string RacksOfNvl72() {
+  std::string out;
+  for (int i = 0; i < 2 * 4 * 18; ++i) {
+    const std::string segment = StrCat("p0s", i / 72);
+    std::string node = Node(StrCat("h", 100 + i), "p0", segment);
+    const std::string labels = "labels: {";
+    node.insert(node.find(labels) + labels.size(),
+                StrCat("yardmaster.dev/domain: ", segment, "d", i % 72 / 18, ", "));
+    const std::string gpus = "gpu: \"8\"";
+    out += node.replace(node.find(gpus), gpus.size(), "gpu: \"4\"");
+  }
+  return out;
+}
+
+TEST(PlanPlacesTest, GroupsOfASecondJobStayInADomainThatIsFree) {
+  std::ifstream file(YARDMASTER_SOURCE_DIR "/test/data/domains/fabric-and-two-jobs.yaml");
+  const std::string given((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSERT_FALSE(given.empty());
+  const PlanAnswer answer = PlanOffline(given + RacksOfNvl72());
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  for (const char* name : {"a", "b"}) {
+    const nlohmann::json job = answer.job(name);
+    ASSERT_EQ(job["outcome"], "Placed") << job;
+    EXPECT_EQ(job["objective"]["tensorSplitDomains"], 0);
+    EXPECT_EQ(job["objective"]["domains"], 1);
+    const nlohmann::json domain = job["assignments"][0]["domain"];
+    EXPECT_TRUE(domain.is_string());
+    for (const nlohmann::json& assignment : job["assignments"]) {
+      EXPECT_EQ(assignment["domain"], domain);
+    }
+  }
+  EXPECT_NE(answer.job("a")["assignments"][0]["domain"],
+            answer.job("b")["assignments"][0]["domain"]);
 }
 
 // Of GPU model `model`.
