@@ -175,8 +175,7 @@ TEST_F(CountedClaimsTest, AGangWhoseTemplateIsNotThereWaitsAndSaysWhy) {
   for (const json& pod : PodsOf("a")) ClaimInstead(pod);
   PassFor(20'000);
   EXPECT_EQ(GatedPodsOf("a"), 2);
-  EXPECT_THAT(NoticesAbout("Invalid"),
-              HasSubstr("ResourceClaimTemplate team/eight does not exist"));
+  EXPECT_THAT(NoticesAbout("Invalid"), HasSubstr("ResourceClaimTemplate team/gpus does not exist"));
 }
 
 TEST_F(CountedClaimsTest, AGangWhosePodsShareAClaimWaitsAndSaysWhy) {
