@@ -69,9 +69,16 @@ test-older: controllers build ## integration and end-to-end tests against Kubern
 	  ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) -L '^(integration|e2e)$$' $(CTEST_ARGS)
 	done
 
-kinds: controlplane controllers build ## five long histories of failures of jobs under their real controllers (40 minutes)
-	@export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
-	export YARDMASTER_CONTROLLERS=$$(test/controlplane/build controllers)
+kinds: controlplane controllers build ## stories of all real controllers on each Kubernetes version, and five long histories of failures (60 minutes)
+	@export YARDMASTER_CONTROLLERS=$$(test/controlplane/build controllers all)
+	for version in 1.37 $(OLDER); do
+	  export YARDMASTER_KUBERNETES=$$version
+	  $(say) "stories on Kubernetes $$version"
+	  export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
+	  build/release/test/kinds/ym_more_kinds_test
+	done
+	unset YARDMASTER_KUBERNETES
+	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	for seed in 1 2 3 4 5; do
 	  $(say) "seed $$seed"
 	  YARDMASTER_KINDS_SEED=$$seed YARDMASTER_KINDS_STEPS=120 build/release/test/kinds/ym_kinds_test --gtest_filter='MixedLoadTest.*'

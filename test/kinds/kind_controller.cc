@@ -50,8 +50,8 @@ absl::StatusOr<std::unique_ptr<KindController>> KindController::Start(const Cont
   try {
     const nlohmann::json how = nlohmann::json::parse(told);
     controller->command_ = how.at("command").get<Command>();
-    controller->webhook_port_ = how.at("webhookPort");
-    controller->health_port_ = how.at("healthPort");
+    controller->health_ = how.at("health");
+    controller->webhooks_ = how.at("webhooks");
   } catch (const nlohmann::json::exception& e) {
     return absl::InternalError(StrCat("test/kinds/install printed ", told, ": ", e.what()));
   }
@@ -76,8 +76,7 @@ absl::Status KindController::Run() {
 }
 
 bool KindController::IsReady() const {
-  return Answers(StrCat("http://127.0.0.1:", health_port_, "/readyz"), true) &&
-         Answers(StrCat("https://127.0.0.1:", webhook_port_, "/"), false);
+  return Answers(health_, true) && (webhooks_.empty() || Answers(webhooks_, false));
 }
 
 }  // namespace yardmaster::testing
