@@ -52,11 +52,7 @@ TEST_F(ClusterPlannerTest, WhatIsLeftOfADeletedJobIsNoNewGang) {
 TEST_F(ClusterPlannerTest, KilledAtAnyWriteAnotherProcessFinishesAndNoPromiseIsBroken) {
   for (int killed_at = 1;; ++killed_at) {
     SCOPED_TRACE(StrCat("killed at write ", killed_at));
-    for (const kube::Resource& resource : {kube::Pods(), kube::Gangs(), kube::TrainingJobs()}) {
-      for (const json& o : client_.All(resource)) {
-        ASSERT_TRUE(client_.Delete({resource, "team", o["metadata"]["name"], ""}, {}).ok());
-      }
-    }
+    DeleteAllJobs();
     AddJob("a", 2);
     AddJob("b", 3);
     // From the n-th write on this process does nothing any more.

@@ -195,11 +195,7 @@ TEST_F(PlacedFirstTest, HostsThatTheJobAvoidsAreNotPromised) {
 TEST_F(PlacedFirstTest, KilledAtAnyWriteTheNextProcessFinishes) {
   for (int killed_at = 1;; ++killed_at) {
     SCOPED_TRACE(StrCat("killed at write ", killed_at));
-    for (const kube::Resource& resource : {kube::Pods(), kube::Gangs(), kube::TrainingJobs()}) {
-      for (const json& o : client_.All(resource)) {
-        ASSERT_TRUE(client_.Delete({resource, "team", o["metadata"]["name"], ""}, {}).ok());
-      }
-    }
+    DeleteAllJobs();
     AddRequest("a", 2);
     AddRequest("b", 3);
     int writes = 0;

@@ -118,11 +118,7 @@ class RefusedEffectsTest : public PlannerFixture {
     EXPECT_EQ(end.tainted, expected.tainted);
   }
   void Clear() {
-    for (const kube::Resource& resource : {kube::Pods(), kube::Gangs(), kube::TrainingJobs()}) {
-      for (const json& o : client_.All(resource)) {
-        ASSERT_TRUE(client_.Delete({resource, "team", o["metadata"]["name"], ""}, {}).ok());
-      }
-    }
+    DeleteAllJobs();
     for (int host = 0; host < 2 * kHostsPerSegment; ++host) {
       AddNode(host / kHostsPerSegment, host % kHostsPerSegment);
     }

@@ -285,9 +285,9 @@ class Replacer {
     return places_.segment_of(old_host_.at(bundle[0]));
   }
 
-  // Each of these sets of lost ranks anew into one domain of the segment, the one that leaves the
-  // best objective; where none takes it and nothing demands it, wherever there is room. All or
-  // nothing.
+  // Moves each of these sets of lost ranks into one domain of the segment, the one with the best
+  // objective. A set that no domain has room for, and that need not lie in one, takes any hosts of
+  // the segment. Either all sets move or none.
   bool MoveTo(const std::vector<Ranks>& sets, SegmentId segment, bool backup) {
     const auto hosts_before = host_of_;
     const auto taken_before = taken_;

@@ -105,7 +105,7 @@ TEST_F(QueuedTrainingJobTest, GivesItsQuotaBackWhenItIsSuspendedAndWhenItEnds) {
   ExpectPromisesKept();
 }
 
-// As the JobSet "AJobThatFindsNoHostsInTime": admitted, and there is no room.
+// Kueue admits the job, but another job has the hosts.
 TEST_F(QueuedTrainingJobTest, FindsNoHostsInTimeAndGivesItsQuotaBack) {
   Create(OurJob("big", 20));
   ASSERT_TRUE(Runs("big", 20));

@@ -59,11 +59,7 @@ TEST_F(PreemptionTest, TheVictimIsToldEvictedAndQueuedAgainAndTheOtherTakesItsPl
 TEST_F(PreemptionTest, KilledAtAnyWriteTheNextProcessFinishesAndNoHostIsPromisedOrUsedTwice) {
   for (int killed_at = 1;; ++killed_at) {
     SCOPED_TRACE(StrCat("killed at write ", killed_at));
-    for (const kube::Resource& resource : {kube::Pods(), kube::Gangs(), kube::TrainingJobs()}) {
-      for (const json& o : client_.All(resource)) {
-        ASSERT_TRUE(client_.Delete({resource, "team", o["metadata"]["name"], ""}, {}).ok());
-      }
-    }
+    DeleteAllJobs();
     AddLow();
     AddHigh();
     int writes = 0;

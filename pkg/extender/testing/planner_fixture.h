@@ -28,6 +28,15 @@ class PlannerFixture : public ClusterFixture {
     return options;
   }
 
+  // With their pods and Gangs.
+  void DeleteAllJobs() {
+    for (const kube::Resource& resource : {kube::Pods(), kube::Gangs(), kube::TrainingJobs()}) {
+      for (const json& o : client_.All(resource)) {
+        ASSERT_TRUE(client_.Delete({resource, "team", o["metadata"]["name"], ""}, {}).ok());
+      }
+    }
+  }
+
   // A process that stays: its caches live on from pass to pass.
   class Process {
    public:

@@ -42,14 +42,6 @@ class JobAgainTest : public JobFixture {
     }
     client_.Seed(kube::Gangs(), api::EncodeGang(gang));
   }
-  bool IsGated(int rank) { return Pod(rank)["spec"].contains("schedulingGates"); }
-  std::string HostOfPin(int rank) {
-    return Pod(rank).value(
-        "/spec/affinity/nodeAffinity/"
-        "requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/"
-        "matchFields/0/values/0"_json_pointer,
-        "");
-  }
 };
 
 TEST_F(JobAgainTest, ARestartIsOneCreateARank) {

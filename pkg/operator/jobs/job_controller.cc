@@ -76,7 +76,9 @@ JobController::JobController(kube::Client& client, state::ClusterCache& cache, H
           client, cache, clock, may_write ? std::move(may_write) : [] { return true; },
           write_threads),
       notify_(std::move(notify)),
-      place_(place) {}
+      placer_(client, cache, clock, writes_, place,
+              [this](const api::TrainingJob& job, const std::string& reason,
+                     const std::string& note) { EmitEvent(job, true, reason, note); }) {}
 
 void JobController::EmitEvent(const api::TrainingJob& job, bool warning, std::string reason,
                               std::string note) {
@@ -158,11 +160,6 @@ int JobController::ChoosePort(const api::TrainingJob& job) {
   return ports_[job.metadata.uid] = ChooseHostPort(job.metadata.uid, taken);
 }
 
-std::shared_ptr<const api::Gang> JobController::GangOf(const api::TrainingJob& job) const {
-  return cache_.FindGang(StrCat(job.metadata.namespace_name, "/",
-                                api::GangName(api::kTrainingJobKind, job.metadata.name)));
-}
-
 absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::TrainingJob& job) {
   StallReason ignored;
   api::CheckpointMark checkpoint;
@@ -201,7 +198,8 @@ absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& ste
        stalled ? stall.message : "no pod of the job is refused", job.metadata.generation, 0},
       clock_.WallMs());
   // Why it has no place follows from it.
-  YM_RETURN_IF_ERROR(WriteStatus(job, StatusOf(next, GangOf(job).get(), step, clock_.WallMs())));
+  YM_RETURN_IF_ERROR(
+      WriteStatus(job, StatusOf(next, placer_.GangOf(job).get(), step, clock_.WallMs())));
   if (fresh) EmitEvent(job, true, kStalled, stall.message);
   return absl::OkStatus();
 }
@@ -273,12 +271,13 @@ std::shared_ptr<const api::Gang> JobController::PlacesOf(const api::TrainingJob&
                                                          const JobStep& step) {
   const api::Incident* active = step.recovery.active();
   // The ranks of a lost segment move together.
-  if (active == nullptr || !active->segment.empty() || GangOf(job) == nullptr) return nullptr;
+  if (active == nullptr || !active->segment.empty() || placer_.GangOf(job) == nullptr)
+    return nullptr;
   const std::string key = kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
   const bool any = std::any_of(step.create.begin(), step.create.end(),
                                [&](int rank) { return former_pods_.Find(key, rank) != nullptr; });
   if (!any) return nullptr;
-  const auto gang = ReadGang(job);
+  const auto gang = placer_.ReadGang(job);
   return gang.ok() ? *gang : nullptr;
 }
 
@@ -296,6 +295,24 @@ std::optional<WorkerPlace> JobController::PlaceOfRank(const api::TrainingJob& jo
   return healthy ? std::move(place) : std::nullopt;
 }
 
+absl::StatusOr<std::size_t> JobController::Make(const api::TrainingJob& job,
+                                                const JobPlacer::Way& way, const JobStep& step,
+                                                const CreateLimit& limit, StallReason& stall,
+                                                TurnResult& result) {
+  if (way.making == JobPlacer::Making::kAsk) {
+    YM_RETURN_IF_ERROR(placer_.Ask(job, way, stall, result));
+    return 1;
+  }
+  if (way.making == JobPlacer::Making::kPlaced) {
+    return placer_.Make(job, way, step, limit, stall, result);
+  }
+  const auto places = PlacesOf(job, step);
+  return writes_.Create(
+      job, step.create,
+      [&](int rank) { return places == nullptr ? std::nullopt : PlaceOfRank(job, *places, rank); },
+      limit, stall);
+}
+
 absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& observed,
                                 const JobStep& step, const CreateLimit& limit, StallReason& stall,
                                 TurnResult& result) {
@@ -305,19 +322,19 @@ absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& obs
   absl::Status done = writes_.Remove(job, step.remove);
   if (done.ok()) done = writes_.Mark(job, step.in_place);
   absl::StatusOr<std::size_t> left = LacksService(job, step) ? 1 : step.create.size();
-  const Way way = stall.exists() ? Way() : WayOf(job, observed, step);
-  if (*left > 0 && way.making == Making::kAsk) left = 1;
-  result.waits = way.making == Making::kWait;
+  const JobPlacer::Way way = stall.exists() ? JobPlacer::Way() : placer_.WayOf(job, observed, step);
+  if (*left > 0 && way.making == JobPlacer::Making::kAsk) left = 1;
+  result.waits = way.making == JobPlacer::Making::kWait;
   if (way.again_ms > 0) result.LookAgain(way.again_ms);
   if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok() && !result.waits) {
     left = Make(job, way, step, limit, stall, result);
     done = left.status();
   }
   const bool all_made = done.ok() && *left == 0;
-  const bool asked = done.ok() && way.making == Making::kAsk && result.waits;
+  const bool asked = done.ok() && way.making == JobPlacer::Making::kAsk && result.waits;
   // What was asked for holds until the pods are there, or are refused.
   if (all_made || stall.exists())
-    ForgetRequest(kube::MakeKey(job.metadata.namespace_name, job.metadata.name));
+    placer_.Forget(kube::MakeKey(job.metadata.namespace_name, job.metadata.name));
   absl::Status said;
   if (all_made || asked || stall.exists()) {
     said = SetStalled(job, step, stall, asked ? "AwaitingHosts" : ReasonOfNoStall(step));
@@ -365,13 +382,13 @@ absl::StatusOr<TurnResult> JobController::RunOnce(const std::string& key, JobTur
   const auto found = cache_.FindJob(key);
   if (found == nullptr) {
     former_pods_.Drop(key);
-    ForgetRequest(key);
+    placer_.Forget(key);
     return nothing;
   }
   const std::string& managed_by = found->run.managed_by;
   if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
   if (found->metadata.deleted_ms || found->status.ended()) {
-    ForgetRequest(key);
+    placer_.Forget(key);
     YM_ASSIGN_OR_RETURN(const auto again,
                         found->metadata.deleted_ms ? ShutDown(*found) : CleanUp(*found));
     return TurnResult{again, 0};
@@ -404,7 +421,7 @@ absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, Jo
     YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
     if (!confirmed) return TurnResult{kUnconfirmedAgainMs, 0};
   }
-  const auto gang = GangOf(job);
+  const auto gang = placer_.GangOf(job);
   api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
   status.rendezvous_port = ChoosePort(job);
   SetSize(job, gang.get(), step, resize, clock_.WallMs(), status);
@@ -443,10 +460,10 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
   };
   // It waits for its next try, and others may have what it has.
   const bool looks = turn == JobTurn::kLook && (!step.create.empty() || LacksService(job, step));
-  if (looks && WasRefused(job) && !HasAsked(job)) {
-    YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kRefused));
+  if (looks && WasRefused(job) && !placer_.HasAsked(job)) {
+    YM_RETURN_IF_ERROR(placer_.TakeBack(job, api::GangPods::kRefused));
   }
-  if (looks || IsTakenBack(job)) {
+  if (looks || placer_.IsTakenBack(job)) {
     result.taken_back = std::min(step.give_back.size(), kTurnPods);
     const auto begin = step.give_back.begin();
     YM_RETURN_IF_ERROR(
@@ -454,7 +471,7 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
     if (result.taken_back < step.give_back.size()) again(kTakeBackAgainMs);
   }
   if (stall.exists() && step.pods == 0) {
-    YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kFirst));
+    YM_RETURN_IF_ERROR(placer_.TakeBack(job, api::GangPods::kFirst));
   }
   const CreateLimit limit = LimitOf(turn, job);
   if (!step.create.empty() && limit.pods > 0 &&

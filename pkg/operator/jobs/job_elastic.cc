@@ -74,7 +74,8 @@ SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
       std::any_of(observed.workers.begin(), observed.workers.end(), [&](const Worker& worker) {
         return (worker.phase == WorkerPhase::kGated &&
                 worker.attempt >= job.status.recovery.attempt) ||
-               (worker.phase == WorkerPhase::kMissing && place_.first && !observed.placed);
+               (worker.phase == WorkerPhase::kMissing && placer_.places_first() &&
+                !observed.placed);
       });
   if (active != nullptr && waits && !view.waiting_ms) {
     view.waiting_ms = observed.now_ms - std::max(active->start_ms, active->not_before_ms);

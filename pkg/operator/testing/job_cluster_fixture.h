@@ -159,6 +159,14 @@ class JobClusterFixture : public ::testing::Test {
     return client_.Find(kube::Pods(), "team", PodName("a", rank)).value_or(json());
   }
   bool HasPod(int rank) { return Pod(rank).is_object(); }
+  bool IsGated(int rank) { return Pod(rank)["spec"].contains("schedulingGates"); }
+  std::string HostOfPin(int rank) {
+    return Pod(rank).value(
+        "/spec/affinity/nodeAffinity/"
+        "requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/"
+        "matchFields/0/values/0"_json_pointer,
+        "");
+  }
   std::string Phase(int rank) {
     const json pod = Pod(rank);
     return pod.is_object() ? pod.value("/status/phase"_json_pointer, "") : "(none)";

@@ -1,3 +1,5 @@
+#include "pkg/operator/jobs/job_placer.h"
+
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -10,7 +12,6 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
-#include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/jobs/place_request.h"
 #include "pkg/operator/jobs/quota_check.h"
 #include "pkg/operator/jobs/refusal_reason.h"
@@ -48,8 +49,21 @@ RanksThere LookAtRanks(const JobObservation& observed) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const api::Gang>> JobController::ReadGang(
-    const api::TrainingJob& job) {
+JobPlacer::JobPlacer(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
+                     WorkerWrites& writes, PlaceOptions options, Warn warn)
+    : client_(client),
+      cache_(cache),
+      clock_(clock),
+      writes_(writes),
+      options_(options),
+      warn_(std::move(warn)) {}
+
+std::shared_ptr<const api::Gang> JobPlacer::GangOf(const api::TrainingJob& job) const {
+  return cache_.FindGang(StrCat(job.metadata.namespace_name, "/",
+                                api::GangName(api::kTrainingJobKind, job.metadata.name)));
+}
+
+absl::StatusOr<std::shared_ptr<const api::Gang>> JobPlacer::ReadGang(const api::TrainingJob& job) {
   const auto object = client_.Get(
       TargetOf(kube::Gangs(), job, api::GangName(api::kTrainingJobKind, job.metadata.name)));
   if (absl::IsNotFound(object.status())) return std::shared_ptr<const api::Gang>();
@@ -58,32 +72,32 @@ absl::StatusOr<std::shared_ptr<const api::Gang>> JobController::ReadGang(
   return std::make_shared<const api::Gang>(std::move(gang));
 }
 
-std::int64_t JobController::NetworkWaitMs(const api::TrainingJob& job, const api::Gang& gang,
-                                          const std::vector<int>& ranks) {
-  if (place_.network == nullptr || place_.network_wait_ms <= 0 || IsOnOneHost(gang)) return 0;
+std::int64_t JobPlacer::NetworkWaitMs(const api::TrainingJob& job, const api::Gang& gang,
+                                      const std::vector<int>& ranks) {
+  if (options_.network == nullptr || options_.network_wait_ms <= 0 || IsOnOneHost(gang)) return 0;
   const bool all_planned = std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
-    return rank >= gang.placed_workers() || place_.network->Has(gang, rank);
+    return rank >= gang.placed_workers() || options_.network->Has(gang, rank);
   });
   if (all_planned || cache_.Take().fabrics.empty()) return 0;
   const std::int64_t now_ms = clock_.SteadyMs();
-  const MutexLock lock(place_mutex_);
+  const MutexLock lock(mutex_);
   NetworkWait& wait = network_waits_[KeyTextOf(job)];
   if (wait.gang_uid != gang.metadata.uid || wait.plan_generation != gang.status.plan_generation) {
     wait = {gang.metadata.uid, gang.status.plan_generation, now_ms, false};
   }
-  const std::int64_t left_ms = wait.since_ms + place_.network_wait_ms - now_ms;
+  const std::int64_t left_ms = wait.since_ms + options_.network_wait_ms - now_ms;
   if (left_ms > 0) return left_ms;
   if (!std::exchange(wait.late, true)) {
-    EmitEvent(job, true, "NetworkPlanLate",
-              StrCat("no network plan after ", place_.network_wait_ms / 1000,
-                     " s; its pods are made without: their traffic takes default paths and ",
-                     "classes until it is written"));
+    warn_(job, "NetworkPlanLate",
+          StrCat("no network plan after ", options_.network_wait_ms / 1000,
+                 " s; its pods are made without: their traffic takes default paths and ",
+                 "classes until it is written"));
   }
   return 0;
 }
 
-JobController::Way JobController::WayOfPlaced(const api::TrainingJob& job, const JobStep& step,
-                                              std::shared_ptr<const api::Gang> gang) {
+JobPlacer::Way JobPlacer::WayOfPlaced(const api::TrainingJob& job, const JobStep& step,
+                                      std::shared_ptr<const api::Gang> gang) {
   // Ranks that are made again.
   if (!PodsAreToCome(*gang)) return {};
   // It gives its hosts back.
@@ -93,9 +107,9 @@ JobController::Way JobController::WayOfPlaced(const api::TrainingJob& job, const
   return {Making::kPlaced, std::move(gang)};
 }
 
-JobController::Way JobController::WayOf(const api::TrainingJob& job, const JobObservation& observed,
-                                        const JobStep& step) {
-  if (!place_.first || step.create.empty()) return {};
+JobPlacer::Way JobPlacer::WayOf(const api::TrainingJob& job, const JobObservation& observed,
+                                const JobStep& step) {
+  if (!options_.first || step.create.empty()) return {};
   auto gang = GangOf(job);
   // Of an earlier job of this name: the garbage collector takes it.
   if (gang != nullptr && !IsGangOf(*gang, job)) {
@@ -107,7 +121,7 @@ JobController::Way JobController::WayOf(const api::TrainingJob& job, const JobOb
   if (there.any) return {Making::kWait, std::move(gang)};
   Asked asked;
   {
-    const MutexLock lock(place_mutex_);
+    const MutexLock lock(mutex_);
     const auto known = asked_.find(KeyTextOf(job));
     if (known != asked_.end()) asked = known->second;
   }
@@ -118,12 +132,12 @@ JobController::Way JobController::WayOf(const api::TrainingJob& job, const JobOb
   return {says_it ? Making::kWait : Making::kAsk, std::move(gang)};
 }
 
-std::size_t JobController::HashOfFirstPod(const api::TrainingJob& job) const {
+std::size_t JobPlacer::HashOfFirstPod(const api::TrainingJob& job) const {
   return std::hash<std::string>()(writes_.FirstPodOf(job).dump());
 }
 
-absl::Status JobController::CheckRoom(const api::TrainingJob& job, const api::Pod& first,
-                                      StallReason& stall) {
+absl::Status JobPlacer::CheckRoom(const api::TrainingJob& job, const api::Pod& first,
+                                  StallReason& stall) {
   const auto quotas =
       kube::ListAll(client_, {ResourceQuotas(), job.metadata.namespace_name, "", ""});
   // What cannot be read is said when the pods are made.
@@ -133,8 +147,8 @@ absl::Status JobController::CheckRoom(const api::TrainingJob& job, const api::Po
   return refused;
 }
 
-absl::Status JobController::Ask(const api::TrainingJob& job, const Way& way, StallReason& stall,
-                                TurnResult& result) {
+absl::Status JobPlacer::Ask(const api::TrainingJob& job, const Way& way, StallReason& stall,
+                            TurnResult& result) {
   const auto made = writes_.TryFirst(job, stall);
   if (absl::IsAlreadyExists(made.status())) {
     result.waits = true;
@@ -146,7 +160,7 @@ absl::Status JobController::Ask(const api::TrainingJob& job, const Way& way, Sta
   Asked asked{HashOfFirstPod(job), std::make_shared<const api::Pod>(std::move(pod))};
   const auto request = GangRequestOf(job, *asked.first);
   if (!request) {
-    YM_RETURN_IF_ERROR(TakeRequestBack(job, api::GangPods::kFirst));
+    YM_RETURN_IF_ERROR(TakeBack(job, api::GangPods::kFirst));
   } else {
     YM_RETURN_IF_ERROR(CheckRoom(job, *asked.first, stall));
     const api::Gang next = way.gang == nullptr ? *request : WithRequest(*way.gang, *request);
@@ -157,66 +171,53 @@ absl::Status JobController::Ask(const api::TrainingJob& job, const Way& way, Sta
     }
   }
   result.waits = request && !asked.pods_first;
-  const MutexLock lock(place_mutex_);
+  const MutexLock lock(mutex_);
   asked_.insert_or_assign(KeyTextOf(job), std::move(asked));
   return absl::OkStatus();
 }
 
-bool JobController::HasAsked(const api::TrainingJob& job) {
-  const MutexLock lock(place_mutex_);
+bool JobPlacer::HasAsked(const api::TrainingJob& job) {
+  const MutexLock lock(mutex_);
   return asked_.count(KeyTextOf(job)) != 0;
 }
 
-void JobController::ForgetRequest(const std::string& key) {
-  const MutexLock lock(place_mutex_);
+void JobPlacer::Forget(const std::string& key) {
+  const MutexLock lock(mutex_);
   asked_.erase(key);
   network_waits_.erase(key);
 }
 
-absl::Status JobController::TakeRequestBack(const api::TrainingJob& job, api::GangPods pods) {
+absl::Status JobPlacer::TakeBack(const api::TrainingJob& job, api::GangPods pods) {
   const auto gang = GangOf(job);
-  if (!place_.first || gang == nullptr || !IsGangOf(*gang, job)) return absl::OkStatus();
+  if (!options_.first || gang == nullptr || !IsGangOf(*gang, job)) return absl::OkStatus();
   if (gang->pods == api::GangPods::kFirst || gang->pods == pods) return absl::OkStatus();
   // Its pods have been there: it keeps its place.
   if (gang->status.committed() && !PodsAreToCome(*gang)) return absl::OkStatus();
-  ForgetRequest(KeyTextOf(job));
+  Forget(KeyTextOf(job));
   api::Gang next = *gang;
   next.pods = pods;
   return writes_.WriteGang(next).status();
 }
 
-bool JobController::IsTakenBack(const api::TrainingJob& job) const {
-  const auto gang = place_.first ? GangOf(job) : nullptr;
+bool JobPlacer::IsTakenBack(const api::TrainingJob& job) const {
+  const auto gang = options_.first ? GangOf(job) : nullptr;
   return gang != nullptr && IsGangOf(*gang, job) && gang->pods == api::GangPods::kRefused &&
          PodsAreToCome(*gang);
 }
 
-std::optional<WorkerPlace> JobController::FirstPlaceOfRank(const api::TrainingJob& job,
-                                                           const api::Gang& gang, int rank) const {
+std::optional<WorkerPlace> JobPlacer::FirstPlaceOfRank(const api::TrainingJob& job,
+                                                       const api::Gang& gang, int rank) const {
   if (rank >= gang.placed_workers()) return std::nullopt;
   const std::string& host = gang.status.assignments[static_cast<std::size_t>(rank)].host;
   auto place = PlaceOf(job, gang, rank, cache_.FindNode(host).get(), clock_.WallMs());
-  if (!place || place_.network == nullptr) return place;
-  if (auto network = place_.network->Find(gang, rank)) place->network = *std::move(network);
+  if (!place || options_.network == nullptr) return place;
+  if (auto network = options_.network->Find(gang, rank)) place->network = *std::move(network);
   return place;
 }
 
-absl::StatusOr<std::size_t> JobController::Make(const api::TrainingJob& job, const Way& way,
-                                                const JobStep& step, const CreateLimit& limit,
-                                                StallReason& stall, TurnResult& result) {
-  if (way.making == Making::kAsk) {
-    YM_RETURN_IF_ERROR(Ask(job, way, stall, result));
-    return 1;
-  }
-  if (way.making == Making::kBehindGate) {
-    const auto places = PlacesOf(job, step);
-    return writes_.Create(
-        job, step.create,
-        [&](int rank) {
-          return places == nullptr ? std::nullopt : PlaceOfRank(job, *places, rank);
-        },
-        limit, stall);
-  }
+absl::StatusOr<std::size_t> JobPlacer::Make(const api::TrainingJob& job, const Way& way,
+                                            const JobStep& step, const CreateLimit& limit,
+                                            StallReason& stall, TurnResult& result) {
   YM_ASSIGN_OR_RETURN(const auto gang, ReadGang(job));
   // The watch is behind, and will report it.
   if (gang == nullptr || !IsGangOf(*gang, job) || !HasPlace(*gang) ||

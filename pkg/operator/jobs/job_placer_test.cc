@@ -10,11 +10,11 @@ namespace {
 
 using nlohmann::json;
 
-class JobPlaceTest : public JobFixture {
+class JobPlacerTest : public JobFixture {
  protected:
   static constexpr std::int64_t kNetworkWaitMs = 10'000;
 
-  JobPlaceTest() {
+  JobPlacerTest() {
     place_ = {.first = true, .network = &planned_, .network_wait_ms = kNetworkWaitMs};
     NewLeader();
   }
@@ -72,14 +72,6 @@ class JobPlaceTest : public JobFixture {
                          {"metadata", {{"name", "f"}, {"uid", "f"}, {"resourceVersion", "1"}}},
                          {"spec", json::object()}});
   }
-  bool IsGated(int rank) { return Pod(rank)["spec"].contains("schedulingGates"); }
-  std::string HostOfPin(int rank) {
-    return Pod(rank).value(
-        "/spec/affinity/nodeAffinity/"
-        "requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/"
-        "matchFields/0/values/0"_json_pointer,
-        "");
-  }
   // Calls that make pods, and those that ask what would be made.
   int Creates(bool dry_run) {
     int count = 0;
@@ -120,7 +112,7 @@ class JobPlaceTest : public JobFixture {
   PlannedRanks planned_;
 };
 
-TEST_F(JobPlaceTest, AJobAsksForItsPlaceAndHasNoPodUntilItHasOne) {
+TEST_F(JobPlacerTest, AJobAsksForItsPlaceAndHasNoPodUntilItHasOne) {
   SeedJob(2, 3);
   RunUntilStable();
   const auto gang = Gang();
@@ -136,7 +128,7 @@ TEST_F(JobPlaceTest, AJobAsksForItsPlaceAndHasNoPodUntilItHasOne) {
   EXPECT_TRUE(result->waits);
 }
 
-TEST_F(JobPlaceTest, WhatIsAskedForIsWhatAdmissionMakesOfThePods) {
+TEST_F(JobPlacerTest, WhatIsAskedForIsWhatAdmissionMakesOfThePods) {
   SeedJob(2, 3, {{"template", {{"spec", {{"priorityClassName", "high"}}}}}});
   client_.SetHook([](const kube::Call&) { return absl::OkStatus(); });
   RunUntilStable();
@@ -150,7 +142,7 @@ TEST_F(JobPlaceTest, WhatIsAskedForIsWhatAdmissionMakesOfThePods) {
   EXPECT_EQ(Creates(/*dry_run=*/true), 2);
 }
 
-TEST_F(JobPlaceTest, PodsAreMadeWithHostSlotAndNetworkInOneCreateEach) {
+TEST_F(JobPlacerTest, PodsAreMadeWithHostSlotAndNetworkInOneCreateEach) {
   PlacedJob();
   client_.ClearCalls();
   RunUntilStable();
@@ -167,7 +159,7 @@ TEST_F(JobPlaceTest, PodsAreMadeWithHostSlotAndNetworkInOneCreateEach) {
   EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 0);
 }
 
-TEST_F(JobPlaceTest, PodsWaitForTheirNetworkPlanForAWhile) {
+TEST_F(JobPlacerTest, PodsWaitForTheirNetworkPlanForAWhile) {
   SeedJob(2, 3);
   RunUntilStable();
   Place();
@@ -181,7 +173,7 @@ TEST_F(JobPlaceTest, PodsWaitForTheirNetworkPlanForAWhile) {
   EXPECT_EQ(CountNotices("NetworkPlanLate"), 1);
 }
 
-TEST_F(JobPlaceTest, ARankWhoseHostIsNotReadyWaitsBehindTheGate) {
+TEST_F(JobPlacerTest, ARankWhoseHostIsNotReadyWaitsBehindTheGate) {
   PlacedJob();
   SetNode("n1", false);
   RunUntilStable();
@@ -190,7 +182,7 @@ TEST_F(JobPlaceTest, ARankWhoseHostIsNotReadyWaitsBehindTheGate) {
   EXPECT_TRUE(IsGated(1)) << "the extender moves it";
 }
 
-TEST_F(JobPlaceTest, NoPodIsMadeForAPlaceThatIsNotTheLedgersAnyMore) {
+TEST_F(JobPlacerTest, NoPodIsMadeForAPlaceThatIsNotTheLedgersAnyMore) {
   PlacedJob();
   Sync();
   GiveBack();
@@ -200,7 +192,7 @@ TEST_F(JobPlaceTest, NoPodIsMadeForAPlaceThatIsNotTheLedgersAnyMore) {
   EXPECT_FALSE(HasPod(0));
 }
 
-TEST_F(JobPlaceTest, RefusedPodsAreAllTakenBackWithTheHosts) {
+TEST_F(JobPlacerTest, RefusedPodsAreAllTakenBackWithTheHosts) {
   PlacedJob();
   RefusePod("a-1");
   EXPECT_FALSE(Turn().ok());
@@ -221,7 +213,7 @@ TEST_F(JobPlaceTest, RefusedPodsAreAllTakenBackWithTheHosts) {
   EXPECT_TRUE(HasPod(0) && HasPod(1));
 }
 
-TEST_F(JobPlaceTest, TheNextLeaderTakesBackWhatTheOneBeforeHasLeft) {
+TEST_F(JobPlacerTest, TheNextLeaderTakesBackWhatTheOneBeforeHasLeft) {
   PlacedJob();
   RefusePod("a-1");
   Sync();
@@ -235,7 +227,7 @@ TEST_F(JobPlaceTest, TheNextLeaderTakesBackWhatTheOneBeforeHasLeft) {
   EXPECT_EQ(Gang()->pods, api::GangPods::kRefused);
 }
 
-TEST_F(JobPlaceTest, WhatIsLeftOfARefusedAttemptGoesInEveryTurn) {
+TEST_F(JobPlacerTest, WhatIsLeftOfARefusedAttemptGoesInEveryTurn) {
   PlacedJob();
   RefusePod("a-1");
   Sync();
@@ -248,7 +240,7 @@ TEST_F(JobPlaceTest, WhatIsLeftOfARefusedAttemptGoesInEveryTurn) {
   EXPECT_FALSE(HasPod(0));
 }
 
-TEST_F(JobPlaceTest, AFullNamespaceIsPromisedNoHosts) {
+TEST_F(JobPlacerTest, AFullNamespaceIsPromisedNoHosts) {
   SeedJob(2, 3);
   client_.Seed({"", "v1", "resourcequotas", "ResourceQuota", true},
                json{{"apiVersion", "v1"},
@@ -266,7 +258,7 @@ TEST_F(JobPlaceTest, AFullNamespaceIsPromisedNoHosts) {
       << Message("Stalled");
 }
 
-TEST_F(JobPlaceTest, PodsThatSayWhatOnlyPodsSayComeFirst) {
+TEST_F(JobPlacerTest, PodsThatSayWhatOnlyPodsSayComeFirst) {
   SeedJob(
       2, 3,
       {{"template",
@@ -279,7 +271,7 @@ TEST_F(JobPlaceTest, PodsThatSayWhatOnlyPodsSayComeFirst) {
   EXPECT_TRUE(IsGated(1));
 }
 
-TEST_F(JobPlaceTest, AJobWithGatedPodsOfAVersionBeforeChangesOverAtItsNextAttempt) {
+TEST_F(JobPlacerTest, AJobWithGatedPodsOfAVersionBeforeChangesOverAtItsNextAttempt) {
   place_.first = false;
   NewLeader();
   SeedJob(2, 3);
@@ -300,14 +292,14 @@ TEST_F(JobPlaceTest, AJobWithGatedPodsOfAVersionBeforeChangesOverAtItsNextAttemp
   EXPECT_EQ(Gang()->pods, api::GangPods::kFollow);
 }
 
-TEST_F(JobPlaceTest, NothingIsAskedForWhileTheJobIsSuspended) {
+TEST_F(JobPlacerTest, NothingIsAskedForWhileTheJobIsSuspended) {
   SeedJob(2, 3, {{"suspend", true}});
   RunUntilStable();
   EXPECT_FALSE(Gang());
   EXPECT_EQ(Creates(/*dry_run=*/true), 0);
 }
 
-TEST_F(JobPlaceTest, APodThatGoesBeforeTheOthersHaveComeIsMadeAgainInItsPlace) {
+TEST_F(JobPlacerTest, APodThatGoesBeforeTheOthersHaveComeIsMadeAgainInItsPlace) {
   PlacedJob();
   RunUntilStable();
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-1", ""}, {}).ok());
@@ -315,7 +307,7 @@ TEST_F(JobPlaceTest, APodThatGoesBeforeTheOthersHaveComeIsMadeAgainInItsPlace) {
   EXPECT_EQ(HostOfPin(1), "n1");
 }
 
-TEST_F(JobPlaceTest, ARankOfAGangThatHasRunIsMadeAgainAsBefore) {
+TEST_F(JobPlacerTest, ARankOfAGangThatHasRunIsMadeAgainAsBefore) {
   PlacedJob();
   RunAll();
   MarkReleased();
@@ -331,7 +323,7 @@ TEST_F(JobPlaceTest, ARankOfAGangThatHasRunIsMadeAgainAsBefore) {
   EXPECT_TRUE(IsGated(1));
 }
 
-TEST_F(JobPlaceTest, HostsMayBeRentedForAJobThatAsksAndFindsNoPlace) {
+TEST_F(JobPlacerTest, HostsMayBeRentedForAJobThatAsksAndFindsNoPlace) {
   SeedJob(2, 1);
   RunUntilStable();
   const auto waits = [&] {
@@ -350,7 +342,7 @@ TEST_F(JobPlaceTest, HostsMayBeRentedForAJobThatAsksAndFindsNoPlace) {
   EXPECT_FALSE(waits());
 }
 
-TEST_F(JobPlaceTest, AGangOfAnEarlierJobOfThisNameIsWaitedFor) {
+TEST_F(JobPlacerTest, AGangOfAnEarlierJobOfThisNameIsWaitedFor) {
   SeedJob(2, 3);
   api::Gang gang = SeedGangOfTwo();
   gang.owner = {api::kGroupVersion, api::kTrainingJobKind, "a", "an-earlier-job", true};
