@@ -46,8 +46,8 @@ void DescribeHost(FieldVisitor& host, FabricSpec& spec) {
   host.Int("nicGbps", spec.nic_gbps, 1, kMaxGbps, Defaulted("Gb/s of each port."));
   host.Bool(
       "nicSpraying", spec.nic_spraying,
-      Defaulted("The NICs spread one flow's packets over paths (adaptive routing, multi-plane "
-                "load balancing): nothing is predicted and no path plans are written.")
+      Defaulted("The NICs spread one flow's packets evenly over their ports and all equal paths "
+                "(multi-plane load balancing): loads and levels are planned, source ports are not.")
           .OmitAt(false));
   host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e6,
               Defaulted("Gb/s per GPU and direction inside a host, and inside a domain."));
@@ -306,6 +306,10 @@ void Describe(FieldVisitor& fields, fabric::Tier& tier) {
       "stripes", tier.stripes, 1, kMaxSwitches,
       Defaulted("Lower switch i meets upper switch j when i mod stripes is j mod stripes; k/2 "
                 "at the core of a k-ary fat tree."));
+  fields.Bool("spraying", tier.spraying,
+              Defaulted("Its switches spread one flow's packets evenly over the links that lead on "
+                        "(adaptive routing): no source port chooses there.")
+                  .OmitAt(false));
 }
 
 void Fabric::Describe(FieldVisitor& fields) {

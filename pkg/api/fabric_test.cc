@@ -85,7 +85,7 @@ TEST(FabricTest, OnlyWhatForwardsPacketsIsInTheForwardingText) {
   same.gpu_resource = "amd.com/gpu";
   EXPECT_EQ(ForwardingText(same), text);
 
-  std::vector<fabric::FabricSpec> others(7, spec);
+  std::vector<fabric::FabricSpec> others(8, spec);
   others[0].planes = 1;
   others[1].tiers[0].up_ports += 1;
   others[2].tiers.back().stripes += 1;
@@ -93,6 +93,7 @@ TEST(FabricTest, OnlyWhatForwardsPacketsIsInTheForwardingText) {
   others[4].nic_spraying = !spec.nic_spraying;
   others[5].segment_label = "rack";
   others[6].hosts_per_segment += 1;
+  others[7].tiers[1].spraying = true;
   for (std::size_t i = 0; i < others.size(); ++i) EXPECT_NE(ForwardingText(others[i]), text) << i;
 }
 

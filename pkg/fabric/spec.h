@@ -14,6 +14,7 @@
 // Thread safety: values. Network::Build validates the spec that it is given.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct Tier {
   int up_ports = 0;               // per switch; 0 in the highest tier
   int up_gbps = 0;                // of each
   int stripes = 1;                // of this tier as seen from the tier below
+  // Its switches spread the packets of one flow over all links that lead on (adaptive routing,
+  // packet spraying) instead of hashing the flow onto one.
+  bool spraying = false;
 };
 
 // Which hosts are kept as backup: those that label or taint mark, or, besides them, as many of each
@@ -89,8 +93,9 @@ struct FabricSpec {
   int planes = 2;
   int nic_ports = 2;   // per rail
   int nic_gbps = 200;  // per port
-  // The NICs spread one flow's packets over paths (adaptive routing, Spectrum-X, multi-plane load
-  // balancing), so that no flow has a path to be predicted.
+  // The NICs spread one flow's packets over their ports and over all equal paths (Spectrum-X, MRC,
+  // multi-plane load balancing), whatever the switches do: every link of those carries an equal
+  // part, and there is no source port to choose.
   bool nic_spraying = false;
   double nvlink_gbps = 3600;  // per GPU and direction, inside a domain
   ScaleUp scale_up;
@@ -107,6 +112,12 @@ struct FabricSpec {
   std::map<std::string, HashSpec> ecmp_hash;
   std::map<std::string, HashSpec> ecmp_hash_overrides;
 };
+
+// Whether the packets of one flow are spread where switches of tier `tier` have a choice.
+// REQUIRES: 0 <= tier < tiers.size().
+inline bool Sprays(const FabricSpec& spec, int tier) {
+  return spec.nic_spraying || spec.tiers[static_cast<std::size_t>(tier)].spraying;
+}
 
 // Everything that is wrong with the spec, each as "spec.tiers[1].downPorts: ...; ...". Empty:
 // valid.

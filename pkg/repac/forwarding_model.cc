@@ -40,7 +40,8 @@ absl::StatusOr<std::shared_ptr<const SwitchHashes>> SwitchHashes::Compile(
     const fabric::Network& network, const std::map<std::string, std::string>& mistrusted) {
   const fabric::FabricSpec& spec = network.spec();
   auto out = std::make_shared<SwitchHashes>();
-  for (const fabric::Tier& tier : spec.tiers) {
+  for (std::size_t t = 0; t < spec.tiers.size(); ++t) {
+    const fabric::Tier& tier = spec.tiers[t];
     const auto found = spec.ecmp_hash.find(tier.role);
     fabric::HashSpec hash;
     if (found != spec.ecmp_hash.end()) hash = found->second;
@@ -50,6 +51,10 @@ absl::StatusOr<std::shared_ptr<const SwitchHashes>> SwitchHashes::Compile(
     if (const auto bad = mistrusted.find(tier.role); bad != mistrusted.end()) {
       hash = fabric::HashSpec();
       hash.reason = bad->second;
+    }
+    if (tier.spraying) {
+      hash = fabric::HashSpec();
+      hash.reason = StrCat("its switches spray packets over paths (spec.tiers[", t, "].spraying)");
     }
     YM_ASSIGN_OR_RETURN(Pair pair, CompilePair(hash, StrCat("spec.ecmpHash.", tier.role)));
     out->by_tier_.push_back(std::move(pair));
@@ -66,8 +71,8 @@ absl::StatusOr<std::shared_ptr<const SwitchHashes>> SwitchHashes::Compile(
     if (id == by_name.end()) {
       return FieldError(field, "there is no such switch", "use a name as paths show it");
     }
-    const std::size_t tier = static_cast<std::size_t>(network.tier_of(id->second));
-    if (mistrusted.count(spec.tiers[tier].role) != 0) continue;
+    const fabric::Tier& tier = spec.tiers[static_cast<std::size_t>(network.tier_of(id->second))];
+    if (tier.spraying || mistrusted.count(tier.role) != 0) continue;
     YM_ASSIGN_OR_RETURN(Pair pair, CompilePair(hash, field));
     out->overrides_.emplace(id->second, std::move(pair));
     out->Note(hash);

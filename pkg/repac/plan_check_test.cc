@@ -108,6 +108,28 @@ TEST(PlanCheckTest, GroupsThatAreNoPowerOfTwoReachEveryMember) {
   }
 }
 
+TEST(PlanCheckTest, SwitchesOfASprayingTierChooseNothing) {
+  fabric::FabricSpec spec = HpnPod(2, 2);
+  spec.tiers[0].spraying = true;
+  const HashedNetwork net(spec);
+  for (const PlannedFlow& flow : PlanPaths(Rings(*net.network, 2, 1), net.Forwarding(), {}).flows) {
+    EXPECT_FALSE(flow.planned());
+    EXPECT_NE(flow.reason.find("spec.tiers[0].spraying"), std::string::npos) << flow.reason;
+  }
+  // Inside a segment the ToR has one way, and any port takes it.
+  for (const PlannedFlow& flow : PlanPaths(Rings(*net.network, 1, 1), net.Forwarding(), {}).flows) {
+    const auto segment = [&](HostId host) { return net.network->places().segment_of(host); };
+    EXPECT_EQ(flow.planned(), segment(flow.src.host) == segment(flow.dst.host)) << flow.reason;
+  }
+  spec.tiers[0].spraying = false;
+  spec.tiers[1].spraying = true;  // an Agg of this fabric has one way down
+  const HashedNetwork above(spec);
+  for (const PlannedFlow& flow :
+       PlanPaths(Rings(*above.network, 2, 1), above.Forwarding(), {}).flows) {
+    EXPECT_TRUE(flow.planned()) << flow.reason;
+  }
+}
+
 TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   fabric::FabricSpec spec = HpnPod(2, 2);
   spec.nic_spraying = true;
