@@ -142,6 +142,17 @@ void IncrementalLoadCache::Arrange(const Problem& problem,
   contention_ = std::move(contention);
 }
 
+// Whether the links kept from `begin` to `end`, of one path, were counted with these shares.
+bool IncrementalLoadCache::SameShares(const CachedJob& kept, std::uint32_t begin, std::uint32_t end,
+                                      std::span<const double> shares) {
+  if (kept.shares.empty() && shares.empty()) return true;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    const double before = kept.shares.empty() ? 1 : kept.shares[i];
+    if (before != (shares.empty() ? 1 : shares[i - begin])) return false;
+  }
+  return true;
+}
+
 bool IncrementalLoadCache::Same(const CachedJob& kept, const ContendingJob& job,
                                 std::span<const std::int32_t> paths) {
   if (!kept.present || kept.flows.size() != job.flows.size() ||
@@ -160,7 +171,8 @@ bool IncrementalLoadCache::Same(const CachedJob& kept, const ContendingJob& job,
     }
     const auto path = flow.paths[paths[f]];
     if (path.size() != was.path_end - begin ||
-        !std::equal(path.begin(), path.end(), kept.links.begin() + begin)) {
+        !std::equal(path.begin(), path.end(), kept.links.begin() + begin) ||
+        !SameShares(kept, begin, was.path_end, flow.paths.shares(paths[f]))) {
       return false;
     }
     begin = was.path_end;
@@ -191,15 +203,19 @@ void IncrementalLoadCache::Count(const ContendingJob& job, const std::vector<std
                                  CachedJob& kept) {
   kept.flows.clear();
   kept.links.clear();
+  kept.shares.clear();
+  const bool spread = std::any_of(job.flows.begin(), job.flows.end(),
+                                  [](const Flow& flow) { return !flow.paths.shares(0).empty(); });
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     const Flow& flow = job.flows[f];
     const double bytes = MeanBytes(flow);
-    for (const std::int32_t link : flow.paths[paths[f]]) {
+    flow.paths.Each(paths[f], [&](std::int32_t link, double share) {
       if (all_bytes_[link] == 0) kept.used.push_back(link);
-      all_bytes_[link] += bytes;
-      if (!flow.background) mean_bytes_[link] += bytes;
+      all_bytes_[link] += bytes * share;
+      if (!flow.background) mean_bytes_[link] += bytes * share;
       kept.links.push_back(link);
-    }
+      if (spread) kept.shares.push_back(share);
+    });
     kept.flows.push_back({flow.bytes, StartOf(job, flow), flow.every_iterations, flow.background,
                           static_cast<std::uint32_t>(kept.links.size())});
   }

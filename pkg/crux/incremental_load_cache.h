@@ -80,12 +80,15 @@ class IncrementalLoadCache final : public BaseLoad {
     double communication_start = 0;
     std::vector<CachedFlow> flows;
     std::vector<std::int32_t> links;  // of all paths, one after the other
+    std::vector<double> shares;       // beside links; empty: no flow is spread
     std::vector<std::int32_t> used;   // each once
   };
 
   bool FollowLinks(const Problem& problem);
   std::vector<ContendingJobId> MatchJobs(const Problem& problem) const;
   void Arrange(const Problem& problem, const std::vector<ContendingJobId>& before);
+  static bool SameShares(const CachedJob& kept, std::uint32_t begin, std::uint32_t end,
+                         std::span<const double> shares);
   static bool Same(const CachedJob& kept, const ContendingJob& job,
                    std::span<const std::int32_t> paths);
   void Remove(std::size_t j);

@@ -22,8 +22,13 @@ using ::testing::IsEmpty;
 
 ContendingJobId Job(std::size_t j) { return ContendingJobId(static_cast<std::int32_t>(j)); }
 
-const testing::RandomShape kShape{
-    .jobs = 10, .links = 8, .flows = 3, .candidates = 3, .several_starts = true, .storage = true};
+const testing::RandomShape kShape{.jobs = 10,
+                                  .links = 8,
+                                  .flows = 3,
+                                  .candidates = 3,
+                                  .several_starts = true,
+                                  .storage = true,
+                                  .spread = true};
 
 IncrementalLoadCache Fresh(const Problem& problem, const Paths& paths) {
   IncrementalLoadCache fresh;
@@ -159,6 +164,24 @@ TEST(IncrementalLoadCache, IsAfterAnyHistoryTheDraftOfOneThatHasSeenNothing) {
       if (::testing::Test::HasFailure()) FAIL() << "seed " << seed << ", step " << step;
       history.Happen();
     }
+  }
+}
+
+TEST(IncrementalLoadCache, AFlowThatIsSpreadOtherwiseOverTheSameLinksIsCountedAgain) {
+  Problem problem = testing::WithLinks(2, 2, {testing::OneFlowJob("a", 8e12, 8, 1, 1, 1, {0, 1})});
+  const Paths paths = {{0}};
+  IncrementalLoadCache kept = Fresh(problem, paths);
+  for (const std::vector<double>& shares :
+       {std::vector<double>{0.5, 0.5}, std::vector<double>{0.75, 0.25},
+        std::vector<double>{1, 1}}) {
+    PathList& spread = problem.jobs[0].flows[0].paths;
+    spread = {};
+    spread.Add(std::vector{0, 1}, shares);
+    kept.Begin(problem);
+    kept.Follow(problem, paths, std::vector<char>(1, 0));
+    kept.Refresh();
+    EXPECT_EQ(Numbers(kept), Numbers(Fresh(problem, paths)));
+    EXPECT_DOUBLE_EQ(kept.draft().loads[0][0].seconds, shares[0]);
   }
 }
 

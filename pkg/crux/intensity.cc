@@ -41,10 +41,10 @@ void LoadCounter::Add(const ContendingJob& job, std::span<const std::int32_t> pa
     if (flow.background || (start && StartOf(job, flow) != *start)) continue;
     if (counted_ == CountedFlows::kEveryIteration && flow.every_iterations > 1) continue;
     const double bytes = MeanBytes(flow);
-    for (const std::int32_t link : flow.paths[paths[f]]) {
+    flow.paths.Each(paths[f], [&](std::int32_t link, double share) {
       if (bytes_[link] == 0) touched_.push_back(link);
-      bytes_[link] += bytes;
-    }
+      bytes_[link] += bytes * share;
+    });
   }
 }
 

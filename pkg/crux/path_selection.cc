@@ -31,13 +31,14 @@ class LinkLoad {
   LinkLoad(const LinkLoad&) = delete;
   LinkLoad& operator=(const LinkLoad&) = delete;
 
-  void Add(std::span<const std::int32_t> path, double bytes_per_second) {
-    AddTo(space_.busy, path, bytes_per_second);
+  void Add(const PathList& paths, std::int32_t path, double bytes_per_second) {
+    AddTo(space_.busy, paths, path, bytes_per_second);
   }
   // (fullest link, sum over links) with the flow on the path. Links of `common` do not count.
-  std::pair<double, double> Congestion(std::span<const std::int32_t> path, double bytes_per_second,
+  std::pair<double, double> Congestion(const PathList& paths, std::int32_t path,
+                                       double bytes_per_second,
                                        std::span<const std::int32_t> common) {
-    return CongestionIn(space_.busy, path, bytes_per_second, common);
+    return CongestionIn(space_.busy, paths, path, bytes_per_second, common);
   }
   std::int32_t LeastCongested(const PathList& paths, double bytes_per_second,
                               std::span<const std::int32_t> common) {
@@ -53,36 +54,36 @@ class LinkLoad {
     if (base_ != nullptr) space_.busy[link] = base_->BusyWith(link);
     known_.push_back(link);
   }
-  void AddTo(std::vector<double>& busy, std::span<const std::int32_t> path,
+  void AddTo(std::vector<double>& busy, const PathList& paths, std::int32_t path,
              double bytes_per_second) {
-    for (const std::int32_t link : path) {
+    paths.Each(path, [&](std::int32_t link, double share) {
       Know(link);
-      busy[link] += bytes_per_second * space_.seconds_per_byte[link];
-    }
+      busy[link] += bytes_per_second * share * space_.seconds_per_byte[link];
+    });
   }
-  std::pair<double, double> CongestionIn(const std::vector<double>& busy,
-                                         std::span<const std::int32_t> path,
-                                         double bytes_per_second,
+  std::pair<double, double> CongestionIn(const std::vector<double>& busy, const PathList& paths,
+                                         std::int32_t path, double bytes_per_second,
                                          std::span<const std::int32_t> common) {
     double fullest = 0;
     double sum = 0;
-    for (const std::int32_t link : path) {
-      if (std::find(common.begin(), common.end(), link) != common.end()) continue;
+    paths.Each(path, [&](std::int32_t link, double share) {
+      if (std::find(common.begin(), common.end(), link) != common.end()) return;
       Know(link);
-      const double with_flow = busy[link] + bytes_per_second * space_.seconds_per_byte[link];
+      const double with_flow =
+          busy[link] + bytes_per_second * share * space_.seconds_per_byte[link];
       fullest = std::max(fullest, with_flow);
       sum += with_flow;
-    }
+    });
     return {fullest, sum};
   }
   std::int32_t LeastCongestedIn(const std::vector<double>& busy, const PathList& paths,
                                 double bytes_per_second, std::int32_t at_most,
                                 std::span<const std::int32_t> common) {
     std::int32_t best = 0;
-    auto best_congestion = CongestionIn(busy, paths[0], bytes_per_second, common);
+    auto best_congestion = CongestionIn(busy, paths, 0, bytes_per_second, common);
     const std::int32_t count = std::min(at_most, paths.size());
     for (std::int32_t p = 1; p < count; ++p) {
-      const auto congestion = CongestionIn(busy, paths[p], bytes_per_second, common);
+      const auto congestion = CongestionIn(busy, paths, p, bytes_per_second, common);
       if (congestion < best_congestion) {
         best = p;
         best_congestion = congestion;
@@ -123,7 +124,7 @@ std::vector<std::int32_t> LinkLoad::ChooseAlone(const ContendingJob& job, std::i
   for (const std::int32_t f : FlowOrder(job)) {
     const Flow& flow = job.flows[f];
     paths[f] = LeastCongestedIn(space_.alone, flow.paths, MeanBytes(flow), at_most, {});
-    AddTo(space_.alone, flow.paths[paths[f]], MeanBytes(flow));
+    AddTo(space_.alone, flow.paths, paths[f], MeanBytes(flow));
   }
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     for (const std::int32_t link : job.flows[f].paths[paths[f]]) space_.alone[link] = 0;
@@ -167,11 +168,11 @@ void PlaceJob(const ContendingJob& job, double period_seconds, const PathSelecti
       common.clear();
       if (!options.count_common_links) CommonLinks(flow.paths, common);
       const std::int32_t best = load.LeastCongested(flow.paths, rate, common);
-      const double now = had_paths ? load.Congestion(flow.paths[paths[f]], rate, common).first : 0;
-      const double then = load.Congestion(flow.paths[best], rate, common).first;
+      const double now = had_paths ? load.Congestion(flow.paths, paths[f], rate, common).first : 0;
+      const double then = load.Congestion(flow.paths, best, rate, common).first;
       if (!had_paths || then < (1 - options.hysteresis) * now) paths[f] = best;
     }
-    load.Add(flow.paths[paths[f]], rate);
+    load.Add(flow.paths, paths[f], rate);
   }
 }
 
@@ -190,7 +191,7 @@ Paths Choose(const Problem& problem, const Paths& previous,
   for (const ContendingJobId j : changed) {
     const double period = estimates[j.index()].period_seconds;
     for (const Flow& flow : problem.jobs[j.index()].flows) {
-      if (IsGiven(flow)) load.Add(flow.paths[0], MeanBytes(flow) / period);
+      if (IsGiven(flow)) load.Add(flow.paths, 0, MeanBytes(flow) / period);
     }
   }
   std::vector<ContendingJobId> order(changed.begin(), changed.end());
@@ -234,7 +235,7 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
     const ContendingJob& job = problem.jobs[j];
     const double period = EstimateOf(job, previous[j], counter).period_seconds;
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
-      load.Add(job.flows[f].paths[previous[j][f]], MeanBytes(job.flows[f]) / period);
+      load.Add(job.flows[f].paths, previous[j][f], MeanBytes(job.flows[f]) / period);
     }
   }
   return Choose(problem, previous, changed, options, first, counter, load);

@@ -17,6 +17,7 @@ constexpr double kMaxSeconds = 1e9;
 constexpr double kMinPositive = 1e-12;
 constexpr std::int32_t kMaxEveryIterations = 1'000'000;
 constexpr std::size_t kShortPath = 16;
+constexpr double kMostShare = 1 + 1e-9;  // sums of parts round
 
 // Names the place an error is at. Text is made only when there is an error: a large problem has
 // millions of places.
@@ -136,7 +137,9 @@ class Checker {
       return Error(at, "paths", "has no candidate path", "give at least one");
     }
     for (at.path = 0; at.path < flow.paths.size(); ++at.path) {
-      YM_RETURN_IF_ERROR(CheckPath(at, flow.paths[static_cast<std::int32_t>(at.path)]));
+      const auto path = static_cast<std::int32_t>(at.path);
+      YM_RETURN_IF_ERROR(CheckPath(at, flow.paths[path]));
+      YM_RETURN_IF_ERROR(CheckShares(at, flow.paths.shares(path)));
     }
     return absl::OkStatus();
   }
@@ -162,6 +165,15 @@ class Checker {
     return twice == sorted.end() ? absl::OkStatus() : Cycle(at, *twice);
   }
 
+  absl::Status CheckShares(const Place& at, std::span<const double> shares) const {
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (InRange(shares[i], kMostShare)) continue;
+      return Error(at, StrCat("[", i, "]"), StrCat("link carries ", shares[i], " of the flow"),
+                   "a share is greater than 0 and at most 1");
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Cycle(const Place& at, std::int32_t link) const {
     return Error(at, "", StrCat("runs in a cycle over link \"", problem_.links[link].id, "\""),
                  "a path uses a link once");
@@ -174,7 +186,9 @@ class Checker {
 bool SamePaths(const PathList& a, const PathList& b) {
   if (a.size() != b.size()) return false;
   for (std::int32_t p = 0; p < a.size(); ++p) {
-    if (!std::ranges::equal(a[p], b[p])) return false;
+    if (!std::ranges::equal(a[p], b[p]) || !std::ranges::equal(a.shares(p), b.shares(p))) {
+      return false;
+    }
   }
   return true;
 }

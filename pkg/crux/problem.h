@@ -10,6 +10,8 @@
 // Thread safety: values.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -29,6 +31,9 @@ struct Link {
 
 // The candidate paths of one flow, each a list of link indices, kept in two flat arrays: a large
 // fabric has millions of candidates and a vector each would cost more than their contents.
+//
+// A flow whose packets are spread has "paths" whose links carry a share of its bytes each, in no
+// order. Where no path of a flow is spread, no shares are kept.
 class PathList {
  public:
   PathList() = default;
@@ -38,6 +43,17 @@ class PathList {
   void Add(std::span<const std::int32_t> links) {
     links_.insert(links_.end(), links.begin(), links.end());
     ends_.push_back(static_cast<std::uint32_t>(links_.size()));
+    if (!shares_.empty()) shares_.resize(links_.size(), 1);
+  }
+  // REQUIRES: one share for each link, or none: each carries everything.
+  void Add(std::span<const std::int32_t> links, std::span<const double> shares) {
+    const bool whole =
+        std::all_of(shares.begin(), shares.end(), [](double share) { return share == 1; });
+    if (!whole) {
+      shares_.resize(links_.size(), 1);
+      shares_.insert(shares_.end(), shares.begin(), shares.end());
+    }
+    Add(links);
   }
   void Reserve(std::size_t paths, std::size_t links) {
     ends_.reserve(paths);
@@ -51,9 +67,27 @@ class PathList {
     const std::uint32_t begin = at == 0 ? 0 : ends_[at - 1];
     return {links_.data() + begin, ends_[at] - begin};
   }
+  // By link of the path; empty: each carries everything.
+  std::span<const double> shares(std::int32_t path) const {
+    if (shares_.empty()) return {};
+    const std::span<const std::int32_t> links = (*this)[path];
+    return {shares_.data() + (links.data() - links_.data()), links.size()};
+  }
+  // visit(link, share) for each link of the path.
+  template <typename Visit>
+  void Each(std::int32_t path, Visit visit) const {
+    const std::span<const std::int32_t> links = (*this)[path];
+    if (shares_.empty()) {
+      for (const std::int32_t link : links) visit(link, 1.0);
+      return;
+    }
+    const std::span<const double> part = shares(path);
+    for (std::size_t i = 0; i < links.size(); ++i) visit(links[i], part[i]);
+  }
 
  private:
   std::vector<std::int32_t> links_;
+  std::vector<double> shares_;  // by link; empty: all 1
   std::vector<std::uint32_t> ends_;
 };
 

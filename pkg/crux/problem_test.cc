@@ -4,13 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 struct BadInput {
   std::string field;
@@ -44,6 +48,16 @@ TEST(Problem, EveryBadInputIsRefusedWithItsJobAndField) {
        [](Problem& p) {
          p.jobs[1].flows[0].paths = {{0, 0}};
        }},
+      {"jobs[1].flows[0].paths[0][0]",
+       [](Problem& p) {
+         p.jobs[1].flows[0].paths = {};
+         p.jobs[1].flows[0].paths.Add(std::vector{0}, std::vector{1.5});
+       }},
+      {"jobs[1].flows[0].paths[0][0]",
+       [=](Problem& p) {
+         p.jobs[1].flows[0].paths = {};
+         p.jobs[1].flows[0].paths.Add(std::vector{0}, std::vector{nan});
+       }},
       {"jobs[1].flows[1].id", [](Problem& p) { p.jobs[1].flows.push_back(p.jobs[1].flows[0]); }},
   };
   for (const BadInput& bad : cases) {
@@ -64,6 +78,33 @@ TEST(Problem, AJobWithoutFlowsIsRefusedOnlyWhereAsked) {
   EXPECT_TRUE(Validate(problem).ok());
   EXPECT_THAT(MessageOf(Validate(problem, {.allow_jobs_without_flows = false})),
               HasSubstr("jobs[0].flows: job \"job1\""));
+}
+
+TEST(PathList, KeepsTheSharesOfPathsThatAreSpreadAndOnesOfOthers) {
+  PathList paths = {{4}, {2, 3}};
+  EXPECT_TRUE(paths.shares(1).empty());
+  paths.Add(std::vector{1, 2}, std::vector{1.0, 1.0});
+  EXPECT_TRUE(paths.shares(2).empty()) << "nothing is spread yet";
+  paths.Add(std::vector{5, 6}, std::vector{0.25, 0.75});
+  paths.Add(std::vector{7});
+  ASSERT_EQ(paths.size(), 5);
+  EXPECT_THAT(paths.shares(0), ElementsAre(1));
+  EXPECT_THAT(paths.shares(2), ElementsAre(1, 1));
+  EXPECT_THAT(paths.shares(3), ElementsAre(0.25, 0.75));
+  EXPECT_THAT(paths.shares(4), ElementsAre(1));
+  std::vector<std::pair<std::int32_t, double>> seen;
+  paths.Each(3, [&](std::int32_t link, double share) { seen.emplace_back(link, share); });
+  EXPECT_THAT(seen, ElementsAre(Pair(5, 0.25), Pair(6, 0.75)));
+}
+
+TEST(Problem, FlowsThatAreSpreadOtherwiseAreNoTwins) {
+  Flow a{"a", 1, {}};
+  a.paths.Add(std::vector{0, 1}, std::vector{0.5, 0.5});
+  Flow b = a;
+  EXPECT_TRUE(AreTwins(a, b));
+  b.paths = {};
+  b.paths.Add(std::vector{0, 1}, std::vector{0.25, 0.75});
+  EXPECT_FALSE(AreTwins(a, b));
 }
 
 TEST(Problem, MoreLevelsThanJobsAreFine) { EXPECT_TRUE(Validate(testing::Example1(1000)).ok()); }

@@ -22,7 +22,8 @@ Stream Merge(const ContendingJob& job, std::span<const std::int32_t> flows,
   std::vector<std::pair<std::int32_t, double>> uses;
   for (const std::int32_t f : flows) {
     const double use = job.flows[f].bytes / stream.bytes;
-    for (const std::int32_t link : job.flows[f].paths[paths[f]]) uses.emplace_back(link, use);
+    job.flows[f].paths.Each(
+        paths[f], [&](std::int32_t link, double share) { uses.emplace_back(link, use * share); });
   }
   std::sort(uses.begin(), uses.end());
   for (const auto& [link, use] : uses) {

@@ -3,7 +3,7 @@
 // that its ring cannot use.
 //
 // A stream of several hops carries `bytes`, those of its largest hop, each time it runs; its i-th
-// link carries `uses[i]` times the stream's rate. A single flow has uses of 1.
+// link carries `uses[i]` times the stream's rate. A single flow has uses of 1, or of its shares.
 // Deterministic. Thread safety: values and pure functions.
 #pragma once
 

@@ -84,7 +84,7 @@ Region CutRegion(const Problem& problem, const Draft& draft,
       for (const std::int32_t p : kept) {
         path.clear();
         for (const std::int32_t link : flow.paths[p]) path.push_back(link_of(link));
-        part.paths.Add(path);
+        part.paths.Add(path, flow.paths.shares(p));
       }
       copy.flows.push_back(std::move(part));
       region.candidates.back().push_back(std::move(kept));

@@ -77,7 +77,12 @@ Problem RandomProblem(const RandomShape& shape, std::uint64_t seed) {
         std::iota(links.begin(), links.end(), 0);
         random.Shuffle(links);
         links.resize(1 + random.Below(std::min(3, shape.links)));
-        flow.paths.Add(links);
+        std::vector<double> shares;
+        const bool spread = shape.spread && random.Below(2) == 0;
+        for (std::size_t l = 0; spread && l < links.size(); ++l) {
+          shares.push_back((1.0 + static_cast<double>(random.Below(4))) / 4);
+        }
+        flow.paths.Add(links, shares);
       }
       if (shape.several_starts && random.Below(2) == 0) flow.communication_start = random.Unit();
       if (shape.storage && random.Below(3) == 0) {

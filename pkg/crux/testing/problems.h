@@ -42,6 +42,7 @@ struct RandomShape {
   std::int32_t candidates = 2;  // at most, per flow
   bool several_starts = false;  // a flow has a start of its own, with probability 1/2
   bool storage = false;         // a flow runs seldom, in the background, or both, with 1/3
+  bool spread = false;          // a path is spread over its links, with probability 1/2
 };
 // Deterministic in (shape, seed).
 Problem RandomProblem(const RandomShape& shape, std::uint64_t seed);
