@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -15,6 +16,13 @@ using workload::TrafficDemand;
 
 int FlowSource::CandidateOf(std::span<const LinkId> links) const {
   if (links.size() < 2 || candidates == 0) return -1;
+  if (sprayed != Sprayed::kNo) {
+    const std::span<const LinkId> between = links.subspan(1, links.size() - 2);
+    for (int i = 0; i < candidates; ++i) {
+      if (std::ranges::equal(route(i), between)) return i;
+    }
+    return -1;
+  }
   if (routes->front().empty()) return links.size() == 2 ? 0 : -1;
   if (candidates == static_cast<int>(routes->size())) {
     // Every route is one, in the routes' order from where this host begins.
@@ -51,6 +59,8 @@ FlowProblem::FlowProblem(const Network& network, const std::vector<std::uint8_t>
   } else {
     dense_.assign(links, -1);
   }
+  if (Spreading::Needed(network.spec())) spreading_.emplace(network, unusable);
+  bundle_of_number_.assign(problem_.links.size(), -1);
 }
 
 LinkNumbers FlowProblem::TakeLinkNumbers() {
@@ -74,7 +84,11 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
   mine.flows.reserve(mine.connections.size() * ports);
   out.flows.reserve(mine.connections.size() * ports);
   for (std::size_t c = 0; c < mine.connections.size(); ++c) {
-    AddFlows(static_cast<int>(c), mine, out);
+    if (network_.spec().nic_spraying) {
+      AddSprayed(static_cast<int>(c), mine, out);
+    } else {
+      AddFlows(static_cast<int>(c), mine, out);
+    }
   }
   AddAckPaths(mine);
   const double by_bytes = LoneSeconds(mine.connections, network_.spec());
@@ -95,7 +109,14 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& 
     source.from = {c.from_host, c.from_rail, port};
     const NicPort wanted{c.to_host, c.to_rail, port};
     if (!routes_.Usable(source.from) || !routes_.Arrival(wanted, source.to)) continue;
-    source.routes = &routes_.Between(source.from, source.to);
+    const bool near = network_.tor(source.from) == network_.tor(source.to);
+    if (spreading_ && !near) {
+      const Spreading::Ways& ways = spreading_->Between(source.from, source.to);
+      source.routes = &ways.routes;
+      source.sprayed = ways.hashed ? Sprayed::kPartly : Sprayed::kWholly;
+    } else {
+      source.routes = &routes_.Between(source.from, source.to);
+    }
     source.candidates =
         static_cast<int>(std::min<std::size_t>(source.routes->size(), max_candidates_));
     if (source.candidates > 0) sources.push_back(source);
@@ -106,6 +127,12 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& 
     flow.id = StrCat(out.flows.size());
     flow.bytes = c.bytes / static_cast<double>(sources.size());
     flow.ring = source.from.rail * network_.spec().nic_ports + source.from.port;
+    if (source.sprayed != Sprayed::kNo) {
+      AddCandidates(source, spreading_->Between(source.from, source.to), flow.paths);
+      out.flows.push_back(std::move(flow));
+      mine.flows.push_back(source);
+      continue;
+    }
     flow.paths.Reserve(static_cast<std::size_t>(source.candidates),
                        static_cast<std::size_t>(source.candidates) * (source.route(0).size() + 2));
     const std::int32_t first = Dense(Network::up(network_.host_cable(source.from)));
@@ -130,6 +157,78 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& 
   }
 }
 
+void FlowProblem::AddCandidates(const FlowSource& source, const Spreading::Ways& ways,
+                                crux::PathList& paths) {
+  std::vector<std::int32_t> path;
+  std::vector<double> shares;
+  for (int i = 0; i < source.candidates; ++i) {
+    path = {Dense(Network::up(network_.host_cable(source.from)))};
+    shares = {1};
+    for (const Spreading::Part& part : ways.parts[source.route_index(i)]) {
+      path.push_back(Number(part.bundle));
+      shares.push_back(part.share);
+    }
+    path.push_back(Dense(Network::down(network_.host_cable(source.to))));
+    shares.push_back(1);
+    paths.Add(path, shares);
+  }
+}
+
+// One flow from NIC to NIC, over all ports.
+void FlowProblem::AddSprayed(int connection, JobFlows& mine, crux::ContendingJob& out) {
+  const TrafficDemand& c = mine.connections[static_cast<std::size_t>(connection)];
+  FlowSource source;
+  source.connection = connection;
+  source.from = {c.from_host, c.from_rail, 0};
+  source.to = {c.to_host, c.to_rail, 0};
+  source.routes = &one_route_;
+  source.candidates = 1;
+  source.sprayed = Sprayed::kWholly;
+  std::vector<std::int32_t> path;
+  std::vector<double> shares;
+  for (const Spreading::Part& part : spreading_->BetweenNics(source.from, source.to)) {
+    path.push_back(Number(part.bundle));
+    shares.push_back(part.share);
+  }
+  if (path.empty()) return;
+  crux::Flow flow;
+  flow.id = StrCat(out.flows.size());
+  flow.bytes = c.bytes;
+  flow.ring = source.from.rail;
+  flow.paths.Add(path, shares);
+  out.flows.push_back(std::move(flow));
+  mine.flows.push_back(source);
+}
+
+SprayedLoads FlowProblem::LoadsOfSprayed(const crux::Solution& solution) const {
+  SprayedLoads out;
+  if (!spreading_) return out;
+  std::vector<std::int32_t> bundle(problem_.links.size(), -1);  // in `out`, by number
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    std::vector<double> flows_of(jobs_[j].connections.size(), 0);
+    for (const FlowSource& flow : jobs_[j].flows) ++flows_of[flow.connection];
+    std::map<std::int32_t, double> bytes;
+    for (std::size_t f = 0; f < jobs_[j].flows.size(); ++f) {
+      const FlowSource& flow = jobs_[j].flows[f];
+      if (flow.sprayed == Sprayed::kNo) continue;
+      const auto at = static_cast<std::size_t>(flow.connection);
+      const double sent = jobs_[j].connections[at].bytes / flows_of[at];
+      problem_.jobs[j].flows[f].paths.Each(
+          solution.jobs[j].paths[f],
+          [&](std::int32_t number, double share) { bytes[number] += sent * share; });
+    }
+    for (const auto& [number, sent] : bytes) {
+      std::int32_t& at = bundle[number];
+      if (at < 0) {
+        at = static_cast<std::int32_t>(out.bundles.size());
+        out.bundles.push_back(LinksOf(number));
+      }
+      out.loads.push_back({jobs_[j].job, at, sent});
+    }
+  }
+  return out;
+}
+
 void FlowProblem::AddAckPaths(JobFlows& mine) {
   std::vector<FlowKey> sent;
   sent.reserve(mine.flows.size());
@@ -138,6 +237,7 @@ void FlowProblem::AddAckPaths(JobFlows& mine) {
   int connection = -1;
   std::size_t of_connection = 0;  // where the connection's acknowledgement paths begin
   for (const FlowSource& flow : mine.flows) {
+    if (flow.sprayed == Sprayed::kWholly) continue;  // no port is planned either way
     if (flow.connection != connection) {
       connection = flow.connection;
       of_connection = mine.ack_paths.size();
@@ -158,11 +258,30 @@ void FlowProblem::AddAckPaths(JobFlows& mine) {
   }
 }
 
+// A bundle has the number of its first link, whose speed is then that of all of them.
+std::int32_t FlowProblem::Number(std::int32_t bundle) {
+  const Spreading::Bundle& links = spreading_->bundle(bundle);
+  const std::int32_t at = Dense(links.links.front());
+  const auto number = static_cast<std::size_t>(at);
+  if (bundle_of_number_[number] != bundle) {
+    bundle_of_number_[number] = bundle;
+    problem_.links[number].gbps = links.gbps;
+  }
+  return at;
+}
+
+std::vector<LinkId> FlowProblem::LinksOf(std::int32_t number) const {
+  const std::int32_t bundle = bundle_of_number_[static_cast<std::size_t>(number)];
+  if (bundle >= 0) return spreading_->bundle(bundle).links;
+  return {LinkId(*ParseNumber<std::int32_t>(problem_.links[static_cast<std::size_t>(number)].id))};
+}
+
 std::int32_t FlowProblem::Dense(LinkId link) {
   std::int32_t& at = dense_[link.index()];
   if (at < 0) {
     at = static_cast<std::int32_t>(problem_.links.size());
     problem_.links.push_back({StrCat(link.value), network_.gbps(link)});
+    bundle_of_number_.push_back(-1);
   }
   return at;
 }

@@ -49,8 +49,24 @@ struct PathAssignment : repac::PlannedFlow {
   int from_rank = 0;  // workers
   int to_rank = 0;
   FlowKey key;
-  // Where no port is planned: the path Crux chose; for acknowledgements only the two NICs' links.
+  // Where no port is planned: the path Crux chose; for acknowledgements only the two NICs' links,
+  // and none where NICs spray.
   fabric::LinkPath wanted_links;
+  // NICs or switches spread it. It has a source port only where hashes choose, too; `links` are one
+  // of the links that carry it at each switch, and NetworkPlan::sprayed has its load.
+  bool sprayed = false;
+};
+
+// What sprayed flows put on links: of each job, the bytes of an iteration, not scaled, that all
+// links of a bundle carry together, each the same.
+struct SprayedLoads {
+  struct Load {
+    plan::JobId job;
+    std::int32_t bundle = 0;
+    double bytes = 0;
+  };
+  std::vector<std::vector<fabric::LinkId>> bundles;
+  std::vector<Load> loads;  // by job, then by bundle
 };
 
 // How the planning went.
@@ -71,6 +87,7 @@ struct NetworkPlan {
   // Paths of acknowledgements, where a job sends one way only: from the receiver of a flow to its
   // sender. Counts in `report` are without them.
   std::vector<PathAssignment> ack_paths;
+  SprayedLoads sprayed;  // with NetworkInput::ports
   NetworkReport report;
 };
 

@@ -75,6 +75,7 @@ class NetworkPlanner {
     if (input_.predict_shares) PredictShares(*solution);
     if (input_.ports && ports_.status().ok()) {
       ports_.Run(flows_.jobs(), previous_, *solution, plan_);
+      plan_.sprayed = flows_.LoadsOfSprayed(*solution);
     }
     return std::move(plan_);
   }

@@ -31,6 +31,13 @@ void Count(const PathAssignment& path, const repac::FlowPath* previous, NetworkR
   }
 }
 
+// A flow all of whose choices are sprayed.
+const char* WhyNoPort(const fabric::FabricSpec& spec) {
+  return spec.nic_spraying
+             ? "the NICs spray packets over paths (spec.host.nicSpraying)"
+             : "every switch that has a choice sprays packets (spec.tiers[].spraying)";
+}
+
 }  // namespace
 
 // A flow that is to get a port.
@@ -51,7 +58,8 @@ PortPlan::PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
   const auto hashes = repac::SwitchHashes::Compile(network_, input.mistrusted);
   status_ = hashes.status();
   if (!hashes.ok()) return;
-  forwarding_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, DownCables(snapshot));
+  forwarding_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, DownCables(snapshot),
+                                                         repac::SprayedChoice::kFirst);
   options_.avoid = input.avoid;
   options_.exclude = input.exclude;
   std::sort(options_.exclude.begin(), options_.exclude.end());
@@ -117,6 +125,11 @@ std::int32_t PortPlan::AddFlow(const JobFlows& job, const FlowSource& source,
   path.from_rank = ack ? connection.to_rank : connection.from_rank;
   path.to_rank = ack ? connection.from_rank : connection.to_rank;
   path.key = source.key();
+  path.sprayed = source.sprayed != Sprayed::kNo;
+  if (source.sprayed == Sprayed::kWholly) {
+    path.reason = WhyNoPort(network_.spec());
+    return 0;
+  }
   if (previous == nullptr) return source.candidates == 1 ? 0 : -1;
   const std::int32_t candidate = Keep(source, *previous, path);
   if (Excluded(source)) Clear(path);
@@ -154,6 +167,7 @@ void PortPlan::Choose(const std::vector<JobFlows>& jobs, const crux::Solution& k
     for (std::size_t f = 0; f < jobs[j].flows.size(); ++f, ++want) {
       const std::int32_t path = chosen.jobs[j].paths[f];
       want->route = &jobs[j].flows[f].route(path);
+      if (want->source->sprayed == Sprayed::kWholly) continue;
       if (before.empty() || before[f] != path) Clear(want->path);
     }
     want += static_cast<std::ptrdiff_t>(jobs[j].ack_paths.size());
@@ -174,15 +188,21 @@ void PortPlan::FindPorts() {
     wish.both_directions = false;
     wish.bytes = want.path.bytes;
     wish.plane = network_.plane_of(source.from);
-    if (want.route != nullptr && !want.route->empty()) wish.via = {want.route->front()};
+    if (source.sprayed == Sprayed::kWholly) continue;
+    if (want.route != nullptr && !want.route->empty()) {
+      // Where switches spray, the hashes that choose may lie behind the first.
+      const bool whole = source.sprayed == Sprayed::kPartly;
+      wish.via.assign(want.route->begin(), whole ? want.route->end() : want.route->begin() + 1);
+    }
     flows.push_back(&want.path);
   }
   repac::Replan(flows, wishes, *forwarding_, options_);
   // Flows for which no port takes the uplink, or none is left, once more without that wish.
   bool again = false;
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    if (flows[i]->planned() || wishes[i].via.empty()) continue;
-    wishes[i].via.clear();
+  for (const repac::PlannedFlow* flow : flows) {
+    repac::NicConnection& wish = wishes[static_cast<std::size_t>(flow->connection)];
+    if (flow->planned() || wish.via.empty()) continue;
+    wish.via.clear();
     again = true;
   }
   if (again) repac::Replan(flows, wishes, *forwarding_, options_);
@@ -208,7 +228,7 @@ void PortPlan::Finish(Want& want, NetworkReport& report) const {
   PathAssignment& path = want.path;
   path.bytes = want.bytes;
   if (!want.ack) Count(path, want.previous, report);
-  if (!path.planned()) {
+  if (!path.planned() && source.sprayed != Sprayed::kWholly) {
     path.src = source.from;
     path.dst = source.to;
     path.wanted_links = {Network::up(network_.host_cable(source.from))};

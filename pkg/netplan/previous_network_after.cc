@@ -40,6 +40,8 @@ PreviousNetwork PreviousNetworkAfter(const NetworkPlan& plan, const plan::Snapsh
     for (const PathAssignment& path : *paths) {
       PreviousJob* job = of_job[path.job.index()];
       if (job == nullptr) continue;
+      // There is nothing that it could keep.
+      if (path.sprayed && !path.planned() && path.wanted_links.empty()) continue;
       // Mostly the last one by key.
       repac::FlowPath& flow = job->flows.insert_or_assign(job->flows.end(), path.key, path)->second;
       if (flow.links.empty()) flow.links = path.wanted_links;

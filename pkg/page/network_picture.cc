@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/base/strings.h"
 #include "pkg/crux/intensity.h"
 
 namespace yardmaster::page {
@@ -27,11 +28,19 @@ class Painter {
         network_(*snapshot.network),
         gbps_(static_cast<std::size_t>(network_.num_links()), 0),
         last_job_(static_cast<std::size_t>(network_.num_links())),
-        jobs_on_(static_cast<std::size_t>(network_.num_links()), 0) {}
+        jobs_on_(static_cast<std::size_t>(network_.num_links()), 0),
+        alike_(static_cast<std::size_t>(network_.num_links()), 1) {}
 
   NetworkPicture Paint() {
     picture_.places = snapshot_.places;
-    for (const netplan::PathAssignment& path : plan_.paths) AddPath(path);
+    // Job by job.
+    auto load = plan_.sprayed.loads.begin();
+    for (std::size_t p = 0; p < plan_.paths.size(); ++p) {
+      const plan::JobId job = plan_.paths[p].job;
+      AddPath(plan_.paths[p]);
+      if (p + 1 < plan_.paths.size() && plan_.paths[p + 1].job == job) continue;
+      for (; load != plan_.sprayed.loads.end() && load->job == job; ++load) AddSprayed(*load);
+    }
     AddSegments();
     AddClasses();
     AddBusiest();
@@ -39,16 +48,19 @@ class Painter {
   }
 
  private:
-  double GbpsOf(const netplan::PathAssignment& path) const {
-    const auto& network = plan_.jobs[path.job.index()];
+  double GbpsOf(plan::JobId job, double bytes) const {
+    const auto& network = plan_.jobs[job.index()];
     if (!network) return 0;
-    const double seconds = IterationSecondsOf(*network, snapshot_.jobs[path.job.index()].job);
-    return seconds > 0 ? path.bytes * 8 / 1e9 / seconds : 0;
+    const double seconds = IterationSecondsOf(*network, snapshot_.jobs[job.index()].job);
+    return seconds > 0 ? bytes * 8 / 1e9 / seconds : 0;
   }
+  double GbpsOf(const netplan::PathAssignment& path) const { return GbpsOf(path.job, path.bytes); }
 
   // Without a source port a flow goes where the hashes lead it; the path that Crux chose is the
   // best guess.
   static const fabric::LinkPath& LinksOf(const netplan::PathAssignment& path) {
+    static const fabric::LinkPath kNone;
+    if (path.sprayed) return kNone;  // AddSprayed
     return path.links.empty() ? path.wanted_links : path.links;
   }
 
@@ -63,13 +75,29 @@ class Painter {
     const fabric::Places& places = *snapshot_.places;
     job.between[{places.segment_of(path.src.host).value, places.segment_of(path.dst.host).value}] +=
         gbps;
-    for (LinkId link : LinksOf(path)) {
-      gbps_[link.index()] += gbps;
-      if (last_job_[link.index()] == path.job) continue;
-      last_job_[link.index()] = path.job;
-      ++jobs_on_[link.index()];
-    }
+    for (LinkId link : LinksOf(path)) AddToLink(link, gbps, path.job);
     AddSample(path, job);
+  }
+
+  void AddToLink(LinkId link, double gbps, plan::JobId job) {
+    gbps_[link.index()] += gbps;
+    if (last_job_[link.index()] == job) return;
+    last_job_[link.index()] = job;
+    ++jobs_on_[link.index()];
+  }
+
+  const std::vector<LinkId>& LinksOf(const netplan::SprayedLoads::Load& load) const {
+    return plan_.sprayed.bundles[static_cast<std::size_t>(load.bundle)];
+  }
+
+  void AddSprayed(const netplan::SprayedLoads::Load& load) {
+    const std::vector<LinkId>& links = LinksOf(load);
+    const double gbps = GbpsOf(load.job, load.bytes) / static_cast<double>(links.size());
+    for (const LinkId link : links) {
+      AddToLink(link, gbps, load.job);
+      alike_[link.index()] = 0;
+    }
+    alike_[links.front().index()] = static_cast<int>(links.size());
   }
 
   // The first path of every rank, so that a large job shows all of its hosts.
@@ -78,7 +106,9 @@ class Painter {
     if (!job.sample.empty() && job.sample.back().from_rank == path.from_rank) return;
     SamplePath sample{path.from_rank,   path.to_rank, path.src.rail,
                       path.source_port, {},           path.reason};
-    for (LinkId link : path.links) sample.links.push_back(network_.name(link));
+    for (LinkId link : LinksOf(path)) {
+      if (path.source_port != 0) sample.links.push_back(network_.name(link));
+    }
     job.sample.push_back(std::move(sample));
   }
 
@@ -127,6 +157,7 @@ class Painter {
     for (std::size_t l = 0; l < gbps_.size(); ++l) {
       const LinkId link(static_cast<std::int32_t>(l));
       if (gbps_[l] <= 0 || network_.is_host_cable(Network::cable_of(link))) continue;
+      if (alike_[l] == 0) continue;
       loads.emplace_back(-gbps_[l] / network_.gbps(link), link.value);
     }
     const std::size_t keep = std::min<std::size_t>(kMaxBusiest, loads.size());
@@ -141,9 +172,19 @@ class Painter {
         if (at != by_job.end()) at->second[path.job] += GbpsOf(path);
       }
     }
+    for (const netplan::SprayedLoads::Load& sprayed : plan_.sprayed.loads) {
+      const std::vector<LinkId>& links = LinksOf(sprayed);
+      const auto at = by_job.find(links.front().value);
+      if (at == by_job.end()) continue;
+      at->second[sprayed.job] +=
+          GbpsOf(sprayed.job, sprayed.bytes) / static_cast<double>(links.size());
+    }
     for (const auto& [load, value] : loads) {
       const LinkId link(value);
-      LinkPicture out{network_.name(link), gbps_[link.index()], network_.gbps(link), {}};
+      const int others = alike_[link.index()] - 1;
+      const std::string alike = others > 0 ? StrCat(" and ", others, " alike") : "";
+      LinkPicture out{
+          StrCat(network_.name(link), alike), gbps_[link.index()], network_.gbps(link), {}};
       for (const auto& [job, gbps] : by_job[value]) {
         const auto& network = plan_.jobs[job.index()];
         out.jobs.push_back({KeyOf(job), network ? network->level : 0, gbps});
@@ -160,6 +201,7 @@ class Painter {
   std::vector<double> gbps_;           // by link
   std::vector<plan::JobId> last_job_;  // by link: the job counted last; paths come job by job
   std::vector<int> jobs_on_;           // by link
+  std::vector<int> alike_;             // by link: how many it stands for; 0: another one does
   NetworkPicture picture_;
 };
 

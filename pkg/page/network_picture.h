@@ -2,7 +2,8 @@
 // segment and by tier, the busiest links with their jobs, each job's paths, and the GPUs' use.
 //
 // Loads are means over an iteration without contention: bytes of an iteration over its length. A
-// flow without a source port counts on the path that Crux chose for it.
+// flow without a source port counts on the path that Crux chose for it, one that is sprayed on all
+// links that carry it.
 // Thread safety: pure functions; a picture is a value.
 #pragma once
 
@@ -22,9 +23,9 @@ struct JobOnLink {
   double gbps = 0;
 };
 
-// A link between switches.
+// A link between switches, or the first of several that sprayed flows load alike.
 struct LinkPicture {
-  std::string name;
+  std::string name;  // "p0/s0/tor-r0-p0:u0.up"; of several with " and 59 alike"
   double gbps = 0;
   double capacity_gbps = 0;
   std::vector<JobOnLink> jobs;  // by load, largest first
@@ -59,7 +60,7 @@ struct SamplePath {
   int to_rank = 0;
   int rail = 0;
   int source_port = 0;
-  std::vector<std::string> links;  // names; empty: not predictable
+  std::vector<std::string> links;  // names; empty: not predictable, or sprayed
   std::string reason;              // why no port is planned
 };
 

@@ -75,6 +75,34 @@ TEST_F(NetworkPictureTest, UplinksCarryWhatLeavesTheSegment) {
   }
 }
 
+TEST_F(NetworkPictureTest, SprayedFlowsAreOnAllTheirUplinksInEqualParts) {
+  fabric::FabricSpec spec = Spec();
+  spec.nic_spraying = true;
+  plan::Snapshot sprayed = plan::MakeSnapshot(spec);
+  sprayed.jobs = snapshot_.jobs;
+  const netplan::NetworkPlan plan = netplan::PlanNetwork(sprayed, netplan::PlacedJobs(sprayed));
+  const NetworkPicture picture = PictureOf(plan, sprayed);
+  ASSERT_EQ(picture.segments.size(), 2u);
+  const SegmentLoad& load = picture.segments[0];
+  EXPECT_EQ(load.uplinks, 8 * 2 * 4) << "rails, planes, uplinks of a ToR";
+  EXPECT_EQ(load.shared_uplinks, load.uplinks);
+  EXPECT_NEAR(load.peak, load.gbps / (8 * 2 * 4 * 400), 1e-9);
+  double out = 0;
+  for (const auto& [key, job] : picture.jobs) {
+    const auto found = job.between.find({0, 1});
+    ASSERT_NE(found, job.between.end());
+    out += found->second;
+    for (const SamplePath& path : job.sample) EXPECT_TRUE(path.links.empty());
+  }
+  EXPECT_NEAR(load.gbps, out, 1e-6 * out);
+  // One entry for links that are alike: up and down of each segment and rail.
+  EXPECT_EQ(picture.busiest.size(), 2u * 8 * 2);
+  for (const LinkPicture& link : picture.busiest) {
+    EXPECT_THAT(link.name, testing::HasSubstr(" and 7 alike"));
+    EXPECT_EQ(link.jobs.size(), 2u);
+  }
+}
+
 TEST_F(NetworkPictureTest, EveryLinkIsCountedInTheClassOfItsTiers) {
   const NetworkPicture picture = PictureOf(plan_, snapshot_);
   ASSERT_EQ(picture.classes.count("host-tor"), 1u);

@@ -90,9 +90,10 @@ const SwitchHashes::Pair& SwitchHashes::of(SwitchId id, int tier) const {
 
 ForwardingModel::ForwardingModel(const fabric::Network& network,
                                  std::shared_ptr<const SwitchHashes> hashes,
-                                 const std::vector<CableId>& down)
+                                 const std::vector<CableId>& down, SprayedChoice sprayed)
     : network_(network),
       hashes_(std::move(hashes)),
+      sprayed_(sprayed),
       down_(static_cast<std::size_t>(network.num_cables())) {
   for (CableId cable : down) down_[cable.index()] = 1;
   all_known_ = !network.spec().nic_spraying;
@@ -223,6 +224,11 @@ Group ForwardingModel::Build(SwitchId at, bool from_above, const NicPort& dst) c
   group.hash = &hashes.hash;
   group.lag_hash = hashes.lag.get();
   FillSlots(all, alive, hashes, group);
+  const bool spraying = network_.spec().tiers[static_cast<std::size_t>(tier)].spraying;
+  if (spraying && sprayed_ == SprayedChoice::kFirst && group.slots.size() > 1) {
+    group.slots.resize(1);
+    group.thresholds = {};
+  }
   return group;
 }
 

@@ -98,10 +98,19 @@ struct Group {
   }
 };
 
+// What is known of a choice that switches make packet by packet (fabric::Tier::spraying).
+enum class SprayedChoice {
+  kUnknown,  // nothing
+  // That the hashes behind it decide alike on every link: the first of its links stands for all. A
+  // path has one of the links that carry it then, and a source port decides where hashes do.
+  kFirst,
+};
+
 class ForwardingModel {
  public:
   ForwardingModel(const fabric::Network& network, std::shared_ptr<const SwitchHashes> hashes,
-                  const std::vector<CableId>& down);
+                  const std::vector<CableId>& down,
+                  SprayedChoice sprayed = SprayedChoice::kUnknown);
 
   const fabric::Network& network() const { return network_; }
   bool is_down(CableId cable) const { return down_[cable.index()] != 0; }
@@ -133,6 +142,7 @@ class ForwardingModel {
 
   const fabric::Network& network_;
   std::shared_ptr<const SwitchHashes> hashes_;
+  const SprayedChoice sprayed_;
   std::vector<char> down_;  // by cable
   bool any_down_ = false;
   int num_tors_ = 0;
