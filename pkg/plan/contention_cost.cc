@@ -14,6 +14,7 @@
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/starvation.h"
 #include "pkg/fabric/places.h"
+#include "pkg/plan/residual_bandwidth.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::plan {
@@ -22,25 +23,6 @@ namespace {
 
 using fabric::HostId;
 using fabric::SegmentId;
-
-double UplinkGbps(const fabric::Network& network, SegmentId segment) {
-  const fabric::FabricSpec& spec = network.spec();
-  const auto hosts = network.places().hosts_of(segment);
-  if (hosts.begin() == hosts.end()) return 0;
-  std::set<fabric::SwitchId> tors;
-  for (int rail = 0; rail < spec.rails; ++rail) {
-    for (int port = 0; port < spec.nic_ports; ++port) {
-      tors.insert(network.tor({*hosts.begin(), rail, port}));
-    }
-  }
-  double gbps = 0;
-  for (const fabric::SwitchId tor : tors) {
-    for (int up = 0; up < network.num_up_ports(tor); ++up) {
-      gbps += network.gbps(fabric::Network::up(network.up_cable(tor, up)));
-    }
-  }
-  return gbps;
-}
 
 double LoneRate(const crux::ContendingJob& job, const std::vector<crux::LinkSeconds>& loads) {
   return job.flop_per_iteration / crux::IterationSeconds(job, crux::CommunicationSeconds(loads));
@@ -56,8 +38,12 @@ std::set<SegmentId> SegmentsOf(const fabric::Places& places, const std::vector<H
 
 ContentionCost::ContentionCost(const Snapshot& snapshot)
     : snapshot_(snapshot), of_segment_(static_cast<std::size_t>(snapshot.places->num_segments())) {
+  // Flows that are sprayed lose what is down; hashed ones choose among the others.
+  const bool sprayed = fabric::Sprays(snapshot.network->spec(), 0);
+  const std::vector<std::uint8_t> all_up;
   for (const SegmentId segment : snapshot.places->segments()) {
-    const double gbps = UplinkGbps(*snapshot.network, segment);
+    const double gbps =
+        UplinkGbps(*snapshot.network, segment, sprayed ? snapshot.cable_down : all_up);
     links_.push_back({StrCat(segment.value, "out"), gbps});
     links_.push_back({StrCat(segment.value, "in"), gbps});
   }

@@ -2,10 +2,11 @@
 // with are predicted to reach, by Crux on a coarse model of the network.
 //
 // The coarse model has two links per segment, all its uplinks together in either direction, since
-// Crux spreads flows evenly over them. A job is one ring over the segments that its hosts stand in:
-// in each stage the hosts pass data on in rank order, and pairs of ranks of neighbouring stages
-// exchange activations. Jobs inside one segment are not in it. Priorities and levels are those of
-// production (crux/decide.h, without a search), rates those of crux::PredictedShares.
+// Crux spreads flows evenly over them; where they are sprayed, without those that are down. A job
+// is one ring over the segments that its hosts stand in: in each stage the hosts pass data on in
+// rank order, and pairs of ranks of neighbouring stages exchange activations. Jobs inside one
+// segment are not in it. Priorities and levels are those of production (crux/decide.h, without a
+// search), rates those of crux::PredictedShares.
 //
 // Complexity: the model O(ranks of all placed jobs), a question O(jobs near by * links they use).
 // Deterministic. Thread safety: const methods from any thread, Add by one thread.

@@ -7,6 +7,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/plan/host_holders.h"
 #include "pkg/plan/plan_draft.h"
+#include "pkg/plan/residual_bandwidth.h"
 
 namespace yardmaster::plan {
 
@@ -87,15 +88,21 @@ class Planner {
   }
 
   std::vector<std::string> Warnings(JobId job, const std::vector<HostId>& host_of_rank) const {
+    std::vector<std::string> warnings;
     const int tensor = state(job).job.parallelism.tensor;
     int gpus = 0;
     for (const HostId host : host_of_rank) {
       gpus = std::max<int>(gpus, draft_.cluster.hosts[host.index()].gpus);
     }
-    if (tensor <= gpus) return {};
-    return {StrCat("tensor groups of ", tensor, " GPUs do not fit a host of ", gpus,
-                   ": their traffic uses the NICs instead of NVLink; tensor: ", gpus,
-                   " or less keeps it inside hosts")};
+    if (tensor > gpus) {
+      warnings.push_back(StrCat("tensor groups of ", tensor, " GPUs do not fit a host of ", gpus,
+                                ": their traffic uses the NICs instead of NVLink; tensor: ", gpus,
+                                " or less keeps it inside hosts"));
+    }
+    if (const auto narrow = NarrowestOf(snapshot_, host_of_rank)) {
+      warnings.push_back(TextOf(snapshot_, *narrow));
+    }
+    return warnings;
   }
 
   // Puts first the reason that the job would fit on hosts that are kept for others, where it would.

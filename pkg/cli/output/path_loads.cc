@@ -17,7 +17,10 @@ json UplinksJson(const plan::Snapshot& snapshot, const netplan::NetworkPlan& pla
   const auto hashes = repac::SwitchHashes::Compile(network);
   if (!hashes.ok()) return out;
   repac::PathPlan counted;
-  counted.flows.assign(plan.paths.begin(), plan.paths.end());
+  // Of hashed flows; those that are sprayed are even everywhere.
+  for (const netplan::PathAssignment& path : plan.paths) {
+    if (!path.sprayed) counted.flows.push_back(path);
+  }
   repac::Account(repac::ForwardingModel(network, *hashes, netplan::DownCables(snapshot)), counted);
   std::map<std::pair<fabric::SwitchId, bool>, json> loads;
   for (const repac::LinkLoad& load : counted.loads) {

@@ -64,5 +64,46 @@ TEST(PathLoadsTest, PlanWithPathsSaysHowFullTheUplinksAreAndWhatIsPossible) {
   EXPECT_EQ(counted, static_cast<int>(flows.size()));
 }
 
+json PlanOn(const std::string& manifests) {
+  std::istringstream in(manifests);
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(Dispatch({"plan", "--offline", "-f", "-", "--paths", "-o", "json"}, in, out, err), 0)
+      << err.str();
+  return json::parse(out.str());
+}
+
+TEST(PathLoadsTest, SprayedFlowsHaveNoPortAndTheHostThatHoldsAGangBackIsNamed) {
+  std::istringstream none;
+  std::ostringstream fabric;
+  std::ostringstream err;
+  ASSERT_EQ(Dispatch({"fabric", "render", "--preset", "mrc-like", "--segments", "2", "--hosts", "4",
+                      "--backup-hosts", "0"},
+                     none, fabric, err),
+            0)
+      << err.str();
+  json report = PlanOn(fabric.str() + kJob);
+  EXPECT_TRUE(report["uplinks"].empty());
+  ASSERT_FALSE(report["paths"].empty());
+  for (const json& path : report["paths"]) {
+    EXPECT_EQ(path["sprayed"], true);
+    EXPECT_EQ(path["sourcePort"], 0);
+    EXPECT_TRUE(path["links"].empty());
+  }
+  EXPECT_FALSE(report["jobs"][0].contains("heldBack"));
+  EXPECT_TRUE(report["jobs"][0].contains("network"));
+
+  std::string degraded = fabric.str();
+  const std::string fake = "kwok.x-k8s.io/node: fake";
+  ASSERT_NE(degraded.find(fake), std::string::npos);
+  degraded.insert(degraded.find(fake), "yardmaster.dev/down-ports: r2p5\n    ");
+  report = PlanOn(degraded + kJob);
+  const json& held = report["jobs"][0]["heldBack"];
+  EXPECT_EQ(held["share"], 7.0 / 8);
+  EXPECT_NE(held["message"].get<std::string>().find("1 of 8 ports of rail 2 is down"),
+            std::string::npos)
+      << held;
+}
+
 }  // namespace
 }  // namespace yardmaster::cli

@@ -8,6 +8,7 @@
 #include "pkg/api/outcome_json.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/output/path_loads.h"
+#include "pkg/plan/residual_bandwidth.h"
 
 namespace yardmaster::cli {
 
@@ -106,6 +107,11 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
     out["assignments"] = Assignments(snapshot, state, hosts);
     out["objective"] = api::EncodeObjective(job.gang.objective);
     out["optimal"] = job.gang.optimal;
+    if (const auto narrow = plan::NarrowestOf(snapshot, hosts)) {
+      out["heldBack"] = {{"host", snapshot.places->name(narrow->host)},
+                         {"share", narrow->residual.share},
+                         {"message", plan::TextOf(snapshot, *narrow)}};
+    }
     if (!job.contention_note.empty()) out["contention"] = job.contention_note;
     if (!job.warnings.empty()) out["warnings"] = job.warnings;
     if (!job.gang.optimal) out["bound"] = api::EncodeObjective(job.gang.bound);
@@ -138,7 +144,10 @@ json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAs
   for (const netplan::PathAssignment& path : paths) {
     const NamespacedName& key = snapshot.jobs[path.job.index()].job.key;
     json links = json::array();
-    for (fabric::LinkId link : path.links) links.push_back(snapshot.network->name(link));
+    // A sprayed flow is on more links than those.
+    for (fabric::LinkId link : path.links) {
+      if (!path.sprayed) links.push_back(snapshot.network->name(link));
+    }
     out.push_back({{"job", StrCat(key.namespace_name, "/", NameOf(key, names).name)},
                    {"fromRank", path.from_rank},
                    {"toRank", path.to_rank},
@@ -146,6 +155,7 @@ json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAs
                    {"to", PortJson(*snapshot.places, path.dst)},
                    {"sourcePort", path.source_port},
                    {"links", std::move(links)}});
+    if (path.sprayed) out.back()["sprayed"] = true;
   }
   return out;
 }
