@@ -66,7 +66,9 @@ void DescribeScaleUp(FieldVisitor& fields, fabric::ScaleUp& scale_up) {
   fields.Int("hostsPerDomain", scale_up.hosts_per_domain, 0, kMaxSize,
              Defaulted("Hosts of one domain, backup hosts included; 0: not stated.").OmitAt(0));
   fields.Int("backupHostsPerDomain", scale_up.backup_hosts_per_domain, 0, kMaxSize,
-             Defaulted("Backup hosts of one domain, in rendered Nodes.").OmitAt(0));
+             Defaulted("Backup hosts of one domain: in rendered Nodes, and where backup.which is "
+                       "Chosen; besides them a segment keeps what backup asks for.")
+                 .OmitAt(0));
 }
 
 // `object` with a list in spec.scaleUp.label, which files may have, as its first entry and

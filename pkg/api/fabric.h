@@ -31,6 +31,22 @@ struct LostSegment {
   }
 };
 
+// A domain that is lost as a whole: one fault of a rack's power or of its cooling.
+struct LostDomain {
+  std::string fabric_pod;
+  std::string segment;
+  std::string domain;
+  std::int64_t since_ms = 0;
+  bool operator==(const LostDomain&) const = default;
+
+  void Describe(FieldVisitor& fields) {
+    fields.Text("fabricPod", fabric_pod, kLabelValue, Required("Its fabric pod.").Always());
+    fields.Text("segment", segment, kLabelValue, Required("Its segment.").Always());
+    fields.Text("domain", domain, kLabelValue, Required("Its name.").Always());
+    fields.Time("since", since_ms, About("When its hosts were lost.").Always());
+  }
+};
+
 struct FabricStatus {
   std::int64_t observed_generation = 0;
   // 0: written by a version that did not tell such edits apart.
@@ -40,6 +56,7 @@ struct FabricStatus {
   int hosts = 0;
   int backup_hosts = 0;
   std::vector<LostSegment> lost_segments;  // by fabric pod and name
+  std::vector<LostDomain> lost_domains;    // by fabric pod, segment and name
   std::vector<Condition> conditions;
   bool operator==(const FabricStatus&) const = default;
 
@@ -58,6 +75,8 @@ struct FabricStatus {
     fields.Objects("lostSegments", lost_segments, {1024},
                    About("Segments that are lost as a whole; nothing is placed there.").Always(),
                    "One segment.");
+    fields.Objects("lostDomains", lost_domains, {1024},
+                   "Domains that are lost as a whole; nothing is placed there.", "One domain.");
     ConditionsField(fields, conditions);
   }
 };

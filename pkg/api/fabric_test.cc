@@ -24,6 +24,7 @@ TEST(FabricTest, EveryFabricOfTheTestsReadsBackAsItWasWritten) {
     written.spec.backup.borrow_in_fabric_pod = true;
     written.status.hosts = 5;
     written.status.lost_segments = {{"p0", "p0s1", 1'700'000'000'000}};
+    written.status.lost_domains = {{"p0", "p0s1", "p0s1d0", 1'700'000'000'000}};
     const json text = EncodeFabric(written);
     auto again = DecodeFabric(text);
     ASSERT_TRUE(again.ok()) << again.status();
@@ -108,6 +109,7 @@ TEST(FabricTest, StatusReadsBackAsItWasWritten) {
   fabric.status.hosts = 2;
   fabric.status.backup_hosts = 1;
   fabric.status.lost_segments = {{"p0", "s0", 1'700'000'000'000}};
+  fabric.status.lost_domains = {{"p0", "s1", "d0", 1'700'000'000'000}};
   fabric.status.conditions = {{"Ready", ConditionStatus::kTrue, "A", "m", 3, 1'700'000'000'000}};
   const auto again = DecodeFabric(EncodeFabric(fabric));
   ASSERT_TRUE(again.ok()) << again.status();

@@ -14,7 +14,8 @@ constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
 constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
-                                            "DeadlineExceeded", "HostFault",    "SegmentLost"};
+                                            "DeadlineExceeded", "HostFault",    "SegmentLost",
+                                            "DomainLost"};
 constexpr int kMaxRanks = 1'000'000;
 constexpr ListRule kExitCodes = {.max_entries = 255, .min_entries = 1, .is_set = true};
 
@@ -108,6 +109,8 @@ void Incident::Describe(FieldVisitor& fields) {
   fields.Text("host", host, kObjectName, "Its host.");
   fields.Text("segment", segment, TextRule{127},
               "Of SegmentLost: the segment, after its fabric pod and a slash.");
+  fields.Text("domain", domain, TextRule{191},
+              "Of DomainLost: the domain, after its fabric pod, its segment and slashes.");
   fields.Bool("blamesHost", blames_host,
               About("Whether it is recorded as a failure of the host.").OmitAt(false));
   fields.Int("exitCode", exit_code, INT32_MIN, INT32_MAX, "Of the worker that failed first.");

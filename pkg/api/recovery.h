@@ -73,7 +73,8 @@ enum class IncidentCause {
   kWorkerRemoved,
   kDeadlineExceeded,
   kHostFault,
-  kSegmentLost
+  kSegmentLost,
+  kDomainLost
 };
 
 // One decision to recover, or to fail, and how far it has come. All failures that belong together
@@ -89,6 +90,7 @@ struct Incident {
   int first_rank = -1;
   std::string host;
   std::string segment = {};      // kSegmentLost: "fabricPod/segment"
+  std::string domain = {};       // kDomainLost: "fabricPod/segment/domain"
   bool blames_host = false;      // recorded as a failure of the host (host_record.h)
   std::optional<int> exit_code;  // of the worker that failed first
   std::string message;

@@ -88,7 +88,7 @@ TEST(RecoveryPolicyTest, SuccessIsNoFailureAndNamesAreNamed) {
 
 TEST(RecoveryStateTest, EveryCauseAndActionReadsBackEqual) {
   RecoveryState state;
-  for (int cause = 0; cause <= static_cast<int>(IncidentCause::kSegmentLost); ++cause) {
+  for (int cause = 0; cause <= static_cast<int>(IncidentCause::kDomainLost); ++cause) {
     Incident incident;
     incident.attempt = cause + 1;
     incident.cause = static_cast<IncidentCause>(cause);

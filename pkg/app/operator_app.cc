@@ -224,8 +224,8 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
     case state::Kind::kResourceClaimTemplate:
       return;  // read when pods are made and plans are
     case state::Kind::kFabric:
-      // A segment may be lost, or back; hosts that are well do not change with it.
-      for (const std::string& host : hosts_.HostsOfLostSegments()) {
+      // A segment or domain may be lost, or back; hosts that are well do not change with it.
+      for (const std::string& host : hosts_.HostsOfLostPlaces()) {
         for (const std::string& job : jobs_by_host_.On(host)) job_loop_.Add(job);
       }
       return;

@@ -92,6 +92,14 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
                  "Lost segments that jobs may leave at a time; 0: none")
       ->check(hosts)
       ->capture_default_str();
+  app.add_option("--lost-domains", limits.loss.domains,
+                 "Lost domains that jobs may leave at a time where the share is less; 0: none")
+      ->check(hosts)
+      ->capture_default_str();
+  app.add_option("--lost-domains-share", limits.loss.domain_share,
+                 "Largest share of all domains that jobs may leave at a time")
+      ->check(share)
+      ->capture_default_str();
 }
 
 void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::string& faults_file) {

@@ -79,7 +79,7 @@ struct ScaleUp {
   std::string label = "yardmaster.dev/domain";
   std::vector<std::string> more_labels;
   int hosts_per_domain = 0;         // with the backup hosts; 0: not stated
-  int backup_hosts_per_domain = 0;  // of each, as rendered Nodes are marked
+  int backup_hosts_per_domain = 0;  // of each: as rendered Nodes are marked, or are chosen
 };
 
 struct FabricSpec {

@@ -11,9 +11,16 @@
 
 namespace yardmaster::placement {
 
-// Why a host takes no new worker. kSegmentLost: its segment is lost as a whole; it goes before what
-// the Node says. The other values follow from the Node alone.
-enum class Unavailability : std::uint8_t { kNo, kNotReady, kCordoned, kTainted, kSegmentLost };
+// Why a host takes no new worker. kSegmentLost, kDomainLost: its segment, or its domain, is lost as
+// a whole; it goes before what the Node says. The other values follow from the Node alone.
+enum class Unavailability : std::uint8_t {
+  kNo,
+  kNotReady,
+  kCordoned,
+  kTainted,
+  kSegmentLost,
+  kDomainLost
+};
 
 struct HostState {
   std::int16_t gpus = 8;       // of the host

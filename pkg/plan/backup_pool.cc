@@ -39,7 +39,33 @@ Suitability SuitabilityOf(const HostState& host, int lent, bool lend_to_preempti
   return lend_to_preemptible && held <= lent ? Suitability::kLent : Suitability::kBusy;
 }
 
+// Marks the best ones as backup until so many hosts are.
+void Choose(const fabric::IdRange<HostId>& hosts, int count, const std::vector<int>& lent,
+            bool lend_to_preemptible, Snapshot& snapshot) {
+  std::vector<Suitability> suitability;
+  for (HostId host : hosts) {
+    suitability.push_back(SuitabilityOf(snapshot.cluster.hosts[host.index()], lent[host.index()],
+                                        lend_to_preemptible));
+  }
+  int left = count;
+  for (const Suitability wanted : kBestFirst) {
+    for (int h = hosts.size(); h-- > 0 && left > 0;) {
+      if (suitability[static_cast<std::size_t>(h)] != wanted) continue;
+      snapshot.cluster.hosts[hosts[h].index()].backup = true;
+      --left;
+    }
+  }
+}
+
 }  // namespace
+
+int BackupHostsOf(const fabric::ScaleUp& scale_up, int hosts) {
+  const double built = scale_up.hosts_per_domain == 0
+                           ? 1.0
+                           : std::min(1.0, static_cast<double>(hosts) / scale_up.hosts_per_domain);
+  const auto count = static_cast<int>(std::lround(scale_up.backup_hosts_per_domain * built));
+  return std::max(0, std::min(hosts - 1, count));
+}
 
 int BackupHostsOf(const fabric::BackupPolicy& policy, int hosts, int planned) {
   const double built = std::min(1.0, static_cast<double>(hosts) / std::max(1, planned));
@@ -57,19 +83,16 @@ void ApplyBackupPolicy(Snapshot& snapshot) {
   const std::vector<int> lent = LentGpus(snapshot);
   for (fabric::SegmentId segment : snapshot.places->segments()) {
     const auto hosts = snapshot.places->hosts_of(segment);
-    int left = BackupHostsOf(policy, hosts.size(), spec.hosts_per_segment);
-    std::vector<Suitability> suitability;
-    for (HostId host : hosts) {
-      suitability.push_back(SuitabilityOf(snapshot.cluster.hosts[host.index()], lent[host.index()],
-                                          policy.lend_to_preemptible));
-    }
-    for (const Suitability wanted : kBestFirst) {
-      for (int h = hosts.size(); h-- > 0 && left > 0;) {
-        if (suitability[static_cast<std::size_t>(h)] != wanted) continue;
-        snapshot.cluster.hosts[hosts[h].index()].backup = true;
-        --left;
+    const int count = BackupHostsOf(policy, hosts.size(), spec.hosts_per_segment);
+    if (snapshot.places->has_domains() && spec.scale_up.backup_hosts_per_domain > 0) {
+      for (fabric::DomainId domain : snapshot.places->domains_of(segment)) {
+        const auto members = snapshot.places->hosts_of(domain);
+        Choose(members, BackupHostsOf(spec.scale_up, members.size()), lent,
+               policy.lend_to_preemptible, snapshot);
       }
     }
+    // What domains keep is marked by now, and counts.
+    Choose(hosts, count, lent, policy.lend_to_preemptible, snapshot);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
+#include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/plan/planner.h"
@@ -65,6 +66,53 @@ TEST(BackupPoolTest, MarkedHostsComeFirstAndWithoutThePolicyAlone) {
   fabric::FabricSpec spec = fabric::SmallHpn(1, 1, 10);
   Snapshot marked = MakeSnapshot(spec);
   EXPECT_EQ(PoolOf(marked), (std::vector<int>{9}));
+}
+
+// One segment of four domains of five hosts, of which each keeps `per_domain`.
+Snapshot InDomains(int per_domain, int per_segment) {
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 1, 20);
+  spec.backup.which = fabric::BackupWhich::kChosen;
+  spec.backup.hosts_per_segment = per_segment;
+  spec.scale_up.hosts_per_domain = 5;
+  spec.scale_up.backup_hosts_per_domain = per_domain;
+  Snapshot s = MakeSnapshot(spec);
+  std::vector<fabric::HostPlace> places;
+  for (HostId host : s.places->hosts()) {
+    places.push_back({s.places->name(host),
+                      s.places->name(s.places->fabric_pod_of(host)),
+                      s.places->name(s.places->segment_of(host)),
+                      {}});
+    places.back().domain = StrCat("d", host.value / 5);
+  }
+  s.places = std::make_shared<const fabric::Places>(fabric::Places::Build(places).value());
+  s.cluster.places = s.places;
+  for (placement::HostState& host : s.cluster.hosts) host.backup = false;
+  return s;
+}
+
+TEST(BackupPoolTest, EachDomainKeepsItsOwnAndTheSegmentWhatIsMissing) {
+  Snapshot s = InDomains(1, 0);
+  EXPECT_EQ(PoolOf(s), (std::vector<int>{4, 9, 14, 19}));
+  s.cluster.hosts[9].free_gpus = 0;
+  s.cluster.hosts[14].unavailable = Unavailability::kNotReady;
+  EXPECT_EQ(PoolOf(s), (std::vector<int>{4, 8, 13, 19}));
+  EXPECT_EQ(PoolOf(InDomains(1, 6)), (std::vector<int>{4, 9, 14, 17, 18, 19}));
+  EXPECT_EQ(PoolOf(InDomains(2, 3)), (std::vector<int>{3, 4, 8, 9, 13, 14, 18, 19}));
+  Snapshot marked = InDomains(1, 0);
+  marked.cluster.hosts[0].backup = true;
+  EXPECT_EQ(PoolOf(marked), (std::vector<int>{0, 9, 14, 19}));
+}
+
+TEST(BackupPoolTest, ADomainThatIsNotFullyBuiltKeepsFewerAndNeverAll) {
+  fabric::ScaleUp scale_up;
+  scale_up.hosts_per_domain = 18;
+  scale_up.backup_hosts_per_domain = 2;
+  EXPECT_EQ(BackupHostsOf(scale_up, 18), 2);
+  EXPECT_EQ(BackupHostsOf(scale_up, 17), 2);
+  EXPECT_EQ(BackupHostsOf(scale_up, 9), 1);
+  EXPECT_EQ(BackupHostsOf(scale_up, 1), 0) << "a host without a domain";
+  scale_up.hosts_per_domain = 0;
+  EXPECT_EQ(BackupHostsOf(scale_up, 2), 1);
 }
 
 // Lost ranks of job 0 get new hosts.

@@ -104,6 +104,7 @@ struct Snapshot {
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
   // Lost as a whole, as the Fabric's status says; their hosts are unavailable.
   std::vector<fabric::SegmentId> lost_segments;
+  std::vector<fabric::DomainId> lost_domains;
   // What could not be used, e.g. Nodes without place labels: "Node n7: metadata.labels...: ...".
   std::vector<std::string> warnings;
 

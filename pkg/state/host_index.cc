@@ -1,6 +1,9 @@
 #include "pkg/state/host_index.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -356,6 +359,24 @@ std::vector<fabric::SegmentId> HostIndex::LostSegments() const {
         found.push_back(segment);
         break;
       }
+    }
+  }
+  return found;
+}
+
+std::vector<fabric::DomainId> HostIndex::LostDomains() const {
+  std::vector<fabric::DomainId> found;
+  if (fabric_ == nullptr || fabric_->status.lost_domains.empty()) return found;
+  if (!places_->has_domains()) return found;
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> lost;
+  for (const api::LostDomain& domain : fabric_->status.lost_domains) {
+    lost.emplace(domain.fabric_pod, domain.segment, domain.domain);
+  }
+  for (const fabric::DomainId domain : places_->domains()) {
+    const fabric::SegmentId segment = places_->segment_of(domain);
+    const std::string& pod = places_->name(places_->fabric_pod_of(segment));
+    if (lost.count({pod, places_->name(segment), places_->name(domain)}) != 0) {
+      found.push_back(domain);
     }
   }
   return found;

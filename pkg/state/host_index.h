@@ -55,6 +55,7 @@ class HostIndex {
   bool may_lose_ranks(fabric::HostId host) const { return may_lose_ranks_[host.index()] != 0; }
   // As the status of the Fabric in use says, ascending.
   std::vector<fabric::SegmentId> LostSegments() const;
+  std::vector<fabric::DomainId> LostDomains() const;
   // By CableId; empty: all up.
   const std::vector<std::uint8_t>& cable_down() const { return cable_down_; }
   void AppendWarnings(std::vector<std::string>& warnings) const;

@@ -45,7 +45,12 @@ bool IsHealthTaint(const api::Taint& taint) {
   return taint.key.rfind("node.kubernetes.io/", 0) == 0 || taint.key == api::kQuarantinedKey;
 }
 
-// Of the first label that the Node has; "": none.
+bool IsOurTaint(const api::Taint& taint) {
+  return taint.key == api::kBackupKey || taint.key == api::kPromisedKey;
+}
+
+}  // namespace
+
 std::string DomainOf(const api::Node& node, const fabric::ScaleUp& scale_up) {
   std::vector<std::string> labels = {scale_up.label};
   labels.insert(labels.end(), scale_up.more_labels.begin(), scale_up.more_labels.end());
@@ -55,12 +60,6 @@ std::string DomainOf(const api::Node& node, const fabric::ScaleUp& scale_up) {
   }
   return "";
 }
-
-bool IsOurTaint(const api::Taint& taint) {
-  return taint.key == api::kBackupKey || taint.key == api::kPromisedKey;
-}
-
-}  // namespace
 
 NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec) {
   NodePlace out;

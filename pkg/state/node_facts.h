@@ -22,6 +22,8 @@ struct NodePlace {
   std::vector<std::string> warnings;
 };
 NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec);
+// The value of the first of these labels that the Node has; empty: it has none.
+std::string DomainOf(const api::Node& node, const fabric::ScaleUp& scale_up);
 
 struct HostFacts {
   // All GPUs free; unavailable only for what the Node says of itself.

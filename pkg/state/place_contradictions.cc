@@ -34,6 +34,10 @@ class Finder {
                  " name and which has room for ", spec_.hosts_per_segment),
           "hostsPerSegment");
     }
+    return std::move(out_);
+  }
+
+  std::vector<std::string> RunDomains() {
     if (places_.has_domains()) BlameDomains();
     return std::move(out_);
   }
@@ -59,40 +63,93 @@ class Finder {
     }
   }
 
-  // Domains in several segments, each part of which is a domain, and domains of too many hosts.
+  // What is wrong with one domain, as its last host's label has it.
+  struct WrongDomain {
+    fabric::DomainId domain;
+    std::string text;
+  };
+
   void BlameDomains() {
+    std::vector<WrongDomain> parts, large, other;
     std::map<std::string_view, fabric::DomainId> first;
+    std::map<int, int> domains_of_size;
+    const int most = spec_.scale_up.hosts_per_domain;
     for (fabric::DomainId domain : places_.domains()) {
-      const auto hosts = places_.hosts_of(domain);
-      const fabric::HostId last = hosts[hosts.size() - 1];
+      const int size = places_.hosts_of(domain).size();
+      if (IsNamed(domain)) ++domains_of_size[size];
       const auto [known, is_new] = first.emplace(places_.name(domain), domain);
       if (!is_new) {
-        const fabric::SegmentId segment = places_.segment_of(known->second);
-        if (segment == places_.segment_of(domain)) continue;
-        AddText(last, spec_.scale_up.label,
-                StrCat("names domain ", places_.name(domain), ", which lies in segment ",
-                       DistinctName(places_, segment),
-                       ", too; the parts count as two domains; correct the label"));
+        parts.push_back(
+            {domain, StrCat("names domain ", places_.name(domain), ", which lies in segment ",
+                            DistinctName(places_, places_.segment_of(known->second)),
+                            ", too; the parts count as two domains")});
       }
-      const int most = spec_.scale_up.hosts_per_domain;
-      if (most == 0 || hosts.size() <= most) continue;
-      AddText(last, spec_.scale_up.label,
-              StrCat("names domain ", places_.name(domain), ", which ", Count(hosts.size(), "Node"),
-                     " name and which has room for ", most,
-                     "; correct the label, or spec.scaleUp.hostsPerDomain of Fabric ", spec_.name));
+      if (most == 0 || size <= most) continue;
+      large.push_back({domain, StrCat("names domain ", places_.name(domain), ", which ",
+                                      Count(size, "Node"), " name and which has room for ", most)});
     }
+    const int usual = MostFrequent(domains_of_size);
+    for (fabric::DomainId domain : places_.domains()) {
+      const int size = places_.hosts_of(domain).size();
+      if (most > 0 || !IsNamed(domain) || size == usual) continue;
+      other.push_back({domain, StrCat("names domain ", places_.name(domain), " of ",
+                                      Count(size, "host"), "; most domains have ", usual)});
+    }
+    const std::string field = StrCat("spec.scaleUp.hostsPerDomain of Fabric ", spec_.name);
+    AddDomains(large, StrCat("correct the label, or ", field));
+    AddDomains(parts, "correct the label");
+    AddDomains(other, StrCat("correct the label, or state ", field));
+  }
+
+  // False: its only host has no label of a domain.
+  bool IsNamed(fabric::DomainId domain) const {
+    const auto hosts = places_.hosts_of(domain);
+    return hosts.size() > 1 || places_.name(hosts[0]) != places_.name(domain);
+  }
+
+  // The size that most domains have, of several the largest.
+  static int MostFrequent(const std::map<int, int>& domains_of_size) {
+    int usual = 0, most = 0;
+    for (const auto& [size, domains] : domains_of_size) {
+      if (domains < most) continue;
+      usual = size;
+      most = domains;
+    }
+    return usual;
+  }
+
+  // One line: the first of them, and who the others are.
+  void AddDomains(const std::vector<WrongDomain>& wrong, const std::string& advice) {
+    if (wrong.empty()) return;
+    constexpr std::size_t kNamed = 8;
+    std::vector<std::string> others;
+    for (std::size_t i = 1; i < wrong.size() && i <= kNamed; ++i) {
+      others.push_back(StrCat(places_.name(wrong[i].domain), " (Node ",
+                              places_.name(LastHostOf(wrong[i].domain)), ")"));
+    }
+    std::string text = StrCat(wrong[0].text, "; ", advice);
+    if (!others.empty()) {
+      text += StrCat("; likewise of ", Count(static_cast<std::int64_t>(wrong.size() - 1), "domain"),
+                     " more: ", Join(others, ", "), wrong.size() > kNamed + 1 ? ", ..." : "");
+    }
+    out_.push_back(LabelLine(LastHostOf(wrong[0].domain), spec_.scale_up.label, text));
+  }
+  fabric::HostId LastHostOf(fabric::DomainId domain) const {
+    const auto hosts = places_.hosts_of(domain);
+    return hosts[hosts.size() - 1];
   }
 
   void Add(fabric::HostId host, const std::string& label, const std::string& problem,
            std::string_view field) {
-    AddText(
-        host, label,
-        StrCat(problem, "; correct the label, or spec.size.", field, " of Fabric ", spec_.name));
-  }
-  void AddText(fabric::HostId host, const std::string& label, const std::string& text) {
     if (out_.size() == kMaxWarnings) return;
-    out_.push_back(StrCat("Node ", places_.name(host), ": metadata.",
-                          api::JoinPath("labels", label), ": ", text));
+    out_.push_back(LabelLine(
+        host, label,
+        StrCat(problem, "; correct the label, or spec.size.", field, " of Fabric ", spec_.name)));
+  }
+  std::string LabelLine(fabric::HostId host, const std::string& label,
+                        const std::string& text) const {
+    return StrCat("Node ", places_.name(host), ": metadata.", api::JoinPath("labels", label), ": ",
+                  text);
   }
 
   const fabric::Places& places_;
@@ -104,7 +161,14 @@ class Finder {
 
 std::vector<std::string> PlaceContradictions(const fabric::Places& places,
                                              const fabric::FabricSpec& spec) {
-  return Finder(places, spec).Run();
+  std::vector<std::string> out = Finder(places, spec).Run();
+  for (std::string& line : Finder(places, spec).RunDomains()) out.push_back(std::move(line));
+  return out;
+}
+
+std::vector<std::string> DomainContradictions(const fabric::Places& places,
+                                              const fabric::FabricSpec& spec) {
+  return Finder(places, spec).RunDomains();
 }
 
 }  // namespace yardmaster::state

@@ -27,11 +27,14 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& cluster) {
   snapshot.cable_down = hosts_.cable_down();
   hosts_.AppendWarnings(snapshot.warnings);
   snapshot.lost_segments = hosts_.LostSegments();
+  snapshot.lost_domains = hosts_.LostDomains();
   FillHosts(snapshot);
   snapshot.ordinary_pods = occupation_.ordinary_pods(jobs_);
-  const bool other_hosts =
-      changes.renumbered || !changes.hosts.empty() || lost_segments_ != snapshot.lost_segments;
+  const bool other_hosts = changes.renumbered || !changes.hosts.empty() ||
+                           lost_segments_ != snapshot.lost_segments ||
+                           lost_domains_ != snapshot.lost_domains;
   lost_segments_ = snapshot.lost_segments;
+  lost_domains_ = snapshot.lost_domains;
   snapshot.jobs.reserve(jobs_.jobs().size());
   for (auto& [key, job] : jobs_.jobs()) {
     if (other_hosts || changed.count(key) != 0) FindLostRanks(job);
@@ -70,21 +73,28 @@ void SnapshotBuilder::FillHosts(plan::Snapshot& snapshot) const {
     if (state.unavailable == Unavailability::kNo && limits_.is_tainted(host))
       state.unavailable = Unavailability::kTainted;
   }
-  for (fabric::SegmentId segment : snapshot.lost_segments) {
-    for (HostId host : snapshot.places->hosts_of(segment)) {
+  const auto mark = [&snapshot](fabric::IdRange<HostId> hosts, Unavailability lost) {
+    for (HostId host : hosts) {
       Unavailability& why = snapshot.cluster.hosts[host.index()].unavailable;
-      if (why != Unavailability::kNotReady) why = Unavailability::kSegmentLost;
+      if (why != Unavailability::kNotReady) why = lost;
     }
+  };
+  for (fabric::DomainId domain : snapshot.lost_domains) {
+    mark(snapshot.places->hosts_of(domain), Unavailability::kDomainLost);
+  }
+  for (fabric::SegmentId segment : snapshot.lost_segments) {
+    mark(snapshot.places->hosts_of(segment), Unavailability::kSegmentLost);
   }
 }
 
-// A rank is lost when its host is gone or NotReady, or throws its pods out, or with its segment.
+// A rank is lost when its host is gone or NotReady, or throws its pods out, or with its segment or
+// its domain.
 void SnapshotBuilder::FindLostRanks(KeptJob& job) const {
   job.state.lost_ranks.clear();
   if (!job.state.assignment) return;
   const auto& hosts = job.state.assignment->host_of_rank;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    if (!lost_segments_.empty() && IsInLostSegment(hosts[rank])) {
+    if (IsInLostPlace(hosts[rank])) {
       job.state.lost_ranks.push_back(static_cast<int>(rank));
       continue;
     }
@@ -98,9 +108,12 @@ void SnapshotBuilder::FindLostRanks(KeptJob& job) const {
   }
 }
 
-bool SnapshotBuilder::IsInLostSegment(HostId host) const {
-  const fabric::SegmentId segment = hosts_.places()->segment_of(host);
-  return std::find(lost_segments_.begin(), lost_segments_.end(), segment) != lost_segments_.end();
+bool SnapshotBuilder::IsInLostPlace(HostId host) const {
+  if (lost_segments_.empty() && lost_domains_.empty()) return false;
+  const fabric::Places& places = *hosts_.places();
+  return std::binary_search(lost_segments_.begin(), lost_segments_.end(),
+                            places.segment_of(host)) ||
+         std::binary_search(lost_domains_.begin(), lost_domains_.end(), places.domain_of(host));
 }
 
 plan::Snapshot BuildSnapshot(const ClusterState& cluster) {

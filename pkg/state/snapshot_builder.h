@@ -52,7 +52,7 @@ class SnapshotBuilder {
  private:
   void FillHosts(plan::Snapshot& snapshot) const;
   void FindLostRanks(KeptJob& job) const;
-  bool IsInLostSegment(fabric::HostId host) const;
+  bool IsInLostPlace(fabric::HostId host) const;
 
   HostIndex hosts_;
   HostLimits limits_;
@@ -60,6 +60,7 @@ class SnapshotBuilder {
   JobIndex jobs_;
   Occupation occupation_;
   std::vector<fabric::SegmentId> lost_segments_;
+  std::vector<fabric::DomainId> lost_domains_;
 };
 
 // One snapshot, made from nothing.

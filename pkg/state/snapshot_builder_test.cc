@@ -109,6 +109,41 @@ TEST_F(SnapshotBuilderTest, TheFirstLabelOfANodeNamesItsDomainAndContradictionsA
                   "in segment a, too; the parts count as two domains; correct the label"));
 }
 
+TEST_F(SnapshotBuilderTest, DomainsOfMixedSizesAreNamedWhereTheFabricStatesNone) {
+  for (const char* name : {"a0", "a1"}) node(name).metadata.labels["yardmaster.dev/domain"] = "d";
+  for (const char* name : {"a2", "a3"}) node(name).metadata.labels["yardmaster.dev/domain"] = "e";
+  for (const char* name : {"b0", "b1", "b2"}) {
+    node(name).metadata.labels["yardmaster.dev/domain"] = "g";
+  }
+  EXPECT_THAT(Build().warnings,
+              ElementsAre("Node b2: metadata.labels[\"yardmaster.dev/domain\"]: names domain g of "
+                          "3 hosts; most domains have 2; correct the label, or state "
+                          "spec.scaleUp.hostsPerDomain of Fabric f"));
+  fabrics_[0].spec.scale_up.hosts_per_domain = 3;
+  EXPECT_THAT(Build().warnings, ElementsAre()) << "domains may have lost Nodes";
+}
+
+TEST_F(SnapshotBuilderTest, ContradictionsOfManyDomainsAreOneLine) {
+  fabrics_[0].spec.scale_up.hosts_per_domain = 1;
+  for (int d = 0; d < 20; ++d) {
+    for (const char* half : {"x", "y"}) {
+      nodes_.push_back(NodeAt(StrCat("c", 10 + d, half), "p", "b"));
+      nodes_.back().metadata.labels["yardmaster.dev/domain"] = StrCat("d", 10 + d);
+    }
+  }
+  std::vector<std::string> about_domains;
+  for (const std::string& warning : Build().warnings) {
+    if (warning.find("domain d") != std::string::npos) about_domains.push_back(warning);
+  }
+  EXPECT_THAT(about_domains,
+              ElementsAre("Node c10y: metadata.labels[\"yardmaster.dev/domain\"]: names domain "
+                          "d10, which 2 Nodes name and which has room for 1; correct the label, or "
+                          "spec.scaleUp.hostsPerDomain of Fabric f; likewise of 19 domains more: "
+                          "d11 (Node c11y), d12 (Node c12y), d13 (Node c13y), d14 (Node c14y), "
+                          "d15 (Node c15y), d16 (Node c16y), d17 (Node c17y), d18 (Node c18y), "
+                          "..."));
+}
+
 TEST_F(SnapshotBuilderTest, LabelsThatContradictTheFabricAreNamedAndStopNothing) {
   node("a3").metadata.labels[api::kFabricPodLabel] = "q";
   nodes_.push_back(NodeAt("b4", "p", "b"));

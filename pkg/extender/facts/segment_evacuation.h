@@ -1,7 +1,7 @@
-// Ranks that leave a segment which the Fabric's status calls lost (api/fabric.h): the ranks of a
-// gang there move together, by one plan and one write (placement/partial_planner.h), and not before
-// the pod of each of them waits behind the gate. Until then, and while there is no place for all of
-// them, none moves.
+// Ranks that leave a segment or a domain which the Fabric's status calls lost (api/fabric.h): the
+// ranks of a gang there move together, by one plan and one write (placement/partial_planner.h), and
+// not before the pod of each of them waits behind the gate. Until then, and while there is no place
+// for all of them, none moves.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -18,20 +18,24 @@ namespace yardmaster::extender {
 
 struct SegmentEvacuation {
   std::vector<fabric::SegmentId> segments;  // lost ones with ranks of the gang, ascending
+  std::vector<fabric::DomainId> domains;    // likewise, in segments that are not lost
   std::vector<int> ranks;                   // there, ascending
   bool may_go = false;                      // every one of them has a pod behind the gate
 };
 
-// nullopt when no rank of the placed job is in a lost segment. O(1) while no segment is lost.
+// nullopt when no rank of the placed job is in a lost segment or domain. O(1) while none is lost.
 std::optional<SegmentEvacuation> EvacuationOf(const plan::JobState& job,
                                               const GatheredGang& gathered,
                                               const plan::Snapshot& snapshot);
 
 // "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks
 // that cannot leave.
-placement::Reason LostSegmentReason(const SegmentEvacuation& evacuation,
-                                    const plan::Snapshot& snapshot);
-// "p0/s3" or "p0/s3, p0/s5".
+placement::Reason LostPlaceReason(const SegmentEvacuation& evacuation,
+                                  const plan::Snapshot& snapshot);
+// "segment p0/s3", "segments p0/s3, p0/s5", "domain p0/s1/d2", or both.
+std::string LostPlacesOf(const SegmentEvacuation& evacuation, const fabric::Places& places);
+// "p0/s3" or "p0/s3, p0/s5"; "p0/s1/d2".
 std::string NamesOf(const std::vector<fabric::SegmentId>& segments, const fabric::Places& places);
+std::string NamesOf(const std::vector<fabric::DomainId>& domains, const fabric::Places& places);
 
 }  // namespace yardmaster::extender

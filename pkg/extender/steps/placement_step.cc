@@ -71,6 +71,22 @@ GangDecision DecisionOn(const PassFacts& facts, plan::JobId id, placement::Outco
   return {outcome, static_cast<double>(std::max<std::int64_t>(0, waited_ms)) / 1000};
 }
 
+// Where the ranks of an evacuation go: names of segments, or of domains where only domains are
+// lost.
+std::string TakenBy(const SegmentEvacuation& evacuation, const std::vector<fabric::HostId>& hosts,
+                    const fabric::Places& places) {
+  std::set<fabric::SegmentId> segments;
+  std::set<fabric::DomainId> domains;
+  for (const int rank : evacuation.ranks) {
+    const fabric::HostId host = hosts[static_cast<std::size_t>(rank)];
+    segments.insert(places.segment_of(host));
+    domains.insert(places.domain_of(host));
+  }
+  return evacuation.segments.empty()
+             ? NamesOf(std::vector<fabric::DomainId>(domains.begin(), domains.end()), places)
+             : NamesOf(std::vector<fabric::SegmentId>(segments.begin(), segments.end()), places);
+}
+
 // A host that is back ends the wait for another one.
 Decision EndMove(const PassFacts& facts, plan::JobId id) {
   const NamespacedName& key = facts.Job(id).job.key;
@@ -164,7 +180,7 @@ Decision PlacementStep::MoveRanksOf(const PassFacts& facts, plan::JobId id) {
   if (facts.IsStopping(job.job.key)) return {};
   const GatheredGang& gathered = *facts.GatheredOf(job.job.key);
   const std::optional<SegmentEvacuation> evacuation = EvacuationOf(job, gathered, *facts.snapshot);
-  if (evacuation && evacuation->may_go) return EvacuateSegments(facts, id, *evacuation);
+  if (evacuation && evacuation->may_go) return Evacuate(facts, id, *evacuation);
   std::vector<int> lost = RanksToMove(*facts.snapshot, job, gathered, facts.GangOf(id)->status);
   if (evacuation) {
     std::erase_if(lost, [&](int rank) {
@@ -219,8 +235,8 @@ Decision PlacementStep::Move(const PassFacts& facts, plan::JobId id, placement::
   return decision;
 }
 
-Decision PlacementStep::EvacuateSegments(const PassFacts& facts, plan::JobId id,
-                                         const SegmentEvacuation& evacuation) {
+Decision PlacementStep::Evacuate(const PassFacts& facts, plan::JobId id,
+                                 const SegmentEvacuation& evacuation) {
   const plan::Snapshot& snapshot = *facts.snapshot;
   const plan::JobState& job = facts.Job(id);
   const placement::GangRequest request = plan::RequestOf(job, id);
@@ -229,22 +245,28 @@ Decision PlacementStep::EvacuateSegments(const PassFacts& facts, plan::JobId id,
       [&](const std::vector<fabric::HostId>& hosts) {
         return plan::VerifyPlacement(snapshot, id, hosts, /*may_use_backup=*/false);
       });
+  const bool only_domains = evacuation.segments.empty();
+  bool may_use_backup = false;
+  if (plan.outcome != placement::Outcome::kPlaced && only_domains) {
+    placement::GangPlan with_backup =
+        ReplaceUntriedFirst(snapshot, id, job, facts.GangOf(id)->status, evacuation.ranks);
+    may_use_backup = with_backup.outcome == placement::Outcome::kPlaced;
+    if (may_use_backup) plan = std::move(with_backup);
+  }
   if (plan.outcome != placement::Outcome::kPlaced) {
     plan::NameHolders(snapshot, plan::HoldingJobs(snapshot), plan);
-    plan.reasons.insert(plan.reasons.begin(), LostSegmentReason(evacuation, snapshot));
+    plan.reasons.insert(plan.reasons.begin(), LostPlaceReason(evacuation, snapshot));
     return ReportNotPlaced(facts, id, plan);
   }
-  std::set<fabric::SegmentId> taken;
-  for (const int rank : evacuation.ranks) {
-    taken.insert(snapshot.places->segment_of(plan.host_of_rank[static_cast<std::size_t>(rank)]));
-  }
+  const std::string taken = TakenBy(evacuation, plan.host_of_rank, *snapshot.places);
   const auto ranks = static_cast<std::int64_t>(evacuation.ranks.size());
-  return {{CommitPlan{job.job.key, id, std::move(plan), /*may_use_backup=*/false},
-           Increment{&PassReport::replaced_ranks, static_cast<int>(ranks)},
-           Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false, "SegmentLeft",
-                 StrCat(Count(ranks, "rank"), ranks == 1 ? " moves" : " move", " from segment ",
-                        NamesOf(evacuation.segments, *snapshot.places), ", which is lost, to ",
-                        NamesOf({taken.begin(), taken.end()}, *snapshot.places))}}};
+  return {
+      {CommitPlan{job.job.key, id, std::move(plan), may_use_backup},
+       Increment{&PassReport::replaced_ranks, static_cast<int>(ranks)},
+       Event{facts.GangOf(id)->owner, job.job.key.namespace_name, false,
+             only_domains ? "DomainLeft" : "SegmentLeft",
+             StrCat(Count(ranks, "rank"), ranks == 1 ? " moves" : " move", " from ",
+                    LostPlacesOf(evacuation, *snapshot.places), ", which is lost, to ", taken)}}};
 }
 
 Decision PlacementStep::PlanQueue(const PassFacts& facts) {

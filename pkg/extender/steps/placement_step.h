@@ -1,6 +1,7 @@
-// The middle of a pass: moves ranks off lost hosts, those of a lost segment together, and goes
-// through the queue, job by job. Each job that fits is committed in its turn (CommitPlan). For each
-// that does not fit an event says why, and others may be stopped for it (preemption_decider.h).
+// The middle of a pass: moves ranks off lost hosts, those of a lost segment or domain together,
+// and goes through the queue, job by job. Each job that fits is committed in its turn (CommitPlan).
+// For each that does not fit an event says why, and others may be stopped for it
+// (preemption_decider.h).
 //
 // What a pass has no time for keeps its order, because the queue is planned again in the same
 // order. Once the queue is through, the hosts of gangs that are left until then are kept for them.
@@ -50,9 +51,9 @@ class PlacementStep {
   Decision MoveToUntried(const PassFacts& facts, plan::JobId job);
   static Decision Move(const PassFacts& facts, plan::JobId job, placement::GangPlan plan,
                        const std::vector<int>& ranks);
-  // All of them or none.
-  Decision EvacuateSegments(const PassFacts& facts, plan::JobId job,
-                            const SegmentEvacuation& evacuation);
+  // All of them or none. Backup hosts are used only where no more than domains are lost and nothing
+  // else holds the ranks.
+  Decision Evacuate(const PassFacts& facts, plan::JobId job, const SegmentEvacuation& evacuation);
   Decision PlanOnce(const PassFacts& facts);
   // Isolates the gangs of the queue that make a plan throw alone. Throws: there is none.
   Decision IsolateFaulty(const PassFacts& facts, const std::string& error) const;

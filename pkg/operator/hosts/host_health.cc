@@ -39,21 +39,29 @@ std::string HostHealth::ReclaimOf(const Host& host) {
   return "";
 }
 
-void HostHealth::Enter(const std::string& name, Host& host) {
-  Segment* const segment = &segments_[name];
-  if (host.segment == segment) return;
-  segment->name = name;
-  if (host.segment != nullptr) {
-    host.segment->hosts.erase(&host);
-    host.segment->bad -= IsSick(host) ? 1 : 0;
-  }
-  host.segment = segment;
-  segment->hosts.insert(&host);
-  segment->bad += IsSick(host) ? 1 : 0;
+void HostHealth::Leave(Place*& place, const Host& host) {
+  if (place == nullptr) return;
+  place->hosts.erase(&host);
+  place->bad -= IsSick(host) ? 1 : 0;
+  place = nullptr;
+}
+
+void HostHealth::Enter(std::map<std::string, Place>& places, const std::string& name,
+                       bool is_domain, Place* Host::*place, Host& host) {
+  Place* const next = &places[name];
+  if (host.*place == next) return;
+  next->name = name;
+  next->is_domain = is_domain;
+  Leave(host.*place, host);
+  host.*place = next;
+  next->hosts.insert(&host);
+  next->bad += IsSick(host) ? 1 : 0;
 }
 
 void HostHealth::CountSick(const Host& host, bool was_sick) {
-  if (host.segment != nullptr) host.segment->bad += int{IsSick(host)} - int{was_sick};
+  const int more = int{IsSick(host)} - int{was_sick};
+  if (host.segment != nullptr) host.segment->bad += more;
+  if (host.domain != nullptr) host.domain->bad += more;
 }
 
 void HostHealth::ForgetGone(const Host& kept, std::int64_t now_ms) {
@@ -61,16 +69,14 @@ void HostHealth::ForgetGone(const Host& kept, std::int64_t now_ms) {
     const Host& gone = entry.second;
     if (&gone == &kept || gone.report != Report::kGone) return false;
     if (now_ms - gone.since_ms <= kGoneMs) return false;
-    if (gone.segment != nullptr) {
-      gone.segment->hosts.erase(&gone);
-      --gone.segment->bad;
-    }
+    for (Place* place : {gone.segment, gone.domain}) Leave(place, gone);
     return true;
   });
+  std::erase_if(domains_, [](const auto& entry) { return entry.second.hosts.empty(); });
 }
 
 bool HostHealth::Observe(const std::string& host, const std::string& segment, Report report,
-                         std::int64_t now_ms, bool rented) {
+                         std::int64_t now_ms, bool rented, const std::string& domain) {
   MutexLock lock(mutex_);
   const auto [it, fresh] = hosts_.try_emplace(host);
   Host& known = it->second;
@@ -80,7 +86,14 @@ bool HostHealth::Observe(const std::string& host, const std::string& segment, Re
   const bool changed = fresh || known.report != report;
   known.report = report;
   CountSick(known, was_sick);
-  if (!segment.empty()) Enter(segment, known);
+  if (!segment.empty()) {
+    Enter(segments_, segment, /*is_domain=*/false, &Host::segment, known);
+    if (domain.empty()) {
+      Leave(known.domain, known);
+    } else {
+      Enter(domains_, domain, /*is_domain=*/true, &Host::domain, known);
+    }
+  }
   if (report != Report::kGone) known.rented = rented;
   if (!IsBad(known)) {
     known.lost = false;
@@ -118,6 +131,7 @@ void HostHealth::Restart(std::int64_t now_ms) {
   MutexLock lock(mutex_);
   granted_ms_.clear();
   for (auto& [name, segment] : segments_) segment.lost = false;
+  for (auto& [name, domain] : domains_) domain.lost = false;
   for (auto& [name, host] : hosts_) {
     host.since_ms = now_ms;
     host.lost = false;
@@ -158,8 +172,7 @@ HostVerdict HostHealth::AssessFaults(Host& host, std::int64_t now_ms) {
 std::string HostHealth::LimitReached(const Host& assessed, std::int64_t now_ms) {
   int all = 0, bad = 0, lost = 0, all_here = 0, lost_here = 0;
   for (const auto& [name, host] : hosts_) {
-    if (host.had_node != assessed.had_node || !Counts(host, now_ms) || InLostSegment(host))
-      continue;
+    if (host.had_node != assessed.had_node || !Counts(host, now_ms) || InLostPlace(host)) continue;
     ++all;
     bad += IsSick(host) ? 1 : 0;
     lost += host.lost || host.drained ? 1 : 0;
@@ -191,26 +204,31 @@ std::string HostHealth::LimitReached(const Host& assessed, std::int64_t now_ms) 
 }
 
 // Without numbers, which would change with every Node of a disruption.
-std::string HostHealth::SegmentLimitReached(const Segment& segment, std::int64_t now_ms) {
+std::string HostHealth::PlaceLimitReached(const Place& place, std::int64_t now_ms) {
   int all = 0, bad = 0, lost = 0;
   for (const auto& [name, host] : hosts_) {
-    if (host.segment == &segment || !host.had_node || !Counts(host, now_ms) ||
-        InLostSegment(host)) {
+    if (host.segment == &place || host.domain == &place || !host.had_node ||
+        !Counts(host, now_ms) || InLostPlace(host)) {
       continue;
     }
     ++all;
     bad += IsSick(host) ? 1 : 0;
   }
-  for (const auto& [name, other] : segments_) lost += other.lost ? 1 : 0;
+  const std::map<std::string, Place>& alike = place.is_domain ? domains_ : segments_;
+  for (const auto& [name, other] : alike) lost += other.lost ? 1 : 0;
+  const std::string kind = place.is_domain ? "domain" : "segment";
   if ((bad >= limits_.disruption_hosts && bad > limits_.disruption_share * all) || bad == all) {
-    return "full disruption: too many Nodes of other segments are not Ready or have a fault, so "
-           "that the reports are not trusted";
+    return StrCat("full disruption: too many Nodes of other ", kind,
+                  "s are not Ready or have a fault, so that the reports are not trusted");
   }
-  if (lost >= limits_.loss.segments) {
-    return StrCat("no more than ", Count(limits_.loss.segments, "lost segment"),
-                  " may be left at a time");
+  int most = limits_.loss.segments;
+  if (place.is_domain && limits_.loss.domains == 0) {
+    most = 0;
+  } else if (place.is_domain) {
+    most = Limit(limits_.loss.domains, limits_.loss.domain_share, static_cast<int>(alike.size()));
   }
-  return "";
+  if (lost < most) return "";
+  return StrCat("no more than ", Count(most, "lost " + kind), " may be left at a time");
 }
 
 std::int64_t HostHealth::OnsetMs(const Host& host) const {
@@ -224,24 +242,24 @@ std::int64_t HostHealth::OnsetMs(const Host& host) const {
   return onset_ms;
 }
 
-SegmentVerdict HostHealth::AssessSegment(Segment& segment, bool lose, std::int64_t now_ms) {
+SegmentVerdict HostHealth::AssessPlace(Place& place, bool lose, std::int64_t now_ms) {
   SegmentVerdict verdict;
-  verdict.name = segment.name;
+  verdict.name = place.name;
   if (!fabric_exists_) return verdict;
-  if (!segment.lost && segment.bad < limits_.loss.hosts) return verdict;
+  if (!place.lost && place.bad < limits_.loss.hosts) return verdict;
   int all = 0;
   std::vector<std::int64_t> onsets_ms;
-  for (const Host* host : segment.hosts) {
+  for (const Host* host : place.hosts) {
     if (!Counts(*host, now_ms)) continue;
     ++all;
     if (IsSick(*host)) onsets_ms.push_back(OnsetMs(*host));
   }
-  if (segment.lost && !IsUpAgain(static_cast<int>(onsets_ms.size()), all, limits_.loss)) {
+  if (place.lost && !IsUpAgain(static_cast<int>(onsets_ms.size()), all, limits_.loss)) {
     verdict.state = SegmentState::kLost;
-    verdict.since_ms = segment.since_ms;
+    verdict.since_ms = place.since_ms;
     return verdict;
   }
-  segment.lost = false;
+  place.lost = false;
   const auto began_ms = LossBegan(std::move(onsets_ms), all, limits_.loss);
   if (!began_ms) return verdict;
   verdict.since_ms = *began_ms;
@@ -250,7 +268,7 @@ SegmentVerdict HostHealth::AssessSegment(Segment& segment, bool lose, std::int64
     verdict.state = SegmentState::kSuspected;
     return verdict;
   }
-  verdict.reason = SegmentLimitReached(segment, now_ms);
+  verdict.reason = PlaceLimitReached(place, now_ms);
   if (!verdict.reason.empty()) {
     verdict.state = SegmentState::kHeld;
     verdict.again_ms = kHeldAgainMs;
@@ -259,9 +277,9 @@ SegmentVerdict HostHealth::AssessSegment(Segment& segment, bool lose, std::int64
   verdict.state = lose ? SegmentState::kLost : SegmentState::kSuspected;
   verdict.again_ms = lose ? 0 : kNotInStatusAgainMs;
   if (!lose) return verdict;
-  segment.lost = true;
-  segment.lost_in_status = false;
-  segment.since_ms = *began_ms;
+  place.lost = true;
+  place.lost_in_status = false;
+  place.since_ms = *began_ms;
   return verdict;
 }
 
@@ -269,15 +287,39 @@ std::vector<SegmentVerdict> HostHealth::AssessSegments(std::int64_t now_ms) {
   MutexLock lock(mutex_);
   std::vector<SegmentVerdict> verdicts;
   for (auto& [name, segment] : segments_) {
-    SegmentVerdict verdict = AssessSegment(segment, /*lose=*/true, now_ms);
+    SegmentVerdict verdict = AssessPlace(segment, /*lose=*/true, now_ms);
     if (verdict.state != SegmentState::kUp) verdicts.push_back(std::move(verdict));
   }
   return verdicts;
 }
 
-void HostHealth::SetSegmentsLostInStatus(const std::set<std::string>& names) {
+bool HostHealth::SegmentIsDown(const Place& domain, std::int64_t now_ms) {
+  std::set<Place*> segments;
+  for (const Host* host : domain.hosts) segments.insert(host->segment);
+  for (Place* segment : segments) {
+    if (segment == nullptr) continue;
+    if (AssessPlace(*segment, /*lose=*/false, now_ms).state != SegmentState::kUp) return true;
+  }
+  return false;
+}
+
+std::vector<SegmentVerdict> HostHealth::AssessDomains(std::int64_t now_ms) {
   MutexLock lock(mutex_);
-  for (auto& [name, segment] : segments_) segment.lost_in_status = names.count(name) != 0;
+  std::vector<SegmentVerdict> verdicts;
+  for (auto& [name, domain] : domains_) {
+    if (!domain.lost && domain.bad < limits_.loss.hosts) continue;
+    if (!domain.lost && SegmentIsDown(domain, now_ms)) continue;
+    SegmentVerdict verdict = AssessPlace(domain, /*lose=*/true, now_ms);
+    if (verdict.state != SegmentState::kUp) verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+void HostHealth::SetLostInStatus(const std::set<std::string>& segments,
+                                 const std::set<std::string>& domains) {
+  MutexLock lock(mutex_);
+  for (auto& [name, segment] : segments_) segment.lost_in_status = segments.count(name) != 0;
+  for (auto& [name, domain] : domains_) domain.lost_in_status = domains.count(name) != 0;
 }
 
 void HostHealth::SetFabricExists(bool exists) {
@@ -285,11 +327,11 @@ void HostHealth::SetFabricExists(bool exists) {
   fabric_exists_ = exists;
 }
 
-std::vector<std::string> HostHealth::HostsOfLostSegments() {
+std::vector<std::string> HostHealth::HostsOfLostPlaces() {
   MutexLock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, host] : hosts_) {
-    if (InLostSegment(host)) names.push_back(name);
+    if (InLostPlace(host)) names.push_back(name);
   }
   return names;
 }
@@ -310,45 +352,46 @@ HostVerdict HostHealth::Assess(const std::string& name, std::int64_t grace_ms,
   return verdict;
 }
 
-std::optional<HostVerdict> HostHealth::AssessWithSegment(const Host& host, std::int64_t grace_ms,
-                                                         std::int64_t now_ms) {
-  SegmentVerdict segment = AssessSegment(*host.segment, /*lose=*/false, now_ms);
+std::optional<HostVerdict> HostHealth::AssessWith(Place& place, const Host& host,
+                                                  std::int64_t grace_ms, std::int64_t now_ms) {
+  SegmentVerdict loss = AssessPlace(place, /*lose=*/false, now_ms);
   HostVerdict verdict = IsBad(host) ? HostVerdict{} : FaultOf(host, now_ms);
-  if (segment.state == SegmentState::kLost && !host.segment->lost_in_status) {
+  const std::string kind = place.is_domain ? "domain" : "segment";
+  if (loss.state == SegmentState::kLost && !place.lost_in_status) {
     if (!IsSick(host)) {
       verdict.again_ms = kNotInStatusAgainMs;
       return verdict;
     }
-    segment.state = SegmentState::kSuspected;
-    segment.again_ms = kNotInStatusAgainMs;
+    loss.state = SegmentState::kSuspected;
+    loss.again_ms = kNotInStatusAgainMs;
   }
-  if (segment.state == SegmentState::kLost) {
+  if (loss.state == SegmentState::kLost) {
     // The same for each of its hosts, so that a job leaves it once.
-    verdict.again_ms = std::max<std::int64_t>(0, segment.since_ms + grace_ms - now_ms);
+    verdict.again_ms = std::max<std::int64_t>(0, loss.since_ms + grace_ms - now_ms);
     if (verdict.again_ms > 0) {
       if (IsBad(host)) verdict.state = HostHealthState::kNotReady;
       return verdict;
     }
     verdict.state = HostHealthState::kLost;
-    verdict.segment = segment.name;
+    (place.is_domain ? verdict.domain : verdict.segment) = loss.name;
     // Its kubelet ends the pods there itself.
     if (!IsBad(host) && verdict.fault < FaultAction::kDrain) {
       verdict.fault = FaultAction::kDrain;
-      verdict.fault_name = "the loss of its segment";
+      verdict.fault_name = "the loss of its " + kind;
     }
     return verdict;
   }
-  if (segment.state == SegmentState::kUp || !IsSick(host) || host.lost || host.drained) {
+  if (loss.state == SegmentState::kUp || !IsSick(host) || host.lost || host.drained) {
     return std::nullopt;
   }
   if (IsBad(host) && now_ms - host.since_ms < grace_ms) return std::nullopt;
   if (!IsBad(host) && verdict.fault < FaultAction::kDrain) return verdict;
-  if (segment.state == SegmentState::kSuspected) {
-    return HostVerdict{HostHealthState::kNotReady, segment.again_ms, ""};
+  if (loss.state == SegmentState::kSuspected) {
+    return HostVerdict{HostHealthState::kNotReady, loss.again_ms, ""};
   }
   verdict = {HostHealthState::kHeld, kHeldAgainMs,
-             StrCat("segment ", segment.name, " looks lost: ", segment.reason)};
-  verdict.segment = std::move(segment.name);
+             StrCat(kind, " ", loss.name, " looks lost: ", loss.reason)};
+  (place.is_domain ? verdict.domain : verdict.segment) = std::move(loss.name);
   return verdict;
 }
 
@@ -356,9 +399,10 @@ HostVerdict HostHealth::AssessHost(Host& host, std::int64_t grace_ms, std::int64
   const auto verdict = [](HostHealthState state, std::int64_t again_ms, std::string reason) {
     return HostVerdict{state, again_ms, std::move(reason)};
   };
-  if (host.segment != nullptr) {
-    auto with_segment = AssessWithSegment(host, grace_ms, now_ms);
-    if (with_segment) return *std::move(with_segment);
+  for (Place* place : {host.segment, host.domain}) {
+    if (place == nullptr) continue;
+    auto with_place = AssessWith(*place, host, grace_ms, now_ms);
+    if (with_place) return *std::move(with_place);
   }
   if (!IsBad(host)) return AssessFaults(host, now_ms);
   const std::int64_t elapsed_ms = now_ms - host.since_ms;

@@ -14,7 +14,9 @@
 //      itself do not count. Its hosts are then in none of the other counts. They are lost together,
 //      those that are Ready, too, from when the Fabric's status names the segment, because the
 //      extender reads it there. Until then none of its bad hosts is lost alone.
-//      Without a Fabric no segment is lost.
+//      Without a Fabric no segment is lost. All of this holds for a domain that is lost as a whole,
+//      too, with `loss.domains` and `loss.domain_share` as limits; where its whole segment looks
+//      lost, that alone counts.
 //   4. Pods can name any host. Hosts that never had a Node since this process began are in none of
 //      these counts; of them, as many are lost at one time as of one segment and of all.
 //
@@ -65,10 +67,10 @@ class HostHealth {
   explicit HostHealth(HostLossLimits limits = {}) : limits_(limits) {}
 
   // The state of a Node as the watch has it; call for every change of every Node. True when the
-  // report differs from the one before. An empty `segment` keeps the known one; with kGone `rented`
-  // is ignored.
+  // report differs from the one before. An empty `segment` keeps the known one, and the domain;
+  // else an empty `domain` says that it has none. With kGone `rented` is ignored.
   bool Observe(const std::string& host, const std::string& segment, Report report,
-               std::int64_t now_ms, bool rented = false);
+               std::int64_t now_ms, bool rented = false, const std::string& domain = "");
   // The faults of a Node as the watch has it. True when they differ from those before.
   bool ObserveFaults(const std::string& host, const std::vector<NodeFault>& faults,
                      std::int64_t now_ms);
@@ -78,16 +80,20 @@ class HostHealth {
   HostVerdict Assess(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
   // Segments that are not up, by name. One whose time has come is lost from then on.
   std::vector<SegmentVerdict> AssessSegments(std::int64_t now_ms);
-  // What the Fabric's status calls lost. A lost segment that is not among it has no lost host.
-  void SetSegmentsLostInStatus(const std::set<std::string>& names);
+  std::vector<SegmentVerdict> AssessDomains(std::int64_t now_ms);
+  // What the Fabric's status calls lost. A lost segment, or domain, that is not among it has no
+  // lost host.
+  void SetLostInStatus(const std::set<std::string>& segments, const std::set<std::string>& domains);
   void SetFabricExists(bool exists);
-  // Hosts of lost segments, by name.
-  std::vector<std::string> HostsOfLostSegments();
+  // Hosts of lost segments and domains, by name.
+  std::vector<std::string> HostsOfLostPlaces();
 
  private:
   struct Host;
-  struct Segment {
+  // A segment or a domain.
+  struct Place {
     std::string name;
+    bool is_domain = false;
     std::set<const Host*> hosts;
     int bad = 0;  // of them, those that are not Ready, gone or faulty
     bool lost = false;
@@ -100,7 +106,8 @@ class HostHealth {
     std::int64_t since_ms = 0;
   };
   struct Host {
-    Segment* segment = nullptr;
+    Place* segment = nullptr;
+    Place* domain = nullptr;
     Report report = Report::kReady;
     bool rented = false;
     bool had_node = false;
@@ -115,8 +122,9 @@ class HostHealth {
   }
   static bool IsFaulty(const Host& host);
   static bool IsSick(const Host& host) { return IsBad(host) || IsFaulty(host); }
-  static bool InLostSegment(const Host& host) {
-    return host.segment != nullptr && host.segment->lost;
+  static bool InLostPlace(const Host& host) {
+    return (host.segment != nullptr && host.segment->lost) ||
+           (host.domain != nullptr && host.domain->lost);
   }
   // False: it is rented and was given back, or has been gone for long.
   static bool Counts(const Host& host, std::int64_t now_ms);
@@ -126,30 +134,35 @@ class HostHealth {
   // When it went bad; of a fault, so that it has held for its own time once it has held for the
   // segment's.
   std::int64_t OnsetMs(const Host& host) const;
-  void Enter(const std::string& segment, Host& host) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Leave(Place*& place, const Host& host);
+  static void Enter(std::map<std::string, Place>& places, const std::string& name, bool is_domain,
+                    Place* Host::*place, Host& host);
   // Drops hosts that have been gone for long, but for `kept`.
   void ForgetGone(const Host& kept, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void CountSick(const Host& host, bool was_sick);
   HostVerdict AssessHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostVerdict AssessFaults(Host& host, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // nullopt: the host is assessed by itself. REQUIRES: it has a segment.
-  std::optional<HostVerdict> AssessWithSegment(const Host& host, std::int64_t grace_ms,
-                                               std::int64_t now_ms)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // nullopt: its segment, or domain, has no part in what happened to the host.
+  std::optional<HostVerdict> AssessWith(Place& place, const Host& host, std::int64_t grace_ms,
+                                        std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `lose`: one whose time has come is lost from then on; else it is suspected.
-  SegmentVerdict AssessSegment(Segment& segment, bool lose, std::int64_t now_ms)
+  SegmentVerdict AssessPlace(Place& place, bool lose, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Empty: the host, or segment, may be lost, too.
+  // Whether a segment of its hosts is not up.
+  bool SegmentIsDown(const Place& domain, std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Empty: the host, or segment, or domain, may be lost, too.
   std::string LimitReached(const Host& assessed, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::string SegmentLimitReached(const Segment& segment, std::int64_t now_ms)
+  std::string PlaceLimitReached(const Place& place, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HostLossLimits limits_;
   Mutex mutex_;
   bool fabric_exists_ ABSL_GUARDED_BY(mutex_) = true;
-  std::map<std::string, Segment> segments_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Place> segments_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Place> domains_ ABSL_GUARDED_BY(mutex_);  // without those that have no host
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::int64_t> granted_ms_ ABSL_GUARDED_BY(mutex_);  // of the last minute
 };

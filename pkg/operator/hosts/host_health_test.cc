@@ -142,7 +142,7 @@ TEST(HostHealthTest, WhatHasBeenGoneForLongIsForgotten) {
   // Its segment has forgotten it, too.
   ObserveAll(health, 4, 10, Report::kNotReady, 2 * kHourMs, 10);
   EXPECT_EQ(health.AssessSegments(2 * kHourMs + 99'000).size(), 1U);
-  EXPECT_EQ(health.HostsOfLostSegments().size(), 8U);
+  EXPECT_EQ(health.HostsOfLostPlaces().size(), 8U);
 }
 
 TEST(HostHealthTest, ASegmentAndTheFabricLoseNoMoreThanTheirShares) {

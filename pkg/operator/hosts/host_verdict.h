@@ -27,8 +27,9 @@ struct HostVerdict {
   // In any state: a taint that has action Drain or Replace without a wait, as providers set it on
   // hosts that they take back; empty: none.
   std::string reclaim = {};
-  // kLost, kHeld: with its segment, of this name; empty: by itself.
+  // kLost, kHeld: with its segment, or its domain, of this name; both empty: by itself.
   std::string segment = {};
+  std::string domain = {};
   // How long its Node has been NotReady or gone without a pause, whatever grace the caller gives.
   std::int64_t not_ready_ms = 0;
 

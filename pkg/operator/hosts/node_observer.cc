@@ -4,6 +4,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/state/node_facts.h"
 #include "pkg/state/used_fabric.h"
 
 namespace yardmaster::op {
@@ -28,6 +29,14 @@ std::string SegmentOf(const api::Node& node, const state::ClusterState& cluster)
   return segment ? StrCat(pod.value_or(""), "/", *segment) : std::string();
 }
 
+std::string DomainOf(const api::Node& node, const state::ClusterState& cluster) {
+  const auto fabric = state::UsedFabric(cluster.fabrics);
+  if (fabric == nullptr) return "";
+  const std::string segment = SegmentOf(node, cluster);
+  const std::string domain = state::DomainOf(node, fabric->spec.scale_up);
+  return segment.empty() || domain.empty() ? std::string() : StrCat(segment, "/", domain);
+}
+
 bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
                  const std::string& name, std::int64_t now_ms, HostHealth& hosts) {
   const auto node = cache.FindNode(name);
@@ -42,7 +51,8 @@ bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>&
   hosts.SetFabricExists(!cluster.fabrics.empty());
   const std::string segment = node == nullptr ? "" : SegmentOf(*node, cluster);
   const bool rented = node != nullptr && IsRented(*node);
-  const bool changed = hosts.Observe(name, segment, report, now_ms, rented);
+  const std::string domain = node == nullptr ? "" : DomainOf(*node, cluster);
+  const bool changed = hosts.Observe(name, segment, report, now_ms, rented, domain);
   std::vector<NodeFault> faults;
   if (node != nullptr && report != HostHealth::Report::kUnknown) {
     const auto fabric = state::UsedFabric(cluster.fabrics);

@@ -1,5 +1,6 @@
 // When what happened to many hosts of a segment is one fault: of the ToR pair that all of them hang
-// on, or of their power.
+// on, or of their power. The same rule, with the same limits, says so of a domain, whose hosts
+// share a rack.
 //
 // A segment looks lost when at least `share` of its hosts, and `hosts` of them, are lost or faulty,
 // and that began within `window_ms`. Hosts that went one by one over a longer time are faults of
@@ -23,6 +24,9 @@ struct SegmentLossLimits {
   std::int64_t window_ms = 120'000;
   std::int64_t grace_ms = 60'000;
   int segments = 1;  // acted on at a time; 0: never
+  // Domains acted on at a time: the larger number; 0 domains: never.
+  int domains = 2;
+  double domain_share = 0.01;
 };
 
 enum class SegmentState {
@@ -33,7 +37,7 @@ enum class SegmentState {
 };
 
 struct SegmentVerdict {
-  std::string name;  // "fabricPod/segment"
+  std::string name;  // "fabricPod/segment", of a domain "fabricPod/segment/domain"
   SegmentState state = SegmentState::kUp;
   std::int64_t since_ms = 0;  // when it began to look lost; steady clock
   std::int64_t again_ms = 0;  // kSuspected, kHeld: it is assessed again after this time

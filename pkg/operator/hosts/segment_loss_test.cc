@@ -46,7 +46,7 @@ class SegmentHealthTest : public ::testing::Test {
     for (const SegmentVerdict& segment : segments) {
       if (segment.state == SegmentState::kLost) lost.insert(segment.name);
     }
-    health_->SetSegmentsLostInStatus(lost);
+    health_->SetLostInStatus(lost, {});
     return segments;
   }
   int CountLost(std::int64_t now_ms) {
@@ -77,7 +77,7 @@ TEST_F(SegmentHealthTest, ASegmentIsLostTogetherWithItsReadyHosts) {
   ASSERT_EQ(segments.size(), 1U);
   EXPECT_EQ(segments[0].name, "p/s3");
   EXPECT_EQ(segments[0].state, SegmentState::kLost);
-  EXPECT_EQ(health_->HostsOfLostSegments().size(), 8U);
+  EXPECT_EQ(health_->HostsOfLostPlaces().size(), 8U);
 }
 
 TEST_F(SegmentHealthTest, ASensorThatLosesASegmentForAMomentLosesNoHost) {
@@ -96,7 +96,7 @@ TEST_F(SegmentHealthTest, NoHostIsLostBeforeTheStatusOfTheFabricSaysSo) {
   EXPECT_GT(Assess(3, 0, 600'000).again_ms, 0);
   EXPECT_EQ(Assess(3, 7, 600'000).state, HostHealthState::kHealthy);
   EXPECT_GT(Assess(3, 7, 600'000).again_ms, 0);
-  health_->SetSegmentsLostInStatus({"p/s3"});
+  health_->SetLostInStatus({"p/s3"}, {});
   EXPECT_EQ(Assess(3, 0, 600'000).state, HostHealthState::kLost);
   EXPECT_EQ(Assess(3, 7, 600'000).state, HostHealthState::kLost);
 }
@@ -179,7 +179,7 @@ TEST_F(SegmentHealthTest, ASegmentIsLostUntilAllButFewOfItsHostsAreBack) {
   Tell(80'000);
   EXPECT_EQ(Assess(3, 0, 80'000).state, HostHealthState::kHealthy);
   EXPECT_TRUE(Assess(3, 7, 80'000).segment.empty()) << "what is left is assessed host by host";
-  EXPECT_TRUE(health_->HostsOfLostSegments().empty());
+  EXPECT_TRUE(health_->HostsOfLostPlaces().empty());
 }
 
 TEST_F(SegmentHealthTest, TheTimeOfASegmentBeginsAgainWithAnotherLeader) {
@@ -256,7 +256,7 @@ class JobInLostSegmentTest : public JobFixture {
     for (const SegmentVerdict& segment : hosts_->AssessSegments(clock_.SteadyMs())) {
       if (segment.state == SegmentState::kLost) lost.insert(segment.name);
     }
-    hosts_->SetSegmentsLostInStatus(lost);
+    hosts_->SetLostInStatus(lost, {});
     JobFixture::RunUntilStable();
   }
   void PutInSegment(const std::string& name, int segment) {

@@ -174,13 +174,21 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
                                 : std::string());
 }
 
-// The first that is lost as a whole with hosts of these members; empty: none.
-std::string LostSegmentOf(const JobObservation& job, const std::vector<int>& members) {
+// The first segment, or domain, that is lost as a whole with hosts of these members; empty: none.
+std::string LostPlaceOf(const JobObservation& job, const std::vector<int>& members,
+                        std::string HostVerdict::*place) {
   for (const int member : members) {
-    const std::string& segment = At(job, member).host_verdict.segment;
-    if (!segment.empty()) return segment;
+    const std::string& name = At(job, member).host_verdict.*place;
+    if (!name.empty()) return name;
   }
   return "";
+}
+
+// What its hosts were lost with, the larger place first; kHostLost: with nothing else.
+IncidentCause CauseOfLoss(const JobObservation& job, const std::vector<int>& members) {
+  if (!LostPlaceOf(job, members, &HostVerdict::segment).empty()) return IncidentCause::kSegmentLost;
+  if (!LostPlaceOf(job, members, &HostVerdict::domain).empty()) return IncidentCause::kDomainLost;
+  return IncidentCause::kHostLost;
 }
 
 void DecideLoss(const JobObservation& job, const RankFailures& failures,
@@ -197,12 +205,20 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
         StrCat(Ranks(job, ranks), " was removed by others: ", Consequence(incident.action));
     return;
   }
-  if (const std::string segment = LostSegmentOf(job, ranks); !segment.empty()) {
-    incident.cause = IncidentCause::kSegmentLost;
-    incident.segment = segment;
+  incident.cause = CauseOfLoss(job, ranks);
+  const bool fails = incident.action == OnHostLoss::kFail;
+  if (incident.cause == IncidentCause::kSegmentLost) {
+    incident.segment = LostPlaceOf(job, ranks, &HostVerdict::segment);
     incident.message =
-        StrCat(Ranks(job, ranks), " lost segment ", segment, ": ", Consequence(incident.action),
-               incident.action == OnHostLoss::kFail ? "" : ", those there in other segments");
+        StrCat(Ranks(job, ranks), " lost segment ", incident.segment, ": ",
+               Consequence(incident.action), fails ? "" : ", those there in other segments");
+    return;
+  }
+  if (incident.cause == IncidentCause::kDomainLost) {
+    incident.domain = LostPlaceOf(job, ranks, &HostVerdict::domain);
+    incident.message =
+        StrCat(Ranks(job, ranks), " lost domain ", incident.domain, ": ",
+               Consequence(incident.action), fails ? "" : ", those there in other domains");
     return;
   }
   const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
@@ -218,7 +234,6 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     }
     return;
   }
-  incident.cause = IncidentCause::kHostLost;
   incident.message =
       StrCat(Ranks(job, ranks), " lost host ", incident.host, ": ", Consequence(incident.action));
 }
@@ -272,6 +287,8 @@ const char* NameOf(api::IncidentCause cause) {
       return "HostFault";
     case api::IncidentCause::kSegmentLost:
       return "SegmentLost";
+    case api::IncidentCause::kDomainLost:
+      return "DomainLost";
   }
   return "";
 }
@@ -310,11 +327,9 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
                                   : failed ? failures.failed
                                            : failures.removed;
   if (ranks.empty()) return false;
-  const bool with_segment = lost && !LostSegmentOf(job, ranks).empty();
-  const IncidentCause cause = with_segment ? IncidentCause::kSegmentLost
-                              : lost       ? IncidentCause::kHostLost
-                              : failed     ? IncidentCause::kWorkerFailed
-                                           : IncidentCause::kWorkerRemoved;
+  const IncidentCause cause = lost     ? CauseOfLoss(job, ranks)
+                              : failed ? IncidentCause::kWorkerFailed
+                                       : IncidentCause::kWorkerRemoved;
   if (JoinIncident(job, ranks, cause, recovery)) return true;
   Incident incident;
   // The API server keeps whole seconds.

@@ -127,19 +127,21 @@ void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
   }
 }
 
-// The lost segment whose ranks are not running again; empty: there is none.
-std::string LostSegmentOf(const JobStep& step) {
+// The lost segment, or domain, whose ranks are not running again, with its kind; empty: there is
+// none.
+std::string LostPlaceOf(const JobStep& step) {
   const api::Incident* active = step.recovery.active();
-  return active == nullptr ? "" : active->segment;
+  if (active == nullptr) return "";
+  if (!active->segment.empty()) return "segment " + active->segment;
+  return active->domain.empty() ? std::string() : "domain " + active->domain;
 }
 
 // Why its ranks wait, with the change that would help, where the ledger has no place for them.
-std::string LeavingText(const std::string& segment, const std::string& running,
+std::string LeavingText(const std::string& place, const std::string& running,
                         const api::TrainingJobStatus& status) {
   const api::Condition* planned = api::FindCondition(status.conditions, "Planned");
   const bool waits = planned != nullptr && planned->status == ConditionStatus::kFalse;
-  return StrCat("segment ", segment, " is lost; ", running, waits ? "; " : "",
-                waits ? planned->message : "");
+  return StrCat(place, " is lost; ", running, waits ? "; " : "", waits ? planned->message : "");
 }
 
 // True from an incident's decision until every worker runs again.
@@ -167,6 +169,7 @@ const char* FailureReason(const api::TrainingJob& job, const api::Incident& last
   if (last.cause == api::IncidentCause::kDeadlineExceeded) return "DeadlineExceeded";
   if (last.cause == api::IncidentCause::kHostFault) return "HostFault";
   if (last.cause == api::IncidentCause::kSegmentLost) return "SegmentLost";
+  if (last.cause == api::IncidentCause::kDomainLost) return "DomainLost";
   const bool spent = job.status.recovery.restarts_in_window >= job.recovery.max_restarts;
   const bool by_policy = job.recovery.on_worker_failure == api::OnHostLoss::kFail;
   return spent && !by_policy ? "NoRestartLeft" : "WorkerFailed";
@@ -183,7 +186,8 @@ bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobSta
     const std::string& type = a.conditions[i].type;
     const std::string& reason = a.conditions[i].reason;
     if (type == "Running" ||
-        (type == "Degraded" && (reason == "WorkersLost" || reason == "SegmentLost"))) {
+        (type == "Degraded" &&
+         (reason == "WorkersLost" || reason == "SegmentLost" || reason == "DomainLost"))) {
       same.conditions[i].message = b.conditions[i].message;
     }
   }
@@ -231,20 +235,21 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
     const bool started = status.start_ms != 0;
     const bool degraded = (!all_run && !ended && !suspended && started) || faulty;
     const bool held = degraded && !step.held.empty();
-    const std::string segment = degraded && !faulty ? LostSegmentOf(step) : std::string();
+    const std::string place = degraded && !faulty ? LostPlaceOf(step) : std::string();
+    const std::string lost_reason = place.starts_with("domain ") ? "DomainLost" : "SegmentLost";
     conditions.Set("Degraded", degraded,
-                   held               ? "RecoveryHeld"
-                   : faulty           ? "HostFault"
-                   : !segment.empty() ? "SegmentLost"
-                   : degraded         ? "WorkersLost"
-                   : all_run          ? "WorkersRunning"
-                   : ended            ? "Ended"
-                   : suspended        ? "Suspended"
-                                      : "NotStarted",
-                   held               ? step.held
-                   : faulty           ? step.degraded
-                   : !segment.empty() ? LeavingText(segment, running, status)
-                                      : running);
+                   held             ? "RecoveryHeld"
+                   : faulty         ? "HostFault"
+                   : !place.empty() ? lost_reason
+                   : degraded       ? "WorkersLost"
+                   : all_run        ? "WorkersRunning"
+                   : ended          ? "Ended"
+                   : suspended      ? "Suspended"
+                                    : "NotStarted",
+                   held             ? step.held
+                   : faulty         ? step.degraded
+                   : !place.empty() ? LeavingText(place, running, status)
+                                    : running);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
     SetSucceeded(job, conditions);

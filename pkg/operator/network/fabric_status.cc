@@ -6,6 +6,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/state/place_contradictions.h"
 
 namespace yardmaster::op {
 
@@ -133,53 +134,90 @@ Condition PathsPlanned(const NetworkHealth& health) {
             "every connection of every placed gang has a source port");
 }
 
-// A segment of a verdict is "fabricPod/segment".
-std::string LostSegmentName(const api::LostSegment& lost) {
-  return StrCat(lost.fabric_pod, "/", lost.segment);
-}
+struct LostKind {
+  const char* condition;
+  const char* reason;
+  std::string_view name;
+  std::string_view fault;  // what it is a fault of
+};
+constexpr LostKind kSegments = {kSegmentsUpCondition, "SegmentLost", "segment",
+                                "switches or power"};
+constexpr LostKind kDomains = {kDomainsUpCondition, "DomainLost", "domain", "its rack's power"};
 
-Condition SegmentsUp(const std::vector<api::LostSegment>& lost,
-                     const std::vector<SegmentVerdict>& segments) {
+template <typename Lost>
+Condition PlacesUp(const LostKind& kind, const std::vector<Lost>& lost,
+                   const std::vector<SegmentVerdict>& verdicts) {
   if (!lost.empty()) {
     std::vector<std::string> names;
-    for (const api::LostSegment& segment : lost) names.push_back(LostSegmentName(segment));
-    return Of(kSegmentsUpCondition, ConditionStatus::kFalse, "SegmentLost",
-              StrCat("most hosts of ", names.size() == 1 ? "segment " : "segments ", Listed(names),
-                     " were lost together, which is one fault of switches or power: jobs move from "
-                     "there where they may, and nothing is placed there until it is back"));
+    for (const Lost& place : lost) names.push_back(LostPlaceName(place));
+    return Of(kind.condition, ConditionStatus::kFalse, kind.reason,
+              StrCat("most hosts of ", kind.name, names.size() == 1 ? " " : "s ", Listed(names),
+                     " were lost together, which is one fault of ", kind.fault,
+                     ": jobs move from there where they may, and nothing is placed there until it "
+                     "is back"));
   }
-  for (const SegmentVerdict& segment : segments) {
-    if (segment.state != SegmentState::kHeld) continue;
-    return Of(kSegmentsUpCondition, ConditionStatus::kUnknown, "NotActedOn",
-              StrCat("segment ", segment.name, " looks lost, nothing is moved: ", segment.reason));
+  for (const SegmentVerdict& verdict : verdicts) {
+    if (verdict.state != SegmentState::kHeld) continue;
+    return Of(
+        kind.condition, ConditionStatus::kUnknown, "NotActedOn",
+        StrCat(kind.name, " ", verdict.name, " looks lost, nothing is moved: ", verdict.reason));
   }
-  return Of(kSegmentsUpCondition, ConditionStatus::kTrue, "NoneLost",
-            "no segment is lost as a whole");
+  return Of(kind.condition, ConditionStatus::kTrue, "NoneLost",
+            StrCat("no ", kind.name, " is lost as a whole"));
+}
+
+void FromName(const std::string& name, std::int64_t since_ms, api::LostSegment& lost) {
+  const std::size_t slash = name.find('/');
+  lost = {name.substr(0, slash), name.substr(slash + 1), since_ms};
+}
+void FromName(const std::string& name, std::int64_t since_ms, api::LostDomain& lost) {
+  const std::size_t first = name.find('/');
+  const std::size_t second = name.find('/', first + 1);
+  lost = {name.substr(0, first), name.substr(first + 1, second - first - 1),
+          name.substr(second + 1), since_ms};
+}
+
+template <typename Lost>
+void AddLost(const LostKind& kind, const std::vector<SegmentVerdict>& verdicts,
+             std::int64_t generation, std::int64_t steady_ms, std::int64_t now_ms,
+             std::vector<Lost>& places, std::vector<Condition>& conditions) {
+  std::vector<Lost> lost;
+  for (const SegmentVerdict& verdict : verdicts) {
+    const auto known = std::find_if(places.begin(), places.end(), [&](const Lost& place) {
+      return LostPlaceName(place) == verdict.name;
+    });
+    if (known != places.end() && verdict.state != SegmentState::kHeld) {
+      lost.push_back(*known);
+    } else if (verdict.state == SegmentState::kLost) {
+      // The API server keeps whole seconds.
+      const std::int64_t since_ms = (now_ms - (steady_ms - verdict.since_ms)) / 1000 * 1000;
+      FromName(verdict.name, since_ms, lost.emplace_back());
+    }
+  }
+  places = std::move(lost);
+  Condition condition = PlacesUp(kind, places, verdicts);
+  condition.observed_generation = generation;
+  api::SetCondition(conditions, std::move(condition), now_ms);
 }
 
 }  // namespace
 
+std::string LostPlaceName(const api::LostSegment& lost) {
+  return StrCat(lost.fabric_pod, "/", lost.segment);
+}
+std::string LostPlaceName(const api::LostDomain& lost) {
+  return StrCat(lost.fabric_pod, "/", lost.segment, "/", lost.domain);
+}
+
 void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
                      std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status) {
-  std::vector<api::LostSegment> lost;
-  for (const SegmentVerdict& segment : segments) {
-    const auto known =
-        std::find_if(status.lost_segments.begin(), status.lost_segments.end(),
-                     [&](const api::LostSegment& l) { return LostSegmentName(l) == segment.name; });
-    const bool was_lost = known != status.lost_segments.end();
-    if (was_lost && segment.state != SegmentState::kHeld) {
-      lost.push_back(*known);
-    } else if (segment.state == SegmentState::kLost) {
-      const std::size_t slash = segment.name.find('/');
-      // The API server keeps whole seconds.
-      const std::int64_t since_ms = (now_ms - (steady_ms - segment.since_ms)) / 1000 * 1000;
-      lost.push_back({segment.name.substr(0, slash), segment.name.substr(slash + 1), since_ms});
-    }
-  }
-  status.lost_segments = std::move(lost);
-  Condition condition = SegmentsUp(status.lost_segments, segments);
-  condition.observed_generation = generation;
-  api::SetCondition(status.conditions, std::move(condition), now_ms);
+  AddLost(kSegments, segments, generation, steady_ms, now_ms, status.lost_segments,
+          status.conditions);
+}
+
+void AddLostDomains(const std::vector<SegmentVerdict>& domains, std::int64_t generation,
+                    std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status) {
+  AddLost(kDomains, domains, generation, steady_ms, now_ms, status.lost_domains, status.conditions);
 }
 
 void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
@@ -226,6 +264,24 @@ void AddDevices(const plan::Snapshot& snapshot, std::int64_t generation, std::in
   api::SetCondition(status.conditions, std::move(condition), now_ms);
 }
 
+// Nothing where domains do not contradict and never did.
+void AddDomains(const api::Fabric& fabric, const plan::Snapshot& snapshot, std::int64_t now_ms,
+                api::FabricStatus& status) {
+  const std::vector<std::string> problems =
+      state::DomainContradictions(*snapshot.places, fabric.spec);
+  if (problems.empty() &&
+      api::FindCondition(status.conditions, kDomainsConsistentCondition) == nullptr) {
+    return;
+  }
+  Condition condition = problems.empty()
+                            ? Of(kDomainsConsistentCondition, ConditionStatus::kTrue, "Consistent",
+                                 "labels of domains contradict neither the Fabric nor each other")
+                            : Of(kDomainsConsistentCondition, ConditionStatus::kFalse,
+                                 "LabelsContradict", Join(problems, "; "));
+  condition.observed_generation = fabric.metadata.generation;
+  api::SetCondition(status.conditions, std::move(condition), now_ms);
+}
+
 }  // namespace
 
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
@@ -259,6 +315,7 @@ api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snap
   }
   api::SetCondition(status.conditions, ready, now_ms);
   if (used) AddDevices(snapshot, fabric.metadata.generation, now_ms, status);
+  if (used) AddDomains(fabric, snapshot, now_ms, status);
   return status;
 }
 

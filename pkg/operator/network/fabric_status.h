@@ -19,6 +19,8 @@ namespace yardmaster::op {
 // does not add up or its Nodes need more ports than it has; in the last two cases the message is
 // the warning of `snapshot`.
 inline constexpr char kDevicesCountedCondition[] = "DevicesCounted";
+// False while labels of domains contradict the Fabric or each other; not set where they never did.
+inline constexpr char kDomainsConsistentCondition[] = "DomainsConsistent";
 
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
@@ -58,5 +60,15 @@ inline constexpr char kSegmentsUpCondition[] = "SegmentsUp";
 // lost; one that a limit holds back is not lost. `steady_ms` and `now_ms`: the same instant.
 void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
                      std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status);
+
+inline constexpr char kDomainsUpCondition[] = "DomainsUp";
+
+// The same for domains.
+void AddLostDomains(const std::vector<SegmentVerdict>& domains, std::int64_t generation,
+                    std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status);
+
+// As in SegmentVerdict::name.
+std::string LostPlaceName(const api::LostSegment& lost);
+std::string LostPlaceName(const api::LostDomain& lost);
 
 }  // namespace yardmaster::op

@@ -45,6 +45,30 @@ TEST(FabricStatusTest, AFabricThatDoesNotAddUpSaysWhy) {
   EXPECT_EQ(ready->message, "spec.tiers: is empty; describe it");
 }
 
+TEST(FabricStatusTest, LabelsOfDomainsThatContradictAreNamedUntilTheyDoNot) {
+  plan::Snapshot snapshot = MakeSnapshot();
+  api::Fabric fabric = MakeFabric();
+  fabric.status = StatusOf(fabric, snapshot, true, 1000);
+  EXPECT_EQ(api::FindCondition(fabric.status.conditions, kDomainsConsistentCondition), nullptr);
+
+  std::vector<fabric::HostPlace> places;
+  for (fabric::HostId host : snapshot.places->hosts()) {
+    const fabric::SegmentId segment = snapshot.places->segment_of(host);
+    places.push_back({snapshot.places->name(host), "p0", snapshot.places->name(segment), {}});
+    places.back().domain = "d";
+  }
+  snapshot.places = std::make_shared<const fabric::Places>(fabric::Places::Build(places).value());
+  fabric.status = StatusOf(fabric, snapshot, true, 2000);
+  const api::Condition* consistent =
+      api::FindCondition(fabric.status.conditions, kDomainsConsistentCondition);
+  ASSERT_NE(consistent, nullptr);
+  EXPECT_EQ(consistent->reason, "LabelsContradict");
+  EXPECT_NE(consistent->message.find("the parts count as two domains"), std::string::npos)
+      << consistent->message;
+  fabric.status = StatusOf(fabric, MakeSnapshot(), true, 3000);
+  EXPECT_TRUE(api::IsTrue(fabric.status.conditions, kDomainsConsistentCondition));
+}
+
 TEST(FabricStatusTest, ClassesOfDevicesThatCannotBeCountedAreNamedUntilTheyCan) {
   plan::Snapshot snapshot = MakeSnapshot();
   api::Fabric fabric = MakeFabric();

@@ -217,16 +217,24 @@ void NetworkController::GuardAgainstStarvation(const Objects& objects,
   }
 }
 
-void NetworkController::AssessSegments(const api::Fabric& fabric, api::FabricStatus& status,
-                                       RoundReport& report) {
+void NetworkController::AssessLosses(const api::Fabric& fabric, const fabric::Places& places,
+                                     api::FabricStatus& status, RoundReport& report) {
   const std::int64_t steady_ms = clock_.SteadyMs();
   const std::vector<SegmentVerdict> segments = options_.hosts->AssessSegments(steady_ms);
-  for (const SegmentVerdict& segment : segments) {
-    if (segment.state != SegmentState::kSuspected) continue;
-    report.Again(std::max<std::int64_t>(1, segment.again_ms));
+  const std::vector<SegmentVerdict> domains = options_.hosts->AssessDomains(steady_ms);
+  for (const auto* verdicts : {&segments, &domains}) {
+    for (const SegmentVerdict& verdict : *verdicts) {
+      if (verdict.state != SegmentState::kSuspected) continue;
+      report.Again(std::max<std::int64_t>(1, verdict.again_ms));
+    }
   }
-  AddLostSegments(segments, fabric.metadata.generation, steady_ms, clock_.WallMs(), status);
+  const std::int64_t generation = fabric.metadata.generation;
+  AddLostSegments(segments, generation, steady_ms, clock_.WallMs(), status);
   report.lost_segments = static_cast<int>(status.lost_segments.size());
+  const bool had_domains = api::FindCondition(status.conditions, kDomainsUpCondition) != nullptr;
+  if (!places.has_domains() && !had_domains) return;
+  AddLostDomains(domains, generation, steady_ms, clock_.WallMs(), status);
+  report.lost_domains = static_cast<int>(status.lost_domains.size());
 }
 
 void NetworkController::AssessAgents(const api::Fabric& fabric, api::FabricStatus& status,
@@ -249,7 +257,9 @@ void NetworkController::WriteFabrics(const Objects& objects, const NetworkHealth
   for (const auto& fabric : objects.cluster.fabrics) {
     const bool used = fabric.get() == in_use;
     api::FabricStatus status = StatusOf(*fabric, objects.snapshot, used, clock_.WallMs());
-    if (used && options_.hosts != nullptr) AssessSegments(*fabric, status, report);
+    if (used && options_.hosts != nullptr) {
+      AssessLosses(*fabric, *objects.snapshot.places, status, report);
+    }
     const bool streams = options_.agents_have_streams && options_.live_links != nullptr;
     if (used && streams && status.hosts > 0) AssessAgents(*fabric, status, report);
     if (used && objects.snapshot.network != nullptr) {
@@ -262,13 +272,16 @@ void NetworkController::WriteFabrics(const Objects& objects, const NetworkHealth
   if (options_.hosts == nullptr) return;
   // Also what a write that failed has not changed.
   const state::ClusterState now = cache_.Take();
-  std::set<std::string> lost_in_status;
+  std::set<std::string> segments, domains;
   if (FabricOf(now) != nullptr) {
     for (const api::LostSegment& lost : FabricOf(now)->status.lost_segments) {
-      lost_in_status.insert(StrCat(lost.fabric_pod, "/", lost.segment));
+      segments.insert(LostPlaceName(lost));
+    }
+    for (const api::LostDomain& lost : FabricOf(now)->status.lost_domains) {
+      domains.insert(LostPlaceName(lost));
     }
   }
-  options_.hosts->SetSegmentsLostInStatus(lost_in_status);
+  options_.hosts->SetLostInStatus(segments, domains);
 }
 
 void NetworkController::CollectPods(const GangNetwork& network, const api::Gang& gang,

@@ -119,7 +119,9 @@ class NetworkController {
                               RoundReport& report);
 
   // Effects.
-  void AssessSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
+  // Segments and domains that are lost as a whole.
+  void AssessLosses(const api::Fabric& fabric, const fabric::Places& places,
+                    api::FabricStatus& status, RoundReport& report);
   void AssessAgents(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
   void WriteFabrics(const Objects& objects, const NetworkHealth& health, RoundReport& report);
   static void CollectPods(const GangNetwork& network, const api::Gang& gang,

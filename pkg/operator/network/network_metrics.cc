@@ -69,6 +69,9 @@ void ReportRound(const RoundReport& report, double seconds, metrics::Registry& r
   out.Gauge("cables", "cables that are not used, by why", report.cables_down, {{"state", "down"}});
   out.Gauge("cables", "cables that are not used, by why", report.cables_held, {{"state", "held"}});
   out.Gauge("lost_segments", "segments that are lost as a whole", report.lost_segments);
+  if (report.lost_domains) {
+    out.Gauge("lost_domains", "domains that are lost as a whole", *report.lost_domains);
+  }
   out.Gauge("miswired_ports", "ports that are plugged into something else", report.miswired_ports);
   out.Gauge("nic_balancing_hosts", "hosts whose NICs choose paths by themselves",
             report.balancing_hosts);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct RoundReport : RunResult {
   int cables_down = 0;         // reported
   int cables_held = 0;         // up again, held back
   int lost_segments = 0;
+  std::optional<int> lost_domains;  // nullopt: the fabric has no domains
   int miswired_ports = 0;
   int balancing_hosts = 0;
   std::vector<repac::RoleTrust> roles;

@@ -44,7 +44,7 @@ void NetworkStatusWriter::NotifyConditionChanges(const api::Fabric& fabric,
                                                  const api::FabricStatus& status) const {
   if (!on_notice_) return;
   for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
-                           kPathsPlannedCondition, kSegmentsUpCondition}) {
+                           kPathsPlannedCondition, kSegmentsUpCondition, kDomainsUpCondition}) {
     const api::Condition* now = api::FindCondition(status.conditions, type);
     const api::Condition* before = api::FindCondition(fabric.status.conditions, type);
     if (now == nullptr) continue;
@@ -59,10 +59,14 @@ void NetworkStatusWriter::NotifyConditionChanges(const api::Fabric& fabric,
 void NetworkStatusWriter::WriteFabric(const api::Fabric& fabric, const api::FabricStatus& status,
                                       RoundReport& report) {
   if (status == fabric.status) return;
-  const nlohmann::json patch = {
+  nlohmann::json patch = {
       {"metadata",
        {{"uid", fabric.metadata.uid}, {"resourceVersion", fabric.metadata.resource_version}}},
       {"status", api::EncodeFabricStatus(status)}};
+  // An empty list is not written, and a merge patch leaves what it does not name.
+  if (status.lost_domains.empty() && !fabric.status.lost_domains.empty()) {
+    patch["status"]["lostDomains"] = nullptr;
+  }
   auto written = client_.Patch({kube::Fabrics(), "", fabric.metadata.name, "status"},
                                kube::MergePatch(patch), {kFieldManager});
   if (written.ok()) {
