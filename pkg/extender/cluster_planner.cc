@@ -75,6 +75,7 @@ void ClusterPlanner::RunPass() {
     PassReport& report = executor_.report();
     report.problems.insert(report.problems.end(), problems->begin(), problems->end());
   }
+  executor_.report().free_places = FreePlacesOf(facts.snapshot->cluster);
   PublishView();
   if (leads && executor_.may_write()) Place();
   NoteOldestGatedPod();

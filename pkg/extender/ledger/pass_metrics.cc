@@ -1,6 +1,8 @@
 #include "pkg/extender/ledger/pass_metrics.h"
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace yardmaster::extender {
@@ -10,6 +12,25 @@ namespace {
 // Bounds in seconds for what a queue makes people wait: from one second to a week.
 std::vector<double> QueueBuckets() {
   return {1, 2, 5, 10, 30, 60, 300, 900, 3'600, 14'400, 43'200, 86'400, 259'200, 604'800};
+}
+
+void ReportFreePlaces(const PassReport& report, metrics::Registry& registry) {
+  static constexpr std::string_view kLevels[] = {"host", "domain", "segment", "fabricPod",
+                                                 "fabric"};
+  for (const FreePlaces& places : report.free_places) {
+    const std::string level(kLevels[static_cast<std::size_t>(places.level)]);
+    const auto set = [&](const std::string& hosts, int count) {
+      registry
+          .GetGauge("yardmaster_extender_free_places",
+                    "places with at least so many free ordinary hosts",
+                    {{"level", level}, {"hosts", hosts}})
+          .Set(count);
+    };
+    for (std::size_t s = 0; s < kFreePlaceSizes.size(); ++s) {
+      set(std::to_string(kFreePlaceSizes[s]), places.at_least[s]);
+    }
+    set("all", places.whole);
+  }
 }
 
 }  // namespace
@@ -57,6 +78,7 @@ void ReportPass(const PassReport& report, double seconds, metrics::Registry& reg
       .Set(report.waiting);
   registry.GetGauge("yardmaster_extender_waiting_gpus", "GPUs that gangs without a place ask for")
       .Set(report.waiting_gpus);
+  ReportFreePlaces(report, registry);
   registry
       .GetGauge("yardmaster_extender_oldest_gated_pod_seconds",
                 "age of the pod that has been behind the gate for longest")

@@ -18,6 +18,7 @@ TEST(PassMetricsTest, PassesAddUpInCountersAndTheLastOneShowsInGauges) {
   report.waiting = 1;
   report.waiting_gpus = 64;
   report.decisions.push_back({placement::Outcome::kNever, 30});
+  report.free_places = {{workload::TopologyLevel::kDomain, {9, 8, 7}, 6}};
   ReportPass(report, 0.25, registry);
   const std::string text = registry.Text();
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_pass_seconds_count 2"));
@@ -25,6 +26,8 @@ TEST(PassMetricsTest, PassesAddUpInCountersAndTheLastOneShowsInGauges) {
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_write_errors_total 2"));
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_waiting_gangs 1"));
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_waiting_gpus 64"));
+  EXPECT_THAT(text, HasSubstr("yardmaster_extender_free_places{hosts=\"4\",level=\"domain\"} 7"));
+  EXPECT_THAT(text, HasSubstr("yardmaster_extender_free_places{hosts=\"all\",level=\"domain\"} 6"));
   EXPECT_THAT(text, HasSubstr("yardmaster_extender_decision_seconds_count{outcome=\"Never\"} 1"));
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pkg/api/gang.h"
+#include "pkg/extender/ledger/free_places.h"
 #include "pkg/placement/outcome.h"
 
 namespace yardmaster::extender {
@@ -57,6 +58,7 @@ struct PassReport {
   int queue_plans = 0;    // made of the queue; 0: none waits, or the last one still holds
   int waiting = 0;        // gangs without a place
   int waiting_gpus = 0;   // that they ask for
+  std::vector<FreePlaces> free_places;  // as the pass found them
   std::vector<GangDecision> decisions;  // written in this pass
   double oldest_gated_seconds = 0;      // age of the pod that has been behind the gate for longest
   bool run_again_now = false;           // the next pass should come without a pause

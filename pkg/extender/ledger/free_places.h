@@ -1,0 +1,29 @@
+// How many domains, segments and fabric pods have room for gangs of a size: the places with at
+// least so many ordinary hosts that are wholly free. Sizes are few and fixed, so that metrics of
+// them stay as few on the largest fabric.
+//
+// Complexity: O(hosts). Thread safety: pure functions.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "pkg/placement/cluster.h"
+#include "pkg/workload/job.h"
+
+namespace yardmaster::extender {
+
+inline constexpr std::array<int, 11> kFreePlaceSizes = {1,  2,   4,   8,   16,  32,
+                                                        64, 128, 256, 512, 1024};
+
+struct FreePlaces {
+  workload::TopologyLevel level = workload::TopologyLevel::kSegment;
+  std::array<int, kFreePlaceSizes.size()> at_least = {};  // by index into kFreePlaceSizes
+  int whole = 0;  // places with ordinary hosts, of which all are free
+  bool operator==(const FreePlaces&) const = default;
+};
+
+// Of domains, where hosts have some, of segments and of fabric pods, in this order.
+std::vector<FreePlaces> FreePlacesOf(const placement::Cluster& cluster);
+
+}  // namespace yardmaster::extender
