@@ -45,6 +45,12 @@ json FabricBlock(const state::ClusterState& cluster, const Places& places, bool 
       json hosts = json::array();
       for (HostId host : places.hosts_of(segment)) hosts.push_back(places.name(host));
       segments.push_back({{"name", places.name(segment)}, {"hosts", std::move(hosts)}});
+      if (!places.has_domains()) continue;
+      json domains = json::array();
+      for (fabric::DomainId domain : places.domains_of(segment)) {
+        domains.push_back({places.name(domain), places.hosts_of(domain).size()});
+      }
+      segments.back()["domains"] = std::move(domains);
     }
     pods.push_back({{"name", places.name(pod)}, {"segments", std::move(segments)}});
   }
@@ -298,6 +304,7 @@ char HostLetter(const placement::HostState& host, const HostUse& use) {
   switch (host.unavailable) {
     case Unavailability::kNotReady:
     case Unavailability::kSegmentLost:
+    case Unavailability::kDomainLost:
       return 'x';
     case Unavailability::kTainted:
       return 't';

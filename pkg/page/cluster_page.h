@@ -1,7 +1,8 @@
 // What the page shows of a cluster, as blocks of JSON (frame.h).
 //
 //   fabric         {name, problem, pods: [{name, segments: [{name, hosts: [NAME]}]}]}; hosts and
-//                  segments are numbered in this order, from 0, over all fabric pods
+//                  segments are numbered in this order, from 0, over all fabric pods; where hosts
+//                  have domains, segments also have domains: [[NAME, HOSTS]], in this order
 //   hosts/SEGMENT  {states: "frr...", degraded: [INDEX]}: one letter a host (HostLetter), by its
 //                  place in the segment; degraded: hosts with a NIC port or uplink down
 //   job/NS/GANG    {namespace, name, kind, state, workers, ready, gpus, priority, level, intensity,
@@ -36,7 +37,8 @@
 namespace yardmaster::page {
 
 // Letters: f free, b backup and free, r runs a gang's pod, p promised to a gang, o runs other pods,
-// c cordoned and empty, d cordoned and not yet empty, t tainted, x not ready or in a lost segment.
+// c cordoned and empty, d cordoned and not yet empty, t tainted, x not ready or in a lost segment
+// or domain.
 struct HostUse {
   bool has_gang = false;  // promised to a gang that has not finished
   bool has_pods = false;  // runs a pod that has GPUs

@@ -62,6 +62,19 @@ TEST(ClusterPageTest, HostsStandByPlaceWithTheirLetters) {
             json::parse(R"({"r": 1, "p": 1, "f": 2, "b": 2, "o": 1, "x": 1})"));
 }
 
+TEST(ClusterPageTest, SegmentsNameTheirDomainsWhereHostsHaveSome) {
+  state::ClusterState cluster = TwoSegments();
+  for (const char* name : {"a0", "a1"}) {
+    api::Node node = *cluster.nodes.Find({"", name});
+    node.metadata.labels["yardmaster.dev/domain"] = "d";
+    Put(cluster, node);
+  }
+  const json segments = At(BlocksOf(cluster), "fabric")["pods"][0]["segments"];
+  EXPECT_EQ(segments[0]["hosts"].size(), 4U);
+  EXPECT_EQ(segments[0]["domains"], json::parse(R"([["a2", 1], ["a3", 1], ["d", 2]])"));
+  EXPECT_EQ(segments[0]["hosts"], json::parse(R"(["a2", "a3", "a0", "a1"])"));
+}
+
 TEST(ClusterPageTest, AJobCarriesItsRanksByHostNumber) {
   state::ClusterState cluster = TwoSegments();
   api::Gang gang = GangOn("bert", {"b1", "a0", "gone"});

@@ -12,6 +12,7 @@ const MIN_SCALE = 0.05;
 const MAX_SCALE = 8;
 const FADED = 0.22; // of hosts outside of the chosen job
 const INK = '#1b1f24';
+const DOMAIN_EDGE = '#8a94a3';
 
 const RGB = new Map(
   HOST_KINDS.map((kind) => [
@@ -31,6 +32,7 @@ interface Tile {
   canvas: HTMLCanvasElement;
   marked: number[]; // hosts of the segment that have a mark
   edges: Path2D; // lines between the hosts of different jobs
+  domains: Path2D; // lines between the hosts of different domains
 }
 
 export class FabricMap {
@@ -165,7 +167,8 @@ export class FabricMap {
       const letters = hosts.map((host) => scene.letters[host]).join('');
       const jobs = hosts.map((host) => scene.jobOf[host] ?? null);
       const faulty = hosts.map((host) => scene.degraded.has(host));
-      const key = JSON.stringify([letters, jobs, faulty, this.job]);
+      const domains = hosts.map((host) => scene.domainOf[host] ?? -1);
+      const key = JSON.stringify([letters, jobs, faulty, this.job, domains]);
       const old = this.tiles[index];
       if (old?.key === key) return;
       this.tiles[index] = {
@@ -173,6 +176,7 @@ export class FabricMap {
         canvas: paintTile(old?.canvas, box, letters, this.job === null ? null : jobs.map((job) => job === this.job)),
         marked: hosts.map((_, i) => i).filter((i) => faulty[i] || hasMark(letters[i])),
         edges: edgesOf(box, jobs),
+        domains: edgesOf(box, domains),
       };
     });
   }
@@ -242,6 +246,8 @@ export class FabricMap {
     if (!tile) return;
     context.save();
     context.translate(box.x, box.y);
+    context.fillStyle = DOMAIN_EDGE;
+    context.fill(tile.domains);
     context.fillStyle = INK;
     context.fill(tile.edges);
     context.restore();
@@ -505,14 +511,15 @@ const hasMark = (letter: string | undefined): boolean => {
   return mark !== undefined && mark !== 'none' && mark !== 'fill';
 };
 
-// Dark lines where one job's hosts end and another's begin, from the segment's corner.
-function edgesOf(box: SegmentBox, jobs: (string | null)[]): Path2D {
+// Lines where the hosts of one job, or domain, end and those of another begin, from the segment's
+// corner.
+function edgesOf<Key>(box: SegmentBox, keys: Key[]): Path2D {
   const path = new Path2D();
-  jobs.forEach((job, i) => {
+  keys.forEach((key, i) => {
     const x = (i % box.columns) * CELL;
     const y = Math.floor(i / box.columns) * CELL;
-    if (i % box.columns !== 0 && jobs[i - 1] !== job) path.rect(x - 0.5, y - 0.5, 1, CELL + 1);
-    if (i >= box.columns && jobs[i - box.columns] !== job) path.rect(x - 0.5, y - 0.5, CELL + 1, 1);
+    if (i % box.columns !== 0 && keys[i - 1] !== key) path.rect(x - 0.5, y - 0.5, 1, CELL + 1);
+    if (i >= box.columns && keys[i - box.columns] !== key) path.rect(x - 0.5, y - 0.5, CELL + 1, 1);
   });
   return path;
 }

@@ -12,7 +12,7 @@ export interface Change {
 export interface FabricBlock {
   name: string | null;
   problem: string | null;
-  pods: {name: string; segments: {name: string; hosts: string[]}[]}[];
+  pods: {name: string; segments: {name: string; hosts: string[]; domains?: [string, number][]}[]}[];
 }
 export interface HostsBlock {
   states: string;
@@ -148,6 +148,8 @@ export interface Scene {
   segments: Segment[];
   hostNames: string[];
   segmentOf: Int32Array;
+  domainNames: string[]; // empty: hosts have no domains
+  domainOf: Int32Array; // index into domainNames, or -1
   letters: string[]; // of every host
   degraded: Set<number>;
   jobs: Map<string, JobBlock>; // by NAMESPACE/GANG
@@ -169,10 +171,16 @@ export function sceneOf(blocks: Blocks): Scene {
   const fabric = blocks.get<FabricBlock>('fabric', {name: null, problem: null, pods: []});
   const segments: Segment[] = [];
   const hostNames: string[] = [];
+  const domainNames: string[] = [];
+  const domains: number[] = [];
   for (const pod of fabric.pods) {
     for (const segment of pod.segments) {
       segments.push({name: segment.name, pod: pod.name, first: hostNames.length, count: segment.hosts.length});
       for (const host of segment.hosts) hostNames.push(host);
+      for (const [name, count] of segment.domains ?? []) {
+        for (let i = 0; i < count; ++i) domains.push(domainNames.length);
+        domainNames.push(name);
+      }
     }
   }
   const segmentOf = new Int32Array(hostNames.length);
@@ -202,6 +210,8 @@ export function sceneOf(blocks: Blocks): Scene {
     segments,
     hostNames,
     segmentOf,
+    domainNames,
+    domainOf: Int32Array.from(hostNames, (_, host) => domains[host] ?? -1),
     letters,
     degraded,
     jobs,
@@ -225,5 +235,9 @@ export function describeHost(scene: Scene, host: number): string {
   const job = key ? scene.jobs.get(key) : undefined;
   const rank = job ? `, rank ${scene.rankOf[host]} of ${job.namespace}/${job.name}` : '';
   const faulty = scene.degraded.has(host) ? ', a port is down' : '';
-  return `${scene.hostNames[host]}, ${segment?.pod}/${segment?.name}, ${kind}${rank}${faulty}`;
+  const domain = domainOf(scene, host);
+  return `${scene.hostNames[host]}, ${segment?.pod}/${segment?.name}${domain && `, domain ${domain}`}, ${kind}${rank}${faulty}`;
 }
+
+// The name of a host's domain; empty: hosts have no domains.
+export const domainOf = (scene: Scene, host: number): string => scene.domainNames[scene.domainOf[host] ?? -1] ?? '';

@@ -3,7 +3,7 @@ import type {ComponentChildren} from 'preact';
 import {useEffect, useState} from 'preact/hooks';
 import {readPaths} from './feed';
 import {formatAgo, formatGbps, formatLarge, formatRanges, formatTime} from './format';
-import {HOST_KINDS, KIND_OF, type Cost, type JobBlock, type Paths, type Scene, hasEnded} from './model';
+import {HOST_KINDS, KIND_OF, type Cost, type JobBlock, type Paths, type Scene, domainOf, hasEnded} from './model';
 
 export interface Choice {
   job: string | null; // NAMESPACE/GANG
@@ -52,7 +52,7 @@ export function JobsTable({scene, choice, actions}: {scene: Scene; choice: Choic
   return (
     <div class="scroll"><table class="jobs">
       <thead>
-        <tr><th scope="col">Job</th><th scope="col">State</th><th scope="col">Workers</th><th scope="col">Segments</th><th scope="col">Level</th><th scope="col">Sends</th></tr>
+        <tr><th scope="col">Job</th><th scope="col">State</th><th scope="col">Workers</th><th scope="col">Segments</th>{scene.domainNames.length > 0 && <th scope="col">Domains</th>}<th scope="col">Level</th><th scope="col">Sends</th></tr>
       </thead>
       <tbody>
         {jobs.map(([key, job]) => {
@@ -67,6 +67,7 @@ export function JobsTable({scene, choice, actions}: {scene: Scene; choice: Choic
               <td>{job.state}</td>
               <td>{job.ready === null ? job.workers : `${job.ready}/${job.workers}`}</td>
               <td>{hasEnded(job) ? '-' : segments}</td>
+              {scene.domainNames.length > 0 && <td>{hasEnded(job) ? '-' : countDomains(scene, job)}</td>}
               <td><Level level={job.level} /></td>
               <td>{network ? formatGbps(network.gbps) : '-'}</td>
             </tr>
@@ -114,7 +115,7 @@ export function HostDetails({scene, host, actions}: {scene: Scene; host: number;
   return (
     <dl class="facts">
       <dt>Host</dt><dd><b>{name}</b></dd>
-      <dt>Place</dt><dd>fabric pod {segment?.pod}, segment {segment?.name}</dd>
+      <dt>Place</dt><dd>fabric pod {segment?.pod}, segment {segment?.name}{domainOf(scene, host) && `, domain ${domainOf(scene, host)}`}</dd>
       <dt>State</dt>
       <dd>{KIND_OF.get(scene.letters[host] ?? '')?.name}{scene.degraded.has(host) ? ', a port is down' : ''}</dd>
       {job && <><dt>Held by</dt><dd><button type="button" onClick={() => actions.chooseJob(key)}>{fullName(job)}</button> rank {scene.rankOf[host]}</dd></>}
@@ -153,6 +154,9 @@ export function Costs({scene, choice, actions}: {scene: Scene; choice: Choice; a
     </table></div>
   );
 }
+
+const countDomains = (scene: Scene, job: JobBlock): number =>
+  new Set(job.hosts.map((host) => scene.domainOf[host] ?? -1)).size;
 
 function bySegment(scene: Scene, job: JobBlock): [string, number[]][] {
   const ranks = new Map<string, number[]>();

@@ -19,7 +19,8 @@ const COST = {
 };
 
 // A busy cluster: jobs of 24 hosts one after the other, every kind of host, two jobs that wait.
-export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1} = {}) {
+// `domain`: hosts of a domain; 0: hosts have none.
+export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1, domain = 0} = {}) {
   let random = seed;
   const next = (n) => ((random = (random * 1103515245 + 12345) % 2147483648) >> 8) % n;
   const blocks = {};
@@ -36,6 +37,9 @@ export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1} = 
         letters.push(h >= hosts - 8 ? 'b' : dice === 0 ? 'x' : dice === 1 ? 'd' : dice === 2 ? 't' : dice < 6 ? 'o' : 'f');
       }
       pod.segments.push({name: segment, hosts: names});
+      if (domain > 0) {
+        pod.segments.at(-1).domains = Array.from({length: Math.ceil(hosts / domain)}, (_, d) => [`${segment}d${d}`, Math.min(domain, hosts - d * domain)]);
+      }
     }
     fabric.pods.push(pod);
   }

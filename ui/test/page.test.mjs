@@ -86,6 +86,20 @@ describe('the page', () => {
     });
   });
 
+  it('names the domain of a host and counts those of a job, where hosts have domains', async () => {
+    const blocks = clusterBlocks({domain: 17});
+    await open(blocks, async (page) => {
+      const host = blocks['job/demo/trainingjob-job0'].hosts[23];
+      await clickHost(page, host);
+      await has(page, '.details', `domain p00s00d${Math.floor(host / 17)}`);
+      assert.match(await text(page, '#jobs'), /Segments\s*Domains/);
+      await shoot(page, 'domains');
+    });
+    await open(clusterBlocks(), async (page) => {
+      assert.doesNotMatch(await text(page, '#jobs'), /Domains/);
+    });
+  });
+
   it('shows what jobs pay for rented hosts', async () => {
     const blocks = clusterBlocks();
     await open(blocks, async (page, operator) => {
