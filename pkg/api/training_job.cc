@@ -22,6 +22,7 @@ constexpr std::string_view kRequestNames[] = {"Signal", "Annotation", "Command"}
 constexpr std::string_view kMarkNames[] = {"Annotation", "File"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
+constexpr std::string_view kPublishNames[] = {"Auto", "RankZero", "All"};
 constexpr TextRule kDirectory = {
     1024, 0, [](std::string_view text) { return text.starts_with('/'); }, "an absolute path", "^/"};
 
@@ -322,6 +323,12 @@ void RunPolicy::Describe(FieldVisitor& spec) {
             "With successPolicy Role, the role.");
   spec.Enum("cleanPodPolicy", clean_pods, kCleanPodNames,
             Defaulted("Which pods are removed once the job has ended."));
+  spec.Enum(
+      "publish", publish, kPublishNames,
+      Defaulted("Which pods' names the job's Service resolves. RankZero: that in MASTER_ADDR, "
+                "which costs the cluster least. All: that of every pod, for programs that "
+                "address workers by name. Auto: All where the job has roles or is elastic, "
+                "else RankZero. Read when pods are made."));
 }
 
 void TrainingJobStatus::Describe(FieldVisitor& fields) {

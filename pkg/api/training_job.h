@@ -57,6 +57,13 @@ enum class SuccessPolicy { kAllWorkers, kRankZero, kRole };
 // Which pods are removed once the job has ended.
 enum class CleanPodPolicy { kRunning, kAll };
 
+// Which pods' names the job's Service resolves.
+enum class PublishedNames {
+  kAuto,      // those of all pods of a job that is elastic or has roles; else that of rank 0
+  kRankZero,  // the name in MASTER_ADDR
+  kAll
+};
+
 // How long the job runs and what is left of it.
 struct RunPolicy {
   bool suspended = false;
@@ -66,6 +73,7 @@ struct RunPolicy {
   SuccessPolicy success = SuccessPolicy::kAllWorkers;
   CleanPodPolicy clean_pods = CleanPodPolicy::kRunning;
   std::string success_role = {};  // with SuccessPolicy::kRole
+  PublishedNames publish = PublishedNames::kAuto;
   bool operator==(const RunPolicy&) const = default;
 
   // Fields of `spec`, beside the others.
@@ -163,6 +171,11 @@ struct TrainingJob {
     pod_template = {};
     checkpoint.command = {};
     for (JobRole& role : roles) role.pod_template = {};
+  }
+  // The job's Service resolves the names of all pods, not only that of rank 0.
+  bool publishes_all() const {
+    return run.publish == PublishedNames::kAll ||
+           (run.publish == PublishedNames::kAuto && (elastic.enabled || !roles.empty()));
   }
   // Workers and pods of roles.
   int members() const { return job.workers + ReplicasOf(roles); }

@@ -113,6 +113,7 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   incident.first_rank = 1;
   incident.blames_host = true;
   incident.segment = "p0/p0s1";
+  incident.domain = "p0/p0s1/d0";
   job->status.recovery = {2, 1, 1, 1'700'000'000'000, 1, 1, {incident}};
   job->status.recovery.avoided = {{"n1", 1'700'000'000'000}};
   job->status.recovery.suspended = true;

@@ -88,10 +88,11 @@ absl::StatusOr<std::unique_ptr<Process>> Cluster::Run(const std::string& name,
 }
 
 absl::StatusOr<std::unique_ptr<Process>> Cluster::RunExtender(int port, int health_port) {
-  return Run("extender", StrCat(health_port),
-             {"--leader-elect", "--bind-address", StrCat("127.0.0.1:", port), "--tls-cert-file",
-              folder_ + "/extender.crt", "--tls-key-file", folder_ + "/extender.key",
-              "--client-ca-file", folder_ + "/ca.crt", "--network-plan-wait", "10"});
+  return Run(
+      "extender", StrCat(health_port),
+      {"--leader-elect", "--bind-address", StrCat("127.0.0.1:", port), "--tls-cert-file",
+       folder_ + "/extender.crt", "--tls-key-file", folder_ + "/extender.key", "--client-ca-file",
+       folder_ + "/ca.crt", "--network-plan-wait", "10", "--taint-after", "0"});
 }
 
 tls::KeyPair Cluster::SchedulerCertificate() const {

@@ -30,6 +30,8 @@ constexpr char kStalled[] = "Stalled";
 // Of one turn that makes pods or takes them back: other jobs wait for it that long.
 constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
 constexpr std::int64_t kTurnMs = 100;
+// Of one turn that makes pods of a gang that has its hosts, which stand empty until then.
+constexpr CreateLimit kPlacedTurn = {512, 500};
 
 CreateLimit LimitOf(JobTurn turn, const api::TrainingJob& job) {
   if (turn == JobTurn::kWhole) return {};
@@ -304,7 +306,8 @@ absl::StatusOr<std::size_t> JobController::Make(const api::TrainingJob& job,
     return 1;
   }
   if (way.making == JobPlacer::Making::kPlaced) {
-    return placer_.Make(job, way, step, limit, stall, result);
+    return placer_.Make(job, way, step, limit.pods < kPlacedTurn.pods ? kPlacedTurn : limit, stall,
+                        result);
   }
   const auto places = PlacesOf(job, step);
   return writes_.Create(

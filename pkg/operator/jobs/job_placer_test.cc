@@ -159,6 +159,22 @@ TEST_F(JobPlacerTest, PodsAreMadeWithHostSlotAndNetworkInOneCreateEach) {
   EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 0);
 }
 
+TEST_F(JobPlacerTest, ATurnOfAGangThatHasItsHostsMakesHundredsOfPods) {
+  SeedJob(150, 151);
+  RunUntilStable();
+  Place();
+  PlanNetwork();
+  // The turn of a job without a place would end after 63 pods, or 100 ms.
+  client_.SetHook([this](const kube::Call& call) {
+    if (IsPodCreate(call)) clock_.Advance(1);
+    return absl::OkStatus();
+  });
+  const auto turn = Turn();
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  EXPECT_EQ(turn->pods_left, 0u);
+  EXPECT_EQ(Creates(/*dry_run=*/false), 150);
+}
+
 TEST_F(JobPlacerTest, PodsWaitForTheirNetworkPlanForAWhile) {
   SeedJob(2, 3);
   RunUntilStable();

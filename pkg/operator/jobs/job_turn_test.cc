@@ -110,6 +110,23 @@ TEST_F(JobTurnTest, ATurnLongAfterTheLastOrForAnotherSpecLooksForTheServiceAgain
   EXPECT_EQ((*pod)["spec"]["containers"][0]["image"], "another");
 }
 
+TEST_F(JobTurnTest, TheServiceThatIsThereResolvesWhatTheJobPublishesNow) {
+  SeedJob(2, 2);
+  RunUntilStable();
+  const auto selector = [this] {
+    return (*client_.Find(kube::Services(), "team", "a"))["spec"]["selector"];
+  };
+  EXPECT_TRUE(selector().contains(api::kRankLabel));
+  nlohmann::json job = *client_.Find(kube::TrainingJobs(), "team", "a");
+  job["metadata"]["generation"] = 2;
+  job["spec"]["publish"] = "All";
+  client_.Seed(kube::TrainingJobs(), job);
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", PodName("a", 1), ""}, {}).ok());
+  RunUntilStable();
+  EXPECT_FALSE(selector().contains(api::kRankLabel));
+  EXPECT_EQ(selector()[api::kJobLabel], "a");
+}
+
 TEST_F(JobTurnTest, ATurnGoesOnAtThePaceThatTheOneBeforeReached) {
   SeedJob(100, 1);
   // Every batch takes 60 ms, regardless of its size: that many pods were made when one begins.

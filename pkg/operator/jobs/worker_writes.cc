@@ -12,6 +12,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
+#include "pkg/kube/object.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/pods/pod_builder.h"
 #include "pkg/operator/write_target.h"
@@ -76,20 +77,36 @@ absl::Status WorkerWrites::EnsureService(const api::TrainingJob& job, Creation& 
 
 absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, StallReason& stall) {
   const std::string& name = job.metadata.name;
+  const nlohmann::json service = BuildService(job);
   absl::Status created =
-      client_.Create(TargetOf(kube::Services(), job), BuildService(job), {kFieldManager}).status();
+      client_.Create(TargetOf(kube::Services(), job), service, {kFieldManager}).status();
   if (!absl::IsAlreadyExists(created)) return created;
   YM_ASSIGN_OR_RETURN(const nlohmann::json there,
                       client_.Get(TargetOf(kube::Services(), job, name)));
   const nlohmann::json owners =
       there.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
   for (const nlohmann::json& owner : owners) {
-    if (owner.value("uid", "") == job.metadata.uid) return absl::OkStatus();
+    if (owner.value("uid", "") == job.metadata.uid) return PublishNames(job, service, there);
   }
   stall = {kNameTaken, StrCat("metadata.name: Service ", name,
                               " exists and does not belong to this job; delete the Service or "
                               "create the job under another name")};
   return absl::OkStatus();
+}
+
+// The job's publish, roles or elastic may be others than when its Service was made.
+absl::Status WorkerWrites::PublishNames(const api::TrainingJob& job, const nlohmann::json& service,
+                                        const nlohmann::json& there) {
+  const auto selector = "/spec/selector"_json_pointer;
+  const nlohmann::json& wanted = service.at(selector);
+  if (there.value(selector, nlohmann::json::object()) == wanted) return absl::OkStatus();
+  const nlohmann::json operations = {
+      {{"op", "test"}, {"path", "/metadata/uid"}, {"value", kube::UidOf(there)}},
+      {{"op", "add"}, {"path", "/spec/selector"}, {"value", wanted}}};
+  return client_
+      .Patch(TargetOf(kube::Services(), job, job.metadata.name), kube::JsonPatch(operations),
+             {kFieldManager})
+      .status();
 }
 
 WorkerWrites::Creation WorkerWrites::Begin(const api::TrainingJob& job) {

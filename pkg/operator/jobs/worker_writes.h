@@ -109,6 +109,8 @@ class WorkerWrites {
   void StoreCreation(const api::TrainingJob& job, const Creation& creation);
   absl::Status EnsureService(const api::TrainingJob& job, Creation& creation, StallReason& stall);
   absl::Status CreateService(const api::TrainingJob& job, StallReason& stall);
+  absl::Status PublishNames(const api::TrainingJob& job, const nlohmann::json& service,
+                            const nlohmann::json& there);
   absl::StatusOr<nlohmann::json> CreateMember(const api::TrainingJob& job, const WorkerShape& shape,
                                               int member, const WorkerPlace* place);
   // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.

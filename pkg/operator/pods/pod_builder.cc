@@ -195,6 +195,9 @@ json BuildRolePod(const api::TrainingJob& job, const WorkerShape& shape, int mem
 
 json BuildService(const api::TrainingJob& job) {
   const std::string& name = job.metadata.name;
+  json selector = {{api::kJobLabel, name}};
+  // Of every address that is published, each change of a pod writes all of them again.
+  if (!job.publishes_all()) selector[api::kRankLabel] = "0";
   return {{"apiVersion", "v1"},
           {"kind", "Service"},
           {"metadata",
@@ -205,7 +208,7 @@ json BuildService(const api::TrainingJob& job) {
           {"spec",
            {{"clusterIP", "None"},
             {"publishNotReadyAddresses", true},
-            {"selector", {{api::kJobLabel, name}}},
+            {"selector", std::move(selector)},
             {"ports", json::array({{{"name", "master"}, {"port", MasterPort(job)}}})}}}};
 }
 

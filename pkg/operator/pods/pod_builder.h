@@ -2,7 +2,7 @@
 // (api/pod_manifest.h), so that no template can make it fail.
 //
 // Worker `rank` is the pod "<job>-<rank>" behind the gate yardmaster.dev/placement, with the job as
-// its controller, a stable host name in the headless Service "<job>", the GPUs it asks for unless
+// its controller, a host name in the headless Service "<job>", the GPUs it asks for unless
 // its claims do, and the environment that launchers expect:
 //   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK (0), LOCAL_WORLD_SIZE (1)
 //                                   for one process
@@ -80,6 +80,7 @@ nlohmann::json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, i
                         const WorkerPlace* place = nullptr);
 // REQUIRES: `member` belongs to one of the job's roles.
 nlohmann::json BuildRolePod(const api::TrainingJob& job, const WorkerShape& shape, int member);
+// Headless, of the pods whose names others resolve (api::PublishedNames).
 nlohmann::json BuildService(const api::TrainingJob& job);
 
 // An owner reference (controller, blockOwnerDeletion) to the job.

@@ -239,5 +239,22 @@ TEST(PodBuilderTest, TheServiceIsHeadlessAndSelectsTheJobsPods) {
   EXPECT_EQ(service["spec"]["selector"][api::kJobLabel], "a");
 }
 
+TEST(PodBuilderTest, TheServiceResolvesWhatOthersLookUp) {
+  const auto publishes_all = [](const json& spec) {
+    json job = Job();
+    job["spec"].update(spec);
+    return !BuildService(JobOf(job))["spec"]["selector"].contains(api::kRankLabel);
+  };
+  const json role = {
+      {"name", "launcher"}, {"replicas", 1}, {"template", Job()["spec"]["template"]}};
+  EXPECT_FALSE(publishes_all(json::object())) << "rank 0 is what MASTER_ADDR names";
+  EXPECT_TRUE(publishes_all({{"publish", "All"}}));
+  EXPECT_TRUE(publishes_all({{"roles", json::array({role})}}));
+  EXPECT_FALSE(publishes_all({{"roles", json::array({role})}, {"publish", "RankZero"}}));
+  EXPECT_TRUE(publishes_all(
+      {{"parallelism", {{"tensor", 8}}}, {"elastic", {{"minData", 2}, {"maxData", 4}}}}))
+      << "rank 0 may be another worker";
+}
+
 }  // namespace
 }  // namespace yardmaster::op
