@@ -182,6 +182,45 @@ TEST_F(ClusterVerbsTest, FabricShowDrawsALetterAHost) {
   EXPECT_THAT(Run(RunFabricShowCommand, {"--columns", "2"}), HasSubstr("p0/s0  pp\n       b\n"));
 }
 
+TEST_F(ClusterVerbsTest, WhereHostsHaveDomainsAllVerbsNameThem) {
+  constexpr const char* kDomains[] = {"d0", "d0", "d1", "d2", "d2", "d3"};
+  for (int i = 0; i < 6; ++i) {
+    json node = *client_.Find(kube::Nodes(), "", StrCat("n", i));
+    node["metadata"]["labels"]["yardmaster.dev/domain"] = kDomains[i];
+    client_.Seed(kube::Nodes(), node);
+  }
+  json gang = *client_.Find(kube::Gangs(), "default", "trainingjob-bert");
+  for (json& slot : gang["status"]["assignments"]) slot["domain"] = "d0";
+  client_.Seed(kube::Gangs(), gang);
+
+  EXPECT_THAT(Run(RunFabricShowCommand, {}), HasSubstr("p0/s0  pp b\np0/s1  ff b\n"));
+  EXPECT_THAT(Run(RunFabricShowCommand, {"--columns", "2"}), HasSubstr("p0/s0  pp\n       b\n"));
+  const json shown = json::parse(Run(RunFabricShowCommand, {"--job", "bert", "-o", "json"}));
+  EXPECT_EQ(shown["segments"][0]["hosts"][2],
+            json::parse(R"({"name": "n2", "domain": "d1", "state": "backup", "ofJob": false})"));
+  EXPECT_EQ(shown["segments"][0]["hosts"][1]["ofJob"], true);
+
+  const json hosts = json::parse(Run(RunGetCommand, {"hosts", "-o", "json"}))["hosts"];
+  EXPECT_EQ(hosts[3]["domain"], "d2");
+  const json segments = json::parse(Run(RunGetCommand, {"segments", "-o", "json"}))["segments"];
+  EXPECT_EQ(segments[0]["domains"], 2);
+  EXPECT_EQ(segments[0]["freeDomains"], 0);
+  EXPECT_EQ(segments[1]["freeDomains"], 1) << "d3 has a backup host alone";
+  EXPECT_THAT(Run(RunWhyCommand, {"n1"}),
+              HasSubstr("segment s0, domain d0 (2 of 2 hosts usable, 0 free)\n"));
+  EXPECT_THAT(Run(RunWhyCommand, {"n2"}), HasSubstr("another of its domain, then of its segment"));
+  const std::string explained = Run(RunExplainCommand, {"bert"});
+  EXPECT_THAT(explained, HasSubstr("2 workers, ranks 0-1, in 1 domain: d0\n"));
+  EXPECT_THAT(explained, HasSubstr("; tensor, context and expert groups over domains 0\n"));
+  const json backup = json::parse(Run(RunBackupListCommand, {"-o", "json"}))["backup"];
+  EXPECT_EQ(backup[0]["domain"], "d1");
+  const json top = json::parse(Run(RunTopCommand, {"-o", "json"}))["jobs"];
+  EXPECT_EQ(top[0]["domains"], 1);
+  const json top_segments = json::parse(Run(RunTopCommand, {"segments", "-o", "json"}))["segments"];
+  EXPECT_EQ(top_segments[0]["domains"], 2);
+  EXPECT_EQ(top_segments[0]["domainsInUse"], 1);
+}
+
 TEST_F(ClusterVerbsTest, TopShowsGangsOfANamespaceAndSegments) {
   const json all = json::parse(Run(RunTopCommand, {"-o", "json"}))["jobs"];
   ASSERT_EQ(all.size(), 1u);

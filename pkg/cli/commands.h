@@ -29,6 +29,7 @@ int RunFabricVerifyCommand(const Args& args, std::istream& in, std::ostream& out
                            std::ostream& err);
 int RunHashCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 int RunPathCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
+int RunSparesCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 
 // Of files and of a cluster.
 int RunCostCommand(const Args& args, const Connector& connect, std::istream& in, std::ostream& out,

@@ -60,6 +60,7 @@ const std::vector<Verb>& Verbs() {
        InCluster<RunPlanCommand>},
       {{"drain"}, "takes hosts, segments or ToRs out of use", InCluster<RunDrainCommand>},
       {{"cost"}, "what hosts a job would rent and what they cost", InCluster<RunCostCommand>},
+      {{"spares"}, "what spare hosts in a segment or domain bring", RunSparesCommand},
       {{"backup", "list"}, "backup hosts", InCluster<RunBackupListCommand>},
       {{"backup", "set"}, "marks backup hosts", InCluster<RunBackupSetCommand>},
       {{"release"}, "opens the gate of a job's pods, or of all", InCluster<RunReleaseCommand>},

@@ -269,7 +269,7 @@ int RunBackupListCommand(const Args& args, const Connector& connect, std::ostrea
                          std::ostream& err) {
   ReadFlags flags;
   std::string output;
-  CLI::App app("Backup hosts: kept free to replace a host of their segment",
+  CLI::App app("Backup hosts: kept free to replace a host of their domain or segment",
                "kubectl yardmaster backup list");
   app.add_option("-o,--output", output, "json, yaml or name")
       ->check(CLI::IsMember({"json", "yaml", "name"}));
@@ -280,6 +280,7 @@ int RunBackupListCommand(const Args& args, const Connector& connect, std::ostrea
   if (!cluster.ok()) return Fail(cluster.status(), err);
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster->state);
   std::vector<std::vector<std::string>> rows = {{"HOST", "FABRIC POD", "SEGMENT", "STATE"}};
+  constexpr int kDomain = 3;  // after SEGMENT, where hosts have domains
   for (fabric::HostId host : snapshot.places->hosts()) {
     const placement::HostState& state = snapshot.cluster.hosts[host.index()];
     if (!state.backup) continue;
@@ -290,7 +291,12 @@ int RunBackupListCommand(const Args& args, const Connector& connect, std::ostrea
                     !usable                         ? "out"
                     : state.free_gpus == state.gpus ? "free"
                                                     : "in use"});
+    if (snapshot.places->has_domains()) {
+      rows.back().insert(rows.back().begin() + kDomain,
+                         snapshot.places->name(snapshot.places->domain_of(host)));
+    }
   }
+  if (snapshot.places->has_domains()) rows[0].insert(rows[0].begin() + kDomain, "DOMAIN");
   if (output == "name") {
     for (std::size_t r = 1; r < rows.size(); ++r) out << "node/" << rows[r][0] << "\n";
   } else if (!output.empty()) {
@@ -306,7 +312,7 @@ int RunBackupSetCommand(const Args& args, const Connector& connect, std::ostream
   ClusterFlags cluster;
   std::vector<std::string> hosts;
   bool off = false;
-  CLI::App app("Marks Nodes as backup hosts of their segment, or as ordinary ones",
+  CLI::App app("Marks Nodes as backup hosts of their domain and segment, or as ordinary ones",
                "kubectl yardmaster backup set");
   app.add_option("host", hosts, "names of Nodes")->required();
   app.add_flag("--off", off, "make them ordinary hosts");

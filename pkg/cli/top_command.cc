@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <ostream>
+#include <set>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -56,6 +57,8 @@ Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& pictur
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   Table rows = {{"GANG", "HOSTS", "GPUS", "SEGMENTS", "GBPS", "FLOWS", "WITHOUT PORT"}};
+  constexpr int kDomains = 4;  // after SEGMENTS, where hosts have domains
+  const bool has_domains = snapshot.places->has_domains();
   for (const auto& [gbps, job] : order) {
     std::vector<std::int32_t> segments;
     for (fabric::HostId host : job->assignment->host_of_rank) {
@@ -63,14 +66,36 @@ Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& pictur
     }
     std::sort(segments.begin(), segments.end());
     const auto distinct = std::unique(segments.begin(), segments.end()) - segments.begin();
+    std::set<fabric::DomainId> domains;
+    for (fabric::HostId host : job->assignment->host_of_rank) {
+      if (host.valid()) domains.insert(snapshot.places->domain_of(host));
+    }
     const auto found = picture.jobs.find(job->job.key);
     const page::JobPaths none;
     const page::JobPaths& paths = found == picture.jobs.end() ? none : found->second;
     rows.push_back({job->job.key.text(), StrCat(job->job.workers), StrCat(job->job.gpus()),
                     StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
                     StrCat(paths.unplanned)});
+    if (has_domains) rows.back().insert(rows.back().begin() + kDomains, StrCat(domains.size()));
   }
+  if (has_domains) rows[0].insert(rows[0].begin() + kDomains, "DOMAINS");
   return rows;
+}
+
+bool IsInUse(const plan::Snapshot& snapshot, fabric::DomainId domain) {
+  for (fabric::HostId host : snapshot.places->hosts_of(domain)) {
+    const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+    if (state.free_gpus < state.gpus) return true;
+  }
+  return false;
+}
+
+int DomainsInUse(const plan::Snapshot& snapshot, fabric::SegmentId segment) {
+  int used = 0;
+  for (fabric::DomainId domain : snapshot.places->domains_of(segment)) {
+    used += IsInUse(snapshot, domain) ? 1 : 0;
+  }
+  return used;
 }
 
 // Segments by the load of their busiest uplink.
@@ -83,6 +108,7 @@ Table TopSegments(const plan::Snapshot& snapshot, const page::NetworkPicture& pi
   }
   std::sort(order.begin(), order.end());
   Table rows = {{"SEGMENT", "HOSTS", "IN USE", "UPLINKS USED", "SHARED", "GBPS", "PEAK"}};
+  constexpr int kDomains = 3;  // after IN USE, where hosts have domains
   for (const auto& [peak, segment] : order) {
     int used = 0;
     for (fabric::HostId host : places.hosts_of(segment)) {
@@ -95,6 +121,12 @@ Table TopSegments(const plan::Snapshot& snapshot, const page::NetworkPicture& pi
     rows.push_back({StrCat(places.name(places.fabric_pod_of(segment)), "/", places.name(segment)),
                     StrCat(places.hosts_of(segment).size()), StrCat(used), StrCat(load.uplinks),
                     StrCat(load.shared_uplinks), Tenths(load.gbps), Percent(load.peak)});
+    if (!places.has_domains()) continue;
+    rows.back().insert(rows.back().begin() + kDomains, StrCat(places.domains_of(segment).size()));
+    rows.back().insert(rows.back().begin() + kDomains + 1, StrCat(DomainsInUse(snapshot, segment)));
+  }
+  if (places.has_domains()) {
+    rows[0].insert(rows[0].begin() + kDomains, {"DOMAINS", "DOMAINS IN USE"});
   }
   return rows;
 }

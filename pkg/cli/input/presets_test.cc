@@ -23,12 +23,16 @@ fabric::FabricSpec SpecOf(const std::string& name) {
 }
 
 TEST(PresetsTest, AllThatShipAreThereAndValid) {
-  EXPECT_EQ(Presets().size(), 13u);
+  EXPECT_EQ(Presets().size(), 15u);
   for (const Preset& preset : Presets()) {
     SCOPED_TRACE(std::string(preset.name));
     const fabric::FabricSpec spec = SpecOf(std::string(preset.name));
     EXPECT_EQ(spec.name, preset.name);
     EXPECT_EQ(fabric::Problems(spec), std::vector<std::string>());
+    if (spec.nic_spraying) {
+      EXPECT_TRUE(spec.ecmp_hash.empty());
+      continue;
+    }
     for (const fabric::Tier& tier : spec.tiers) EXPECT_EQ(spec.ecmp_hash.count(tier.role), 1u);
   }
 }
@@ -64,6 +68,27 @@ TEST(PresetsTest, DomainsOfASegmentAreRenderedWithTheirBackupHosts) {
   EXPECT_EQ(hosts["p00s01d03"], 18);
   EXPECT_EQ(backup["p00s01d03"], 2);
   EXPECT_FALSE(Resize(LoadPreset("hpn-small").value(), size).ok());
+}
+
+TEST(PresetsTest, HpnNextWithDomainsKeepsABackupHostOfEach) {
+  RenderSize size;
+  size.segments = 1;
+  const auto fabric = Resize(LoadPreset("hpn-next-domains").value(), size);
+  ASSERT_TRUE(fabric.ok()) << fabric.status();
+  const auto objects = RenderFabric(*fabric).value();
+  ASSERT_EQ(objects.size(), 1u + 135);
+  std::map<std::string, int> hosts, backup;
+  for (std::size_t i = 1; i < objects.size(); ++i) {
+    const nlohmann::json& labels = objects[i]["metadata"]["labels"];
+    const auto domain = labels["yardmaster.dev/domain"].get<std::string>();
+    ++hosts[domain];
+    backup[domain] += labels.contains("yardmaster.dev/backup") ? 1 : 0;
+  }
+  EXPECT_EQ(hosts.size(), 15u);
+  for (const auto& [domain, count] : hosts) {
+    EXPECT_EQ(count, 9) << domain;
+    EXPECT_EQ(backup[domain], 1) << domain;
+  }
 }
 
 TEST(PresetsTest, NamesAreMatchedLeniently) {
@@ -133,6 +158,17 @@ TEST(PresetsTest, SourcePortsReachThatManyPaths) {
   EXPECT_EQ(PathsFound("hpn-7.0", {2, 2, 2, 0}), 60u * 8);
   EXPECT_EQ(PathsFound("fat-tree", {2, 1, 1, 0}), 24u * 24);
   EXPECT_EQ(PathsFound("superpod", {2, 1, 1, 0}), 32u * 32 * 4);
+}
+
+TEST(PresetsTest, AFabricOfSprayingNicsHasThePublishedSize) {
+  const fabric::FabricSpec spec = SpecOf("mrc-like");
+  EXPECT_TRUE(spec.nic_spraying);
+  EXPECT_EQ(spec.planes * spec.nic_gbps, 800);
+  EXPECT_EQ(spec.segments_per_fabric_pod * spec.hosts_per_segment * spec.gpus_per_host, 131'072);
+  // Switches of 512 ports, as many up as down, and none left over.
+  EXPECT_EQ(spec.tiers[0].down_ports + spec.tiers[0].up_ports, 512);
+  EXPECT_EQ(spec.tiers[1].down_ports, spec.segments_per_fabric_pod * spec.rails);
+  EXPECT_EQ(SearchSpace(spec, fabric::Scope::kFabricPod), 256);
 }
 
 TEST(PresetsTest, HpnsCoreForwardsByIngressPort) {

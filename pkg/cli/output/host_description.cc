@@ -1,6 +1,7 @@
 #include "pkg/cli/output/host_description.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "nlohmann/json.hpp"
 
@@ -10,6 +11,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather/incomplete_gang.h"
+#include "pkg/plan/residual_bandwidth.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
 
@@ -28,7 +30,7 @@ std::string TaintsOf(const api::Node& node) {
   return Join(taints, ", ");
 }
 
-std::string StateText(const placement::HostState& state) {
+std::string StateText(const placement::HostState& state, bool has_domains) {
   switch (state.unavailable) {
     case Unavailability::kNotReady:
       return "not ready: it gets no worker, and its ranks move";
@@ -38,12 +40,33 @@ std::string StateText(const placement::HostState& state) {
       return "tainted: no waiting job tolerates all of its taints";
     case Unavailability::kSegmentLost:
       return "its segment is lost as a whole: it gets no worker, and its ranks move";
+    case Unavailability::kDomainLost:
+      return "its domain is lost as a whole: it gets no worker, and its ranks move";
     case Unavailability::kNo:
       break;
   }
   std::string text = StrCat("usable, ", state.free_gpus, " of ", state.gpus, " GPUs free");
-  if (state.backup) text += ", backup host: kept free to replace another of its segment";
+  if (state.backup) {
+    text += ", backup host: kept free to replace another of its ";
+    text += has_domains ? "domain, then of its segment" : "segment";
+  }
   return text;
+}
+
+// ", domain d1 (16 of 18 hosts usable, 4 free)"; nothing where hosts have no domains.
+std::string DomainText(const plan::Snapshot& snapshot, fabric::HostId id) {
+  const fabric::Places& places = *snapshot.places;
+  if (!places.has_domains()) return "";
+  const fabric::DomainId domain = places.domain_of(id);
+  int usable = 0, free = 0;
+  for (fabric::HostId host : places.hosts_of(domain)) {
+    const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+    if (state.unavailable != Unavailability::kNo) continue;
+    ++usable;
+    free += state.free_gpus == state.gpus ? 1 : 0;
+  }
+  return StrCat(", domain ", places.name(domain), " (", usable, " of ",
+                Count(places.hosts_of(domain).size(), "host"), " usable, ", free, " free)");
 }
 
 std::string GangText(const state::Subject& subject, const api::AssignmentEntry& entry,
@@ -130,10 +153,17 @@ absl::StatusOr<Description> DescribeHost(const state::ClusterState& cluster,
     description.emplace_back(
         "place",
         StrCat("fabric pod ", snapshot.places->name(snapshot.places->fabric_pod_of(segment)),
-               ", segment ", snapshot.places->name(segment)));
+               ", segment ", snapshot.places->name(segment), DomainText(snapshot, id)));
     const placement::HostState& state = snapshot.cluster.hosts[id.index()];
-    description.emplace_back("state", StateText(state));
+    description.emplace_back("state", StateText(state, snapshot.places->has_domains()));
     if (state.degraded) description.emplace_back("degraded", "a NIC port or uplink is down");
+    if (snapshot.network != nullptr && snapshot.network->spec().nic_spraying) {
+      const plan::ResidualBandwidth left = plan::ResidualOf(snapshot, id);
+      if (left.share < 1) {
+        description.emplace_back("bandwidth", StrCat(std::lround(100 * left.share), " % on rail ",
+                                                     left.rail, ", its narrowest"));
+      }
+    }
   }
   if (node == nullptr) {
     description.emplace_back("node", "gone; the ledger still names it");

@@ -57,6 +57,7 @@ Standing StandingOf(const api::Node* node, const placement::HostState& host, std
   const std::string failures = Failures(*node, now_ms);
   if (host.unavailable == Unavailability::kNotReady) return {"NotReady", TaintKeys(*node)};
   if (host.unavailable == Unavailability::kSegmentLost) return {"SegmentLost", TaintKeys(*node)};
+  if (host.unavailable == Unavailability::kDomainLost) return {"DomainLost", TaintKeys(*node)};
   if (IsQuarantined(*node)) return {"Quarantined", failures};
   if (host.unavailable == Unavailability::kCordoned) return {"Cordoned", failures};
   if (host.unavailable != Unavailability::kNo) return {"Tainted", TaintKeys(*node)};
@@ -96,6 +97,8 @@ std::string Ranges(const std::vector<std::string>& digits) {
   return out;
 }
 
+constexpr int kDomainColumn = 3;  // after SEGMENT
+
 }  // namespace
 
 Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms) {
@@ -110,7 +113,11 @@ Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms) {
     const fabric::SegmentId segment = places.segment_of(host);
     rows.push_back({name, places.name(places.fabric_pod_of(segment)), places.name(segment),
                     StrCat(state.gpus), StrCat(state.free_gpus), standing.state, standing.reason});
+    if (places.has_domains()) {
+      rows.back().insert(rows.back().begin() + kDomainColumn, places.name(places.domain_of(host)));
+    }
   }
+  if (places.has_domains()) rows[0].insert(rows[0].begin() + kDomainColumn, "DOMAIN");
   return rows;
 }
 

@@ -11,9 +11,9 @@
 
 namespace yardmaster::cli {
 
-// One row per host, by name. STATE is the first that holds of NotReady, SegmentLost, Quarantined,
-// Cordoned, Tainted, Degraded (NIC ports are down), Held (no GPU is free), Backup, Free. `now_ms`:
-// wall time.
+// One row per host, by name. DOMAIN is there where hosts have domains. STATE is the first that
+// holds of NotReady, SegmentLost, DomainLost, Quarantined, Cordoned, Tainted, Degraded (NIC ports
+// are down), Held (no GPU is free), Backup, Free. `now_ms`: wall time.
 Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms);
 
 // The rows of HostsTable with hosts that differ in nothing but their name as one row, in the order

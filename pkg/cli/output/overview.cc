@@ -18,6 +18,7 @@
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/plan/planner.h"
+#include "pkg/plan/residual_bandwidth.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
 
@@ -166,6 +167,29 @@ SegmentCounts CountSegment(const plan::Snapshot& snapshot, fabric::SegmentId seg
   return counts;
 }
 
+// Domains of the segment, and of these the ones whose ordinary hosts are all free.
+struct DomainCounts {
+  int all = 0;
+  int free = 0;
+};
+
+DomainCounts CountDomains(const plan::Snapshot& snapshot, fabric::SegmentId segment) {
+  DomainCounts counts;
+  for (fabric::DomainId domain : snapshot.places->domains_of(segment)) {
+    int ordinary = 0, free = 0;
+    for (fabric::HostId host : snapshot.places->hosts_of(domain)) {
+      const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+      if (state.backup) continue;
+      ++ordinary;
+      const bool usable = state.unavailable == placement::Unavailability::kNo;
+      free += usable && state.free_gpus == state.gpus ? 1 : 0;
+    }
+    ++counts.all;
+    counts.free += ordinary > 0 && free == ordinary ? 1 : 0;
+  }
+  return counts;
+}
+
 void AddLine(std::string& out, const std::string& label, const std::string& text) {
   if (text.empty()) return;
   out += label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + OneLine(text) + "\n";
@@ -176,6 +200,17 @@ std::string Short(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
+}
+
+// ", in 2 domains: d0, d1"; of many the first ones; nothing where there are none.
+std::string InDomains(const std::set<std::string>& domains) {
+  constexpr std::size_t kMost = 4;
+  if (domains.empty()) return "";
+  std::vector<std::string> names(domains.begin(), domains.end());
+  const bool more = names.size() > kMost;
+  if (more) names.resize(kMost);
+  return StrCat(", in ", Count(static_cast<std::int64_t>(domains.size()), "domain"), ": ",
+                Join(names, ", "), more ? ", ..." : "");
 }
 
 void ExplainPlacement(const api::Gang& gang, std::string& out) {
@@ -189,19 +224,25 @@ void ExplainPlacement(const api::Gang& gang, std::string& out) {
           StrCat(part, "on fabric ", status.fabric.empty() ? "-" : status.fabric, ", plan ",
                  status.plan_generation));
   std::map<std::string, std::vector<int>> by_segment;
+  std::map<std::string, std::set<std::string>> domains_of;
   for (const api::AssignmentEntry& entry : status.assignments) {
-    by_segment[StrCat(entry.fabric_pod, "/", entry.segment)].push_back(entry.rank);
+    const std::string segment = StrCat(entry.fabric_pod, "/", entry.segment);
+    by_segment[segment].push_back(entry.rank);
+    if (!entry.domain.empty()) domains_of[segment].insert(entry.domain);
   }
   for (const auto& [segment, ranks] : by_segment) {
     AddLine(out, "  " + segment,
             StrCat(Count(static_cast<std::int64_t>(ranks.size()), "worker"), ", ranks ",
-                   extender::RunsOf(ranks)));
+                   extender::RunsOf(ranks), InDomains(domains_of[segment])));
   }
   const placement::Objective& o = status.objective;
   AddLine(out, "cost:",
           StrCat("data groups split over segments ", o.data_split_segments, ", over fabric pods ",
                  o.data_split_fabric_pods, "; tensor groups ", o.tensor_split_segments, ", ",
-                 o.tensor_split_fabric_pods));
+                 o.tensor_split_fabric_pods,
+                 domains_of.empty() ? std::string()
+                                    : StrCat("; tensor, context and expert groups over domains ",
+                                             o.tensor_split_domains)));
   if (status.network) {
     AddLine(
         out, "network:",
@@ -247,6 +288,18 @@ std::string TryText(const Subject& subject, const std::string& change) {
                 " --type merge -p 'spec: {", field, "}'", rest);
 }
 
+// Which host holds a placed gang back, where NICs spray.
+void ExplainBandwidth(const state::ClusterState& cluster, const Subject& subject,
+                      std::string& out) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
+  for (const plan::JobState& state : snapshot.jobs) {
+    if (state.job.key != subject.key() || !state.assignment) continue;
+    if (const auto narrow = plan::NarrowestOf(snapshot, state.assignment->host_of_rank)) {
+      AddLine(out, "held back:", plan::TextOf(snapshot, *narrow));
+    }
+  }
+}
+
 // What planning it now, on this cluster, says.
 void ExplainWaiting(const state::ClusterState& cluster, const Subject& subject, std::string& out) {
   const NamespacedName key = subject.key();
@@ -269,7 +322,8 @@ void ExplainWaiting(const state::ClusterState& cluster, const Subject& subject, 
 }
 
 // What incidents cost, and how often checkpoints are worth their price.
-void ExplainWork(const api::TrainingJobStatus& status, std::string& out) {
+void ExplainWork(const api::TrainingJob& job, std::string& out) {
+  const api::TrainingJobStatus& status = job.status;
   for (const auto& [cause, seconds] : status.lost_gpu_seconds) {
     AddLine(out, "lost:", StrCat(std::round(seconds / 36) / 100, " GPU hours, ", cause));
   }
@@ -278,6 +332,9 @@ void ExplainWork(const api::TrainingJobStatus& status, std::string& out) {
   if (status.checkpoint.interval_seconds > 0) {
     text += StrCat(", costs ", status.checkpoint.cost_seconds, " s, best every ",
                    status.checkpoint.interval_seconds, " s");
+    if (job.checkpoint.interval_seconds > 0) {
+      text += StrCat(", the spec says every ", job.checkpoint.interval_seconds, " s");
+    }
   }
   AddLine(out, "checkpoint:", text);
 }
@@ -318,11 +375,12 @@ absl::StatusOr<Found> FindJob(const state::ClusterState& cluster, const std::str
 void ExplainSubject(const state::ClusterState& cluster, const Subject& subject, std::string& out) {
   if (subject.gang != nullptr && subject.gang->status.committed()) {
     ExplainPlacement(*subject.gang, out);
+    ExplainBandwidth(cluster, subject, out);
   } else {
     ExplainWaiting(cluster, subject, out);
   }
   if (subject.job != nullptr) {
-    ExplainWork(subject.job->status, out);
+    ExplainWork(*subject.job, out);
     for (const auto& [label, text] : ExplainCost(*subject.job, PoolsOf(cluster))) {
       AddLine(out, label, text);
     }
@@ -399,7 +457,11 @@ Table SegmentsTable(const state::ClusterState& cluster) {
     rows.push_back({places.name(places.fabric_pod_of(segment)), places.name(segment),
                     StrCat(c.hosts), StrCat(c.free), StrCat(c.held), StrCat(c.out),
                     StrCat(c.free_backup, " of ", c.backup, " free")});
+    if (!places.has_domains()) continue;
+    const DomainCounts domains = CountDomains(snapshot, segment);
+    rows.back().insert(rows.back().end(), {StrCat(domains.all), StrCat(domains.free)});
   }
+  if (places.has_domains()) rows[0].insert(rows[0].end(), {"DOMAINS", "FREE DOMAINS"});
   return rows;
 }
 
@@ -443,8 +505,9 @@ absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& cluster,
 
 nlohmann::json RowsAsJson(const Table& table) {
   // Columns of names and texts, which may look like numbers.
-  static const std::set<std::string> texts = {"NAMESPACE", "NAME",  "KIND",   "HOST", "FABRIC POD",
-                                              "SEGMENT",   "STATE", "REASON", "GANG", "LINK"};
+  static const std::set<std::string> texts = {"NAMESPACE",  "NAME",    "KIND",  "HOST",
+                                              "FABRIC POD", "SEGMENT", "STATE", "REASON",
+                                              "GANG",       "LINK",    "DOMAIN"};
   nlohmann::json out = nlohmann::json::array();
   for (std::size_t r = 1; r < table.size(); ++r) {
     nlohmann::json row = nlohmann::json::object();

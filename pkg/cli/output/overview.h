@@ -27,7 +27,8 @@ using Table = std::vector<std::vector<std::string>>;
 Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name,
                 std::int64_t now_ms = 0, bool wide = false, const LabelSelector& selector = {});
 
-// One row per segment: its hosts, how many are free, held, out and kept as backup.
+// One row per segment: its hosts, how many are free, held, out and kept as backup. Where hosts have
+// domains also their number, and that of domains whose ordinary hosts are all free.
 Table SegmentsTable(const state::ClusterState& cluster);
 
 // The job of that name: a TrainingJob's, another owner's or a Gang's. Errors: NotFound that names

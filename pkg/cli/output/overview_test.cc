@@ -246,6 +246,27 @@ TEST_F(OverviewTest, PodsThatAreNoWholeGangAreListedWithWhatTheyWaitFor) {
   EXPECT_EQ(JobsTable(ClusterState(), "").size(), 3u) << "its Gang is made in a moment";
 }
 
+TEST_F(OverviewTest, TheBestCheckpointIntervalStandsBesideTheJobsOwn) {
+  for (const bool own : {false, true}) {
+    const std::string name = own ? "own" : "none";
+    json spec = {{"workers", 2}};
+    if (own) spec["checkpoint"] = {{"intervalSeconds", 1800}};
+    client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                                        {"kind", "TrainingJob"},
+                                        {"metadata", {{"name", name}, {"namespace", "default"}}},
+                                        {"spec", spec},
+                                        {"status",
+                                         {{"checkpoint",
+                                           {{"lastTime", "2026-01-01T00:00:00Z"},
+                                            {"costSeconds", 30},
+                                            {"recommendedIntervalSeconds", 1200}}}}}});
+    const auto text = Explain(ClusterState(), "default", name);
+    ASSERT_TRUE(text.ok()) << text.status();
+    EXPECT_THAT(*text, HasSubstr("costs 30 s, best every 1200 s"));
+    EXPECT_EQ(text->find(", the spec says every 1800 s") != std::string::npos, own) << *text;
+  }
+}
+
 TEST_F(OverviewTest, PodsThatAreNoWholeGangAreExplained) {
   JobPod("w", 0);
   for (const char* name : {"w", "job-w"}) {
