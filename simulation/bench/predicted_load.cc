@@ -14,8 +14,8 @@ std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot) {
   const bool one_tor = !spec.tiers[0].per_rail;  // rails of a segment meet below its uplinks
   for (const plan::JobState& state : snapshot.jobs) {
     if (!state.assignment) continue;
-    const auto connections =
-        workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
+    const auto connections = workload::ConnectionsOf(state.job, state.assignment->host_of_rank,
+                                                     spec.rails, snapshot.places.get());
     const workload::Profile profile = workload::CompleteProfile(state.job);
     const double by_bytes = netplan::LoneSeconds(connections, spec);
     if (by_bytes <= 0) continue;

@@ -103,5 +103,26 @@ TEST_F(PredictedUplinkLoadTest, TrafficBetweenRailsOfOneTorStaysInside) {
   EXPECT_THAT(PredictedUplinkLoad(snapshot_), Each(0));
 }
 
+TEST_F(PredictedUplinkLoadTest, TrafficInsideADomainLoadsNoUplinks) {
+  const fabric::FabricSpec spec = fabric::SmallHpn(1, 3, 4);
+  const fabric::Places apart = fabric::PlacesOf(spec);
+  std::vector<fabric::HostPlace> places;
+  for (const HostId host : apart.hosts()) {
+    fabric::HostPlace place;
+    place.name = apart.name(host);
+    place.fabric_pod = apart.name(apart.fabric_pod_of(host));
+    place.segment = apart.name(apart.segment_of(host));
+    place.domain = place.segment + (host.value % 4 < 2 ? "d0" : "d1");
+    places.push_back(std::move(place));
+  }
+  snapshot_.places = std::make_shared<const fabric::Places>(fabric::Places::Build(places).value());
+  snapshot_.network = std::make_shared<const fabric::Network>(
+      fabric::Network::Build(spec, snapshot_.places).value());
+  PlaceRing({0, 1});
+  EXPECT_THAT(PredictedUplinkLoad(snapshot_), Each(0));
+  PlaceRing({1, 2});
+  EXPECT_THAT(PredictedUplinkLoad(snapshot_), ElementsAre(Gt(0), 0, 0));
+}
+
 }  // namespace
 }  // namespace yardmaster::bench
