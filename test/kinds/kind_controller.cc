@@ -31,10 +31,11 @@ absl::StatusOr<std::unique_ptr<KindController>> KindController::Start(const Cont
                                                                       const std::string& name,
                                                                       const std::string& config) {
   const char* controllers = std::getenv("YARDMASTER_CONTROLLERS");
-  if (controllers == nullptr || *controllers == '\0') {
+  if (controllers == nullptr || !std::filesystem::is_directory(StrCat(controllers, "/", name))) {
     return absl::FailedPreconditionError(
-        "YARDMASTER_CONTROLLERS is not set; `make test` sets it, by hand it is "
-        "export YARDMASTER_CONTROLLERS=$(test/controlplane/build controllers)");
+        StrCat("YARDMASTER_CONTROLLERS names no folder with ", name,
+               "; `make test` and `make kinds` set it, by hand it is export "
+               "YARDMASTER_CONTROLLERS=$(test/controlplane/build controllers all)"));
   }
   std::string folder =
       (std::filesystem::temp_directory_path() / "yardmaster-controller-XXXXXX").string();
@@ -50,8 +51,8 @@ absl::StatusOr<std::unique_ptr<KindController>> KindController::Start(const Cont
   try {
     const nlohmann::json how = nlohmann::json::parse(told);
     controller->command_ = how.at("command").get<Command>();
-    controller->webhook_port_ = how.at("webhookPort");
-    controller->health_port_ = how.at("healthPort");
+    controller->health_ = how.at("health");
+    controller->webhooks_ = how.at("webhooks");
   } catch (const nlohmann::json::exception& e) {
     return absl::InternalError(StrCat("test/kinds/install printed ", told, ": ", e.what()));
   }
@@ -76,8 +77,7 @@ absl::Status KindController::Run() {
 }
 
 bool KindController::IsReady() const {
-  return Answers(StrCat("http://127.0.0.1:", health_port_, "/readyz"), true) &&
-         Answers(StrCat("https://127.0.0.1:", webhook_port_, "/"), false);
+  return Answers(health_, true) && (webhooks_.empty() || Answers(webhooks_, false));
 }
 
 }  // namespace yardmaster::testing

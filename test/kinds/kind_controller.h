@@ -4,8 +4,8 @@
 //
 //   auto kueue = KindController::Start(cluster.plane(), "kueue", R"({"waitForPodsReady": {...}})");
 //
-// Programs and charts come from the folder that YARDMASTER_CONTROLLERS names; what is there by hand
-// is export YARDMASTER_CONTROLLERS=$(test/controlplane/build controllers). The destructor ends the
+// Programs and charts come from the folder that YARDMASTER_CONTROLLERS names; by hand that is
+// export YARDMASTER_CONTROLLERS=$(test/controlplane/build controllers all). The destructor ends the
 // process; its objects stay in the control plane, whose webhooks then answer nobody. The log is
 // beside the control plane's own. Thread safety: one thread.
 #pragma once
@@ -40,8 +40,8 @@ class KindController {
   std::string name_;
   std::string log_;
   Command command_;
-  int webhook_port_ = 0;
-  int health_port_ = 0;
+  std::string health_;    // addresses
+  std::string webhooks_;  // none when empty
   std::unique_ptr<Process> process_;
 };
 
