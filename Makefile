@@ -20,10 +20,10 @@ TIDY ?= .
 TIDY_LIMIT ?= 20
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane controllers programs build test nightly test-older kinds kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
+.PHONY: help setup controlplane controllers programs build test nightly test-older test-arm64 kinds kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what is missing: Debian packages, Go (a few minutes, once)
 	@hack/setup
@@ -69,12 +69,33 @@ test-older: controllers build ## integration and end-to-end tests against Kubern
 	  ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) -L '^(integration|e2e)$$' $(CTEST_ARGS)
 	done
 
-kinds: controlplane controllers build ## five long histories of failures of jobs under their real controllers (40 minutes)
-	@export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
-	export YARDMASTER_CONTROLLERS=$$(test/controlplane/build controllers)
+kinds: controlplane controllers build ## stories of all real controllers on each Kubernetes version, and five long histories of failures (60 minutes)
+	@export YARDMASTER_CONTROLLERS=$$(test/controlplane/build controllers all)
+	for version in 1.37 $(OLDER); do
+	  export YARDMASTER_KUBERNETES=$$version
+	  $(say) "stories on Kubernetes $$version"
+	  export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
+	  build/release/test/kinds/ym_more_kinds_test
+	done
+	unset YARDMASTER_KUBERNETES
+	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	for seed in 1 2 3 4 5; do
 	  $(say) "seed $$seed"
 	  YARDMASTER_KINDS_SEED=$$seed YARDMASTER_KINDS_STEPS=120 build/release/test/kinds/ym_kinds_test --gtest_filter='MixedLoadTest.*'
+	done
+
+# Their unit tests: what runs on a host, and the ports and objects that it reads.
+ARM64 := shim repac api agent
+# It starts this machine's Python, which takes no library of another architecture.
+ARM64_NOT := SocketShimTest.AnUnchangedProgramGetsItByPreload
+test-arm64: setup ## node agent and shims for arm64, cross-built; their unit tests by qemu (an hour on two cores)
+	@hack/setup arm64
+	$(say) "building for arm64 into build/arm64"
+	cmake --preset arm64 --log-level=WARNING >/dev/null
+	cmake --build build/arm64 -j $(JOBS) --target yardmaster-agent yardmaster-verbs yardmaster-socket $(foreach part,$(ARM64),ym_$(part)_test)
+	for part in $(ARM64); do
+	  $(say) "ym_$${part}_test"
+	  qemu-aarch64-static -L "$$(hack/arm64-sysroot)" build/arm64/pkg/$$part/ym_$${part}_test --gtest_brief=1 --gtest_filter='-$(ARM64_NOT)'
 	done
 
 kills: build ## tens of thousands of kills of the operator
@@ -83,6 +104,7 @@ kills: build ## tens of thousands of kills of the operator
 lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planned ports and levels against default ECMP (15 minutes)
 	@hack/setup lab
 	mkdir -p out
+	test/lab/spray
 	test/lab/run $(LAB_ARGS)
 
 check: check-asan-ubsan check-tsan ## tests (but end-to-end ones) under the address, undefined-behaviour and thread sanitizers

@@ -4,6 +4,11 @@ find_package(Threads REQUIRED)
 find_package(absl REQUIRED CONFIG)
 find_package(Protobuf MODULE REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
+if(CMAKE_CROSSCOMPILING)
+  # The one among the libraries is of their architecture.
+  find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  set_target_properties(gRPC::grpc_cpp_plugin PROPERTIES IMPORTED_LOCATION_NONE ${GRPC_CPP_PLUGIN})
+endif()
 # RE2, which gRPC brings along, asks for -pthread: that macro would fit no precompiled header, and glibc needs no flag.
 if(TARGET re2::re2)
   set_property(TARGET re2::re2 PROPERTY INTERFACE_COMPILE_OPTIONS "")

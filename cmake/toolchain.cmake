@@ -6,7 +6,9 @@ if(CCACHE)
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 ${CCACHE})
 endif()
-find_program(MOLD mold)
+if(NOT CMAKE_CROSSCOMPILING)  # a cross compiler takes the linkers of its own binutils
+  find_program(MOLD mold)
+endif()
 # g++ links its sanitizers' runtimes by its own linker.
 if(MOLD AND (NOT YARDMASTER_SANITIZE OR CMAKE_CXX_COMPILER_ID MATCHES Clang))
   add_link_options(-fuse-ld=mold)
