@@ -17,7 +17,7 @@ from lab import netns
 from lab.api import Api
 from lab.experiment import arriving
 from lab.node import TestNode
-from lab.shape import PLANES, fabric_manifest
+from lab.shape import fabric_manifest
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _POLL_SECONDS = 0.02
@@ -37,6 +37,7 @@ class Cluster:
         self._nic_locks = {host.name: threading.Lock() for host in lab.hosts}
         self._nic_pool = concurrent.futures.ThreadPoolExecutor(_NICS_AT_ONCE)
         self.applied = {}  # host -> what its NIC has: (connections planned, level)
+        self.planned = set()  # hosts for which there is a plan file
 
     def start(self):
         for folder in (self._plans, self._sysfs, os.path.join(self._folder, "pods")):
@@ -74,7 +75,7 @@ class Cluster:
 
     def _start_ours(self):
         with open(os.path.join(self._folder, "nic-ports.yaml"), "w", encoding="ascii") as file:
-            file.write("ports:\n" + "".join(f"- {{rail: 0, port: {p}, interface: e{p}}}\n" for p in range(PLANES)))
+            file.write("ports:\n" + "".join(f"- {{rail: 0, port: {p}, interface: e{p}}}\n" for p in range(self._lab.shape.planes)))
         with open(os.path.join(self._folder, "extender-port"), encoding="ascii") as file:
             port = file.read().strip()
         nowhere = ["--metrics-bind-address", "127.0.0.1:0", "--health-bind-address", "127.0.0.1:0"]
@@ -173,6 +174,23 @@ class Cluster:
         self._wait(f"the network plan of {job.name}", lambda: len(self.places(job)) == job.workers and all(
             self.applied.get(host.name, ({},))[0] for host in self.places(job).values()), 60)
 
+    def wait_for_levels(self, job):
+        """Until every NIC of the job has a plan file; in a sprayed fabric it has no paths."""
+        self._wait(f"the levels of {job.name}", lambda: len(self.places(job)) == job.workers and all(
+            host.name in self.planned for host in self.places(job).values()), 60)
+
+    def remove(self, job):
+        """Deletes the TrainingJob and waits until its pods are gone."""
+        self.api.delete(f"/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs/{job.name}")
+        self._wait(f"the end of {job.name}", lambda: not self.pods(job), 60)
+
+    def wait_for_down_port(self, host, plane, down=True):
+        """Until the agent has reported that the port is down, or that it is not."""
+        def reported():
+            annotations = self.api.get(f"/api/v1/nodes/{host.name}")["metadata"].get("annotations", {})
+            return (f"r0p{plane}" in annotations.get("yardmaster.dev/down-ports", "").split(",")) == down
+        self._wait(f"the report of port {plane} of {host.name}", reported, 60)
+
     def annotate_down(self, links, switches):
         value = json.dumps({"version": 1, "links": links, "switches": switches}) if links or switches else None
         self.api.patch("/apis/yardmaster.dev/v1alpha1/fabrics/lab",
@@ -183,6 +201,7 @@ class Cluster:
         seen = {}
         while not self._stop.wait(_POLL_SECONDS):
             texts = {host.name: self._plan_text(host.name) for host in self._lab.hosts}
+            self.planned = {name for name, text in texts.items() if text}
             self._apply({name: json.loads(text) if text else {} for name, text in texts.items() if seen.get(name) != text})
             seen = texts
 
@@ -222,26 +241,30 @@ class Cluster:
             except netns.CommandError as error:
                 print(f"{host.name}: {error}", file=sys.stderr, flush=True)
 
-    def _port_changed(self, host, plane, up):
-        """The NIC sees its own port at once."""
-        nic = self._lab.nics[host.name]
-        (nic.down_ports.discard if up else nic.down_ports.add)(plane)
-        self._configure(host)
-
     # The agent reads link states where a host has them.
     def _watch_ports(self):
         while not self._stop.wait(_POLL_SECONDS):
             self._report_ports()
 
     def _report_ports(self):
+        changed = []
         for host in self._lab.hosts:
-            for plane in range(PLANES):
+            for plane in range(self._lab.shape.planes):
                 state = self._lab.fabric.carrier(host.name, f"e{plane}")
                 if self._port_states.get((host.name, plane)) != state:
                     self._port_states[host.name, plane] = state
-                    self._port_changed(host, plane, state)
+                    down = self._lab.nics[host.name].down_ports
+                    (down.discard if state else down.add)(plane)
+                    changed.append(host)
                     folder = os.path.join(self._sysfs, host.name, "class", "net", f"e{plane}")
                     os.makedirs(folder, exist_ok=True)
                     with open(os.path.join(folder, "operstate.new"), "w", encoding="ascii") as file:
                         file.write("up\n" if state else "down\n")
                     os.rename(os.path.join(folder, "operstate.new"), os.path.join(folder, "operstate"))
+        self._ports_changed({host.name: host for host in changed}.values())
+
+    def _ports_changed(self, hosts):
+        """A NIC sees its own ports at once; one that sprays sees soon which planes do not reach a peer."""
+        if hosts and self._lab.shape.sprayed:
+            list(self._nic_pool.map(self._lab.spread, self._lab.hosts))
+        list(self._nic_pool.map(self._configure, hosts))

@@ -16,8 +16,8 @@ import time
 from lab import planner as planning
 from lab.fabric import Fabric
 from lab.jobs import JOBS
-from lab.nic import Nic, default_port
-from lab.shape import PLANES, Shape
+from lab.nic import CONNECTIONS, Nic, default_port
+from lab.shape import Shape
 from lab.workers import JobRun
 
 CONFIGURATIONS = ["ecmp", "ports", "ports+levels", "ports+levels+placement"]
@@ -48,6 +48,15 @@ class Lab:
         for name, nic in self.nics.items():
             nic.apply(nic.connections(seed, ports.get(name, {}), arriving(nic, ports)), levels.get(name, 0))
 
+    def spread(self, host):
+        """In a sprayed fabric: the host's NIC leaves out planes whose port is down there or at the peer."""
+        nic, peers = self.nics[host.name], {}
+        for peer in nic.peers:
+            down = nic.down_ports | self.nics[peer.name].down_ports
+            if down:
+                peers[peer.address] = [plane for plane in range(self.shape.planes) if plane not in down]
+        nic.spray(peers)
+
     def start(self, job, hosts):
         self._next_port += 1
         return JobRun(job.name, hosts, job.arguments(), self.folder, self._next_port)
@@ -64,11 +73,11 @@ class Lab:
         for source, target, size in job.flows():
             a, b = hosts[source], hosts[target]
             planned = ports.get(a.name, {}).get(b.address, [])
-            for connection in range(PLANES):
+            for connection in range(CONNECTIONS):
                 plane, port = connection, default_port(seed, a, b, connection)
                 if planned:
                     plane, port = planned[connection % len(planned)]
-                out.append((size / PLANES, self.planner.path(a, b, plane, port)))
+                out.append((size / CONNECTIONS, self.planner.path(a, b, plane, port)))
         return out
 
 
@@ -217,6 +226,6 @@ def summarise(jobs, alone, results):
 def run(lab, seeds, seconds, say):
     """The document's `configurations`; `say` gets a line of progress now and then."""
     alone = run_alone(lab, JOBS, seconds, say)
-    jobs = [job.calibrated(alone[job.name], lab.shape.nic_mbps) for job in JOBS]
+    jobs = [job.calibrated(alone[job.name], lab.shape.host_mbps) for job in JOBS]
     results = [result for seed in seeds for result in run_seed(lab, jobs, seed, seconds, say)]
     return summarise(jobs, alone, results)

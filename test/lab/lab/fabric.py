@@ -1,14 +1,13 @@
 """Builds the fabric of a Shape out of network namespaces: hosts, ToRs and Aggs, veth pairs as cables.
 
-Switches are Linux routers: ECMP by fib_multipath_hash_policy=1 with a seed a switch, HTB as strict levels
-and rate limit on every port, static routes. What BGP would do after a failure is done by Routing.
+Switches are Linux routers: ECMP by fib_multipath_hash_policy=1 with a seed a switch, or spraying of packets, HTB as
+strict levels and rate limit on every port, static routes. What BGP would do after a failure is done by Routing.
 """
 
 import json
 import threading
 
-from lab import netns, wire
-from lab.shape import PLANES
+from lab import netns, spray, wire
 
 # Buffers hold what all senders of a port may have in flight: switches that pause instead of dropping.
 QUEUE_BYTES = 1_000_000
@@ -48,8 +47,8 @@ class Fabric:
         self._ports = {}  # namespace -> [(own port, far port)]
         self._macs = 0
         self._down = set()  # ports that were taken down
-        self._switches = [shape.tor(s, p) for s in range(shape.segments) for p in range(PLANES)]
-        self._switches += [shape.agg(p, a) for p in range(PLANES) for a in range(shape.aggs)]
+        self._switches = [shape.tor(s, p) for s in range(shape.segments) for p in range(shape.planes)]
+        self._switches += [shape.agg(p, a) for p in range(shape.planes) for a in range(shape.aggs)]
 
     def build(self):
         names = [host.name for host in self.hosts] + self._switches
@@ -67,9 +66,9 @@ class Fabric:
     def _lay_cables(self):
         shape, cables = self.shape, []
         for host in self.hosts:
-            for plane in range(PLANES):
+            for plane in range(shape.planes):
                 cables.append((host.name, f"e{plane}", shape.tor(host.segment, plane), f"d{host.slot}", shape.nic_mbps))
-        for plane in range(PLANES):
+        for plane in range(shape.planes):
             for segment in range(shape.segments):
                 for agg in range(shape.aggs):
                     cables.append((shape.tor(segment, plane), f"u{agg}", shape.agg(plane, agg), f"d{segment}",
@@ -93,6 +92,8 @@ class Fabric:
                     "net.ipv4.tcp_wmem": f"4096 65536 {SOCKET_BYTES}", "net.ipv4.tcp_rmem": f"4096 131072 {SOCKET_BYTES}",
                     "net.ipv4.tcp_slow_start_after_idle": 0, "net.ipv4.tcp_rto_min_us": 40000,
                     "net.ipv4.tcp_rto_max_ms": 1000, "net.ipv4.tcp_no_metrics_save": 1}
+        if self.shape.sprayed:
+            settings |= spray.TCP_SETTINGS
         if name in self._switches:
             settings |= {"net.ipv4.ip_forward": 1, "net.ipv4.fib_multipath_hash_policy": 1,
                          "net.ipv4.fib_multipath_hash_seed": self.shape.hash_seed(name)}
@@ -117,6 +118,9 @@ class Fabric:
 
     def _set_up_switch(self, switch):
         wire.clear_hashes(switch, [own.device for own, _ in self._ports[switch]])
+        if switch[0] == "t" and self.shape.sprayed:
+            netns.ip(spray.set_up([f"via 169.254.0.1 dev u{agg} onlink" for agg in range(self.shape.aggs)]), switch)
+            netns.nft(spray.chain("filter hook prerouting priority mangle"), switch)
         if switch[0] == "t":
             # Which flow left by which uplink, and how much of it.
             netns.nft("""table ip flows {
@@ -134,30 +138,39 @@ class Fabric:
             }
             """, switch)
 
-    def set_routes(self, down):
-        """Routes that use no uplink of `down`, a set of (segment, plane, agg)."""
+    def set_routes(self, down, planes=None):
+        """Routes that use no uplink of `down`, a set of (segment, plane, agg); those of some planes only, or of all."""
         shape = self.shape
-        for plane in range(PLANES):
+        for plane in range(shape.planes) if planes is None else planes:
             for segment in range(shape.segments):
+                targets = {}
                 lines = [f"route replace 10.77.{segment}.{slot + 1}/32 via 169.254.0.1 dev d{slot} onlink"
                          for slot in range(shape.hosts)]
                 for other in range(shape.segments):
                     ways = [agg for agg in range(shape.aggs)
                             if (segment, plane, agg) not in down and (other, plane, agg) not in down]
                     hops = " ".join(f"nexthop via 169.254.0.1 dev u{agg} onlink" for agg in ways)
+                    if other != segment:
+                        targets[f"10.77.{other}.0/24"] = ways
                     if other != segment and ways:
                         lines.append(f"route replace 10.77.{other}.0/24 {hops}")
                 netns.ip(lines, shape.tor(segment, plane))
+                if shape.sprayed:
+                    netns.nft(spray.rules(targets), shape.tor(segment, plane))
             for agg in range(shape.aggs):
                 lines = [f"route replace 10.77.{s}.0/24 via 169.254.0.1 dev d{s} onlink"
                          for s in range(shape.segments) if (s, plane, agg) not in down]
                 if lines:
                     netns.ip(lines, shape.agg(plane, agg))
 
+    def remove(self):
+        """All namespaces, so that another fabric can be built. Nothing may run in them any more."""
+        netns.ip([f"netns del {name}" for name in [host.name for host in self.hosts] + self._switches])
+
     def uplink_bytes(self):
         """{link id as `kubectl yardmaster path` has it: bytes sent}, both directions of every ToR-Agg cable."""
         shape, out = self.shape, {}
-        for plane in range(PLANES):
+        for plane in range(shape.planes):
             for segment in range(shape.segments):
                 sent = netns.counters(shape.tor(segment, plane))
                 for agg in range(shape.aggs):
@@ -171,7 +184,7 @@ class Fabric:
     def flows(self):
         """[(link id, source address, destination address, source port, bytes)] since clear_flows()."""
         shape, out = self.shape, []
-        for plane in range(PLANES):
+        for plane in range(shape.planes):
             for segment in range(shape.segments):
                 text = netns.run(["ip", "netns", "exec", shape.tor(segment, plane), "nft", "-j", "list", "set", "ip",
                                   "flows", "seen"])
@@ -184,7 +197,7 @@ class Fabric:
         return out
 
     def clear_flows(self):
-        for plane in range(PLANES):
+        for plane in range(self.shape.planes):
             for segment in range(self.shape.segments):
                 netns.nft("flush set ip flows seen\n", self.shape.tor(segment, plane))
 

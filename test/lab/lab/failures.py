@@ -12,7 +12,6 @@ import time
 from lab import netns
 from lab.fabric import Routing
 from lab.jobs import Job
-from lab.shape import PLANES
 
 CONVERGE_SECONDS = 3.0
 _SAMPLE_SECONDS = 0.01
@@ -82,7 +81,7 @@ def longest_delay(lines, failed, end):
     return max(0.0, max(after + [end - lines[-1]["time"]]) - usual)
 
 
-def _measure(hosts, lines, fail):
+def measure(hosts, lines, fail):
     """(longest delay in seconds, throughput after as a share of that before); `lines()`: the job's iterations."""
     meter = Meter(hosts)
     first = len(lines())
@@ -111,12 +110,12 @@ class Failures:
         if what == "nicPort":
             host = hosts[1]
             port = (shape.tor(host.segment, 0), f"d{host.slot}")
-            result = _measure(hosts, lines, lambda: fabric.set_link(*port, False))
+            result = measure(hosts, lines, lambda: fabric.set_link(*port, False))
             fabric.set_link(*port, True)
             fabric.set_routes(set())
             return result
         uplinks = self._uplinks(what, hosts)
-        result = _measure(hosts, lines, lambda: self._cut(what, uplinks))
+        result = measure(hosts, lines, lambda: self._cut(what, uplinks))
         for segment, plane, agg in uplinks:
             fabric.set_link(shape.agg(plane, agg), f"d{segment}", True)
         self._routing.back(uplinks)
@@ -149,5 +148,5 @@ class Failures:
         addresses = {host.address for host in hosts}
         flows = [f for f in self._lab.fabric.flows() if f[1] in addresses and f[2] in addresses]
         link = max(flows, key=lambda flow: flow[-1])[0]
-        return next((s, p, a) for s in range(shape.segments) for p in range(PLANES) for a in range(shape.aggs)
+        return next((s, p, a) for s in range(shape.segments) for p in range(shape.planes) for a in range(shape.aggs)
                     if shape.uplink(s, p, a) + ".up" == link)

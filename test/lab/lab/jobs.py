@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from lab.shape import FABRIC_POD, PLANES, SCALE
+from lab.shape import FABRIC_POD, SCALE
 from lab.train import communication_start
 
 # What a GPU is taken to do in a second; the same for all, so any number serves.
@@ -24,6 +24,7 @@ class Job:
     # it communicates. Measured by calibrated(); until then what the arguments imply.
     busy: float = 0.0
     start: float = -1.0
+    goodput: float = GOODPUT
 
     @property
     def busy_seconds(self):
@@ -33,19 +34,20 @@ class Job:
     def communication_start(self):
         return self.start if self.start >= 0 else communication_start(self.kind)
 
-    def communication_seconds(self, nic_mbps):
-        """Of an iteration alone on the fabric: what the busiest NIC sends, by both of its ports."""
+    def communication_seconds(self, host_mbps):
+        """Of an iteration alone on the fabric: what the busiest NIC sends, by all of its ports."""
         sent = {}
         for source, _, size in self.flows():
             sent[source] = sent.get(source, 0) + size
-        return max(sent.values()) / PLANES / (nic_mbps / 8 * 1e6 * GOODPUT)
+        return max(sent.values()) / (host_mbps / 8 * 1e6 * self.goodput)
 
-    def calibrated(self, alone, nic_mbps):
+    def calibrated(self, alone, host_mbps, goodput=GOODPUT):
         """The job with the profile that its iteration of `alone` seconds shows, as an agent would measure it."""
-        rest = alone - self.communication_seconds(nic_mbps)
+        job = dataclasses.replace(self, goodput=goodput)
+        rest = alone - job.communication_seconds(host_mbps)
         if rest <= self.compute:
-            return dataclasses.replace(self, start=max(0.0, rest / self.compute))
-        return dataclasses.replace(self, busy=rest, start=1.0)
+            return dataclasses.replace(job, start=max(0.0, rest / self.compute))
+        return dataclasses.replace(job, busy=rest, start=1.0)
 
     @property
     def stages(self):
@@ -85,9 +87,9 @@ class Job:
         """What a TrainingJob and a Gang have in common. Bytes are those on the wire."""
         profile = {"flopPerIteration": self.flop(), "computeSeconds": self.busy_seconds,
                    "communicationStart": self.communication_start,
-                   "dataBytes": self.data_bytes() * SCALE / GOODPUT}
+                   "dataBytes": self.data_bytes() * SCALE / self.goodput}
         if self.stages == 2:
-            profile["pipelineBytes"] = self.pipeline_bytes() * SCALE / GOODPUT
+            profile["pipelineBytes"] = self.pipeline_bytes() * SCALE / self.goodput
         return {"workers": self.workers, "gpusPerWorker": 1,
                 "parallelism": {"data": self.data, "pipeline": self.stages}, "profile": profile}
 

@@ -5,8 +5,7 @@ import os
 import tempfile
 
 from lab import netns
-from lab.jobs import GOODPUT
-from lab.shape import PLANES, SCALE, manifests
+from lab.shape import SCALE, manifests
 
 
 def _program():
@@ -58,7 +57,7 @@ class Planner:
                           for l in links],
                 "jobs": [{"id": job.name, "gpus": job.workers, "flopPerIteration": job.flop(),
                           "computeSeconds": job.busy_seconds, "communicationStart": job.communication_start,
-                          "flows": [{"id": f"f{i}", "bytes": size * SCALE / GOODPUT, "paths": [path]}
+                          "flows": [{"id": f"f{i}", "bytes": size * SCALE / job.goodput, "paths": [path]}
                                     for i, (size, path) in enumerate(flows)]} for job, flows in jobs]}
         path = self._write("case.json", [case])
         return json.loads(netns.run([_program(), "crux", "-f", path, "--policy", policy, "-o", "json"]))
@@ -70,7 +69,7 @@ def ports_of(report, hosts_by_name):
     for path in report["paths"] + report.get("answers", []):
         source, target = hosts_by_name[path["from"]["host"]], hosts_by_name[path["to"]["host"]]
         peers = out.setdefault(source.name, {})
-        peers.setdefault(target.address, []).append((path["from"]["port"] % PLANES, path["sourcePort"]))
+        peers.setdefault(target.address, []).append((path["from"]["port"], path["sourcePort"]))
     for peers in out.values():
         for paths in peers.values():
             paths.sort()

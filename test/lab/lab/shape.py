@@ -1,16 +1,15 @@
 """The lab's fabric as data: who is cabled to whom, addresses, names, and the manifests that say so.
 
-Two planes; a segment has one ToR a plane, and every ToR one uplink to each Agg of its plane. Each host has
-one GPU (that is, one worker process) and one NIC with a port in either plane. Rates are in Mbit/s on the
-wire and in Gb/s in the Fabric: the lab is a network of a thousandth of the speed, and bytes count a
-thousandfold in manifests, so that all times are the same.
+A segment has one ToR a plane, and every ToR one uplink to each Agg of its plane. Each host has one GPU (that
+is, one worker process) and one NIC with a port in every plane. Rates are in Mbit/s on the wire and in Gb/s in
+the Fabric: the lab is a network of a thousandth of the speed, and bytes count a thousandfold in manifests, so
+that all times are the same.
 """
 
 import dataclasses
 
 SCALE = 1000
 FABRIC_POD = "p0"
-PLANES = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Host:
 
     @property
     def address(self):
-        """Of the NIC, the same by both of its ports."""
+        """Of the NIC, the same by all of its ports."""
         return f"10.77.{self.segment}.{self.slot + 1}"
 
     @property
@@ -50,6 +49,7 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
+    planes: int = 2  # at most 10, as names of devices have one digit
     segments: int = 2
     hosts: int = 8  # of a segment, backup hosts included
     backups: int = 1
@@ -58,6 +58,13 @@ class Shape:
     uplink_mbps: int = 12
     levels: int = 4
     seed: int = 1  # of the switches' hash seeds
+    # Packets of one flow go by all planes and all uplinks, instead of by one that its ports say.
+    sprayed: bool = False
+
+    @property
+    def host_mbps(self):
+        """Of a NIC, all planes together."""
+        return self.planes * self.nic_mbps
 
     def all_hosts(self):
         return [Host(s * self.hosts + h, s, h, h >= self.hosts - self.backups)
@@ -100,7 +107,7 @@ def fabric_manifest(shape):
     def linux(switch):
         return {"model": "linux", "seed": shape.hash_seed(switch)}
     overrides = {}
-    for plane in range(PLANES):
+    for plane in range(shape.planes):
         for segment in range(shape.segments):
             overrides[shape.tor_name(segment, plane)] = linux(shape.tor(segment, plane))
         for agg in range(shape.aggs):
@@ -108,14 +115,15 @@ def fabric_manifest(shape):
     return {
         "apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric", "metadata": {"name": "lab"},
         "spec": {
-            "host": {"gpus": 1, "rails": 1, "nicPorts": PLANES, "nicGbps": shape.nic_mbps, "nvlinkGbps": 3600},
-            "planes": PLANES,
+            "host": {"gpus": 1, "rails": 1, "nicPorts": shape.planes, "nicGbps": shape.nic_mbps, "nvlinkGbps": 3600,
+                     "nicSpraying": shape.sprayed},
+            "planes": shape.planes,
             "size": {"fabricPods": 1, "segmentsPerFabricPod": shape.segments, "hostsPerSegment": shape.hosts},
             "backup": {"hostsPerSegment": shape.backups},
             "networkLevels": {"count": shape.levels, "trafficClasses": [
                 {"level": level, "trafficClass": shape.traffic_class(level)} for level in range(shape.levels)]},
             "tiers": [
-                {"role": "tor", "scope": "Segment", "switches": 1, "perRail": True, "perPlane": True,
+                {"role": "tor", "spraying": shape.sprayed, "scope": "Segment", "switches": 1, "perRail": True, "perPlane": True,
                  "downPorts": shape.hosts, "downGbps": shape.nic_mbps,
                  "upPorts": shape.aggs, "upGbps": shape.uplink_mbps},
                 {"role": "agg", "scope": "FabricPod", "switches": shape.aggs, "perRail": False, "perPlane": True,

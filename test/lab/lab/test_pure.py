@@ -4,6 +4,7 @@ import os
 import tempfile
 import unittest
 
+from lab import spray, sprayed
 from lab.container import inside
 from lab.experiment import collisions, utilisation
 from lab.failures import longest_delay
@@ -73,10 +74,10 @@ class Jobs(unittest.TestCase):
 
     def test_calibration_gives_the_measured_iteration_back(self):
         job = Job("j", 2, "ddp", megabytes=2, compute=1.0)
-        communication = job.communication_seconds(8)
+        communication = job.communication_seconds(16)
         self.assertAlmostEqual(communication, 1 / GOODPUT)
         for alone in (1.5, 2.4):
-            profile = job.calibrated(alone, 8)
+            profile = job.calibrated(alone, 16)
             self.assertAlmostEqual(profile.communication_start * profile.busy_seconds + communication, alone)
 
 
@@ -108,6 +109,57 @@ class Fabric(unittest.TestCase):
         self.assertEqual(len(seeds), len(overrides))
         self.assertEqual(len(overrides), 4 + 2 * Shape().aggs)
         self.assertTrue(all(0 < seed < 2**32 for seed in seeds))
+
+    def test_a_sprayed_fabric_says_so(self):
+        for shape in (Shape(), sprayed.SHAPE):
+            spec = fabric_manifest(shape)["spec"]
+            said = [spec["host"]["nicSpraying"], spec["tiers"][0]["spraying"]]
+            self.assertEqual(said, [shape.sprayed] * 2)
+            self.assertEqual((spec["planes"], spec["host"]["nicPorts"]), (shape.planes, shape.planes))
+
+
+class Sprayed(unittest.TestCase):
+    def test_packets_take_turns_over_the_ways_that_reach_the_target(self):
+        rules = spray.rules({"10.77.1.0/24": [0, 2], "10.77.2.0/24": []}, range(3)).splitlines()
+        self.assertEqual(rules[0], "flush chain ip spray spray")
+        self.assertEqual(rules[1], "add rule ip spray spray ip daddr 10.77.1.0/24 udp length < 300 meta mark set "
+                                   "numgen inc mod 2 map { 0 : 1, 1 : 3 } return")
+        self.assertIn("add rule ip spray spray ip daddr 10.77.2.0/24 drop", rules)
+        self.assertTrue(rules[-1].endswith("numgen inc mod 3 map { 0 : 1, 1 : 2, 2 : 3 } return"))
+        self.assertEqual(len(rules), 6)
+
+    def test_every_hop_of_a_drawn_job_crosses_the_aggs(self):
+        places = sprayed.draw_places(sprayed.SHAPE, 1)
+        hosts = [host for job in sprayed.JOBS for host in places[job.name]]
+        self.assertEqual(len({host.name for host in hosts}), len(hosts))
+        for job in sprayed.JOBS:
+            for source, target, _ in job.flows():
+                self.assertNotEqual(places[job.name][source].segment, places[job.name][target].segment)
+
+    def test_a_flow_is_on_all_planes_and_aggs_alike(self):
+        shape, job = sprayed.SHAPE, sprayed.JOBS[0]
+        flows = sprayed.flows_of(shape, job, sprayed.draw_places(shape, 1)[job.name])
+        self.assertEqual(len(flows), job.workers * shape.planes * shape.aggs)
+        self.assertEqual(len({size for size, _ in flows}), 1)
+        self.assertAlmostEqual(sum(size for size, _ in flows), sum(size for *_, size in job.flows()))
+
+    def test_unevenness_is_the_largest_deviation_from_the_mean(self):
+        shape = Shape(planes=2, aggs=2)
+        sent = {f"{shape.uplink(s, p, a)}.{way}": 1000000 for s in range(2) for p in range(2) for a in range(2)
+                for way in ("up", "down")}
+        self.assertEqual(sprayed.unevenness(shape, sent)[0], 0)
+        sent[f"{shape.uplink(1, 1, 0)}.down"] = 600000
+        worst, by_chance = sprayed.unevenness(shape, sent)
+        self.assertAlmostEqual(worst, 1 / 3)
+        self.assertLess(by_chance, worst)
+
+    def test_what_contradicts_the_product_is_named(self):
+        def row(name, seconds, **changes):
+            return {"seed": 1, "name": name, "jobs": [{"iterationSeconds": seconds}], "ofAlone": 0.8, "predictedOfAlone": 0.82,
+                    "unevenness": 0.01, "unevennessByChance": 0.1, "plannedPorts": 0} | changes
+        self.assertEqual(sprayed.problems([row("sprayed", 3.0), row("sprayed+levels", 2.0)]), [])
+        bad = [row("sprayed", 3.0, plannedPorts=2, unevenness=0.2), row("sprayed+levels", 2.9, predictedOfAlone=0.9)]
+        self.assertEqual(len(sprayed.problems(bad)), 4)
 
 
 if __name__ == "__main__":
