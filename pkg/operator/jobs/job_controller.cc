@@ -309,6 +309,11 @@ absl::StatusOr<std::size_t> JobController::Make(const api::TrainingJob& job,
     return placer_.Make(job, way, step, limit.pods < kPlacedTurn.pods ? kPlacedTurn : limit, stall,
                         result);
   }
+  YM_ASSIGN_OR_RETURN(const bool lost_place, placer_.HasLostPlace(job));
+  if (lost_place) {
+    result.waits = true;
+    return step.create.size();
+  }
   const auto places = PlacesOf(job, step);
   return writes_.Create(
       job, step.create,

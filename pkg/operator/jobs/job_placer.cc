@@ -199,6 +199,16 @@ absl::Status JobPlacer::TakeBack(const api::TrainingJob& job, api::GangPods pods
   return writes_.WriteGang(next).status();
 }
 
+absl::StatusOr<bool> JobPlacer::HasLostPlace(const api::TrainingJob& job) {
+  const auto known = options_.first ? GangOf(job) : nullptr;
+  if (known == nullptr || !IsGangOf(*known, job) || known->pods == api::GangPods::kFirst ||
+      !HasPlace(*known)) {
+    return false;
+  }
+  YM_ASSIGN_OR_RETURN(const auto gang, ReadGang(job));
+  return gang != nullptr && IsGangOf(*gang, job) && !HasPlace(*gang);
+}
+
 bool JobPlacer::IsTakenBack(const api::TrainingJob& job) const {
   const auto gang = options_.first ? GangOf(job) : nullptr;
   return gang != nullptr && IsGangOf(*gang, job) && gang->pods == api::GangPods::kRefused &&

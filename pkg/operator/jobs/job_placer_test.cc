@@ -339,6 +339,28 @@ TEST_F(JobPlacerTest, ARankOfAGangThatHasRunIsMadeAgainAsBefore) {
   EXPECT_TRUE(IsGated(1));
 }
 
+TEST_F(JobPlacerTest, AStoppedGangGetsNoPodsBehindTheGateWhereTheWatchIsLate) {
+  PlacedJob();
+  RunAll();
+  MarkReleased();
+  RunUntilStable();
+  ASSERT_EQ(Condition("Running"), "True");
+  for (const char* pod : {"a-0", "a-1"}) {
+    ASSERT_TRUE(client_.Delete({kube::Pods(), "team", pod, ""}, {}).ok());
+  }
+  Sync();
+  api::Gang gang = Gang().value();
+  SetGangCondition(gang, api::kPreemptedCondition, true);
+  Write(std::move(gang));
+  client_.ClearCalls();
+  for (int turn = 0; turn < 4; ++turn) {
+    clock_.Advance(1'000);
+    ASSERT_TRUE(controller_->RunOnce("team/a", JobTurn::kBackground).ok());
+  }
+  EXPECT_GT(client_.CountCalls(kube::Verb::kGet, "gangs"), 0) << "pods were to be made";
+  EXPECT_EQ(Creates(/*dry_run=*/false), 0);
+}
+
 TEST_F(JobPlacerTest, HostsMayBeRentedForAJobThatAsksAndFindsNoPlace) {
   SeedJob(2, 1);
   RunUntilStable();
