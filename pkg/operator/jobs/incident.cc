@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "pkg/base/strings.h"
 
@@ -207,18 +208,14 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
   }
   incident.cause = CauseOfLoss(job, ranks);
   const bool fails = incident.action == OnHostLoss::kFail;
-  if (incident.cause == IncidentCause::kSegmentLost) {
-    incident.segment = LostPlaceOf(job, ranks, &HostVerdict::segment);
+  if (incident.cause != IncidentCause::kHostLost) {
+    const bool of_segment = incident.cause == IncidentCause::kSegmentLost;
+    const std::string_view kind = of_segment ? "segment" : "domain";
+    std::string& place = of_segment ? incident.segment : incident.domain;
+    place = LostPlaceOf(job, ranks, of_segment ? &HostVerdict::segment : &HostVerdict::domain);
     incident.message =
-        StrCat(Ranks(job, ranks), " lost segment ", incident.segment, ": ",
-               Consequence(incident.action), fails ? "" : ", those there in other segments");
-    return;
-  }
-  if (incident.cause == IncidentCause::kDomainLost) {
-    incident.domain = LostPlaceOf(job, ranks, &HostVerdict::domain);
-    incident.message =
-        StrCat(Ranks(job, ranks), " lost domain ", incident.domain, ": ",
-               Consequence(incident.action), fails ? "" : ", those there in other domains");
+        StrCat(Ranks(job, ranks), " lost ", kind, " ", place, ": ", Consequence(incident.action));
+    if (!fails) incident.message += StrCat(", those there in other ", kind, "s");
     return;
   }
   const HostVerdict& verdict = At(job, ranks[0]).host_verdict;

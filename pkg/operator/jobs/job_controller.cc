@@ -269,18 +269,13 @@ void JobController::KeepFormerPods(const api::TrainingJob& job, const JobObserva
   }
 }
 
-std::shared_ptr<const api::Gang> JobController::PlacesOf(const api::TrainingJob& job,
-                                                         const JobStep& step) {
+bool JobController::KeepsPlaces(const api::TrainingJob& job, const JobStep& step) const {
   const api::Incident* active = step.recovery.active();
   // The ranks of a lost segment move together.
-  if (active == nullptr || !active->segment.empty() || placer_.GangOf(job) == nullptr)
-    return nullptr;
+  if (active == nullptr || !active->segment.empty() || placer_.GangOf(job) == nullptr) return false;
   const std::string key = kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
-  const bool any = std::any_of(step.create.begin(), step.create.end(),
-                               [&](int rank) { return former_pods_.Find(key, rank) != nullptr; });
-  if (!any) return nullptr;
-  const auto gang = placer_.ReadGang(job);
-  return gang.ok() ? *gang : nullptr;
+  return std::any_of(step.create.begin(), step.create.end(),
+                     [&](int rank) { return former_pods_.Find(key, rank) != nullptr; });
 }
 
 std::optional<WorkerPlace> JobController::PlaceOfRank(const api::TrainingJob& job,
@@ -309,15 +304,21 @@ absl::StatusOr<std::size_t> JobController::Make(const api::TrainingJob& job,
     return placer_.Make(job, way, step, limit.pods < kPlacedTurn.pods ? kPlacedTurn : limit, stall,
                         result);
   }
-  YM_ASSIGN_OR_RETURN(const bool lost_place, placer_.HasLostPlace(job));
-  if (lost_place) {
+  const bool keeps_places = KeepsPlaces(job, step);
+  std::shared_ptr<const api::Gang> gang;
+  if (keeps_places || placer_.IsPlacedFirst(job)) {
+    YM_ASSIGN_OR_RETURN(gang, placer_.ReadGang(job));
+  }
+  // The watch, which is behind, will report it.
+  if (gang != nullptr && JobPlacer::HasLostPlace(job, *gang)) {
     result.waits = true;
     return step.create.size();
   }
-  const auto places = PlacesOf(job, step);
   return writes_.Create(
       job, step.create,
-      [&](int rank) { return places == nullptr ? std::nullopt : PlaceOfRank(job, *places, rank); },
+      [&](int rank) {
+        return keeps_places && gang != nullptr ? PlaceOfRank(job, *gang, rank) : std::nullopt;
+      },
       limit, stall);
 }
 

@@ -102,8 +102,8 @@ class JobController {
   // Those of ranks that go.
   void KeepFormerPods(const api::TrainingJob& job, const JobObservation& observed,
                       const JobStep& step);
-  // Where the pods of `ranks` are made again. Null: each waits behind the gate.
-  std::shared_ptr<const api::Gang> PlacesOf(const api::TrainingJob& job, const JobStep& step);
+  // Some of the pods that are made again go where those before them ran.
+  bool KeepsPlaces(const api::TrainingJob& job, const JobStep& step) const;
   std::optional<WorkerPlace> PlaceOfRank(const api::TrainingJob& job, const api::Gang& gang,
                                          int rank) const;
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);

@@ -35,14 +35,17 @@ struct RanksThere {
   bool live = false;  // one that stays
 };
 
-RanksThere LookAtRanks(const JobObservation& observed) {
+// `stopped`: its pods are on their way out, but those behind the gate, which were made for another
+// place.
+RanksThere LookAtRanks(const JobObservation& observed, bool stopped) {
   RanksThere there;
   for (int rank = 0; rank < observed.ranks(); ++rank) {
     const Worker& worker = observed.workers[static_cast<std::size_t>(rank)];
     if (worker.phase == WorkerPhase::kMissing) continue;
     there.any = true;
     there.live |= !worker.deleting && worker.phase != WorkerPhase::kSucceeded &&
-                  worker.phase != WorkerPhase::kFailed;
+                  worker.phase != WorkerPhase::kFailed &&
+                  (!stopped || worker.phase == WorkerPhase::kGated);
   }
   return there;
 }
@@ -116,7 +119,9 @@ JobPlacer::Way JobPlacer::WayOf(const api::TrainingJob& job, const JobObservatio
     return {Making::kWait, nullptr, kOldObjectsAgainMs};
   }
   if (gang != nullptr && HasPlace(*gang)) return WayOfPlaced(job, step, std::move(gang));
-  const RanksThere there = LookAtRanks(observed);
+  const RanksThere there =
+      LookAtRanks(observed, gang != nullptr && HasLostPlace(job, *gang) &&
+                                api::IsTrue(gang->status.conditions, api::kPreemptedCondition));
   if (there.live) return {};
   if (there.any) return {Making::kWait, std::move(gang)};
   Asked asked;
@@ -199,14 +204,14 @@ absl::Status JobPlacer::TakeBack(const api::TrainingJob& job, api::GangPods pods
   return writes_.WriteGang(next).status();
 }
 
-absl::StatusOr<bool> JobPlacer::HasLostPlace(const api::TrainingJob& job) {
-  const auto known = options_.first ? GangOf(job) : nullptr;
-  if (known == nullptr || !IsGangOf(*known, job) || known->pods == api::GangPods::kFirst ||
-      !HasPlace(*known)) {
-    return false;
-  }
-  YM_ASSIGN_OR_RETURN(const auto gang, ReadGang(job));
-  return gang != nullptr && IsGangOf(*gang, job) && !HasPlace(*gang);
+bool JobPlacer::IsPlacedFirst(const api::TrainingJob& job) const {
+  const auto gang = options_.first ? GangOf(job) : nullptr;
+  return gang != nullptr && IsGangOf(*gang, job) && gang->pods != api::GangPods::kFirst &&
+         HasPlace(*gang);
+}
+
+bool JobPlacer::HasLostPlace(const api::TrainingJob& job, const api::Gang& gang) {
+  return IsGangOf(gang, job) && gang.pods != api::GangPods::kFirst && !HasPlace(gang);
 }
 
 bool JobPlacer::IsTakenBack(const api::TrainingJob& job) const {

@@ -78,9 +78,11 @@ class JobPlacer {
   void Forget(const std::string& key);
   // Where the Gang of a job that gets no pods now asks for a place.
   absl::Status TakeBack(const api::TrainingJob& job, api::GangPods pods);
-  // The watch says that a job that was placed first has its place, and the API server that it was
-  // stopped: the watch will report it, and the job asks again instead of waiting with its pods.
-  absl::StatusOr<bool> HasLostPlace(const api::TrainingJob& job);
+  // Its Gang, as the watch has it, was placed before its pods were made.
+  bool IsPlacedFirst(const api::TrainingJob& job) const;
+  // It has no place although the watch says so, or is being stopped: the job asks for another when
+  // all of its pods are gone, and makes none meanwhile.
+  static bool HasLostPlace(const api::TrainingJob& job, const api::Gang& gang);
   // Its pods were refused after it had its place, and those that are there go.
   bool IsTakenBack(const api::TrainingJob& job) const;
 

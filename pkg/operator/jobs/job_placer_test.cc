@@ -361,6 +361,21 @@ TEST_F(JobPlacerTest, AStoppedGangGetsNoPodsBehindTheGateWhereTheWatchIsLate) {
   EXPECT_EQ(Creates(/*dry_run=*/false), 0);
 }
 
+TEST_F(JobPlacerTest, AStoppedGangGetsNoPodsBehindTheGateWhileTheLastOfItsPodsGo) {
+  PlacedJob();
+  RunAll();
+  MarkReleased();
+  RunUntilStable();
+  api::Gang gang = Gang().value();
+  SetGangCondition(gang, api::kPreemptedCondition, true);
+  Write(std::move(gang));
+  // The extender evicts its pods one after the other.
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-0", ""}, {}).ok());
+  client_.ClearCalls();
+  RunUntilStable();
+  EXPECT_EQ(Creates(/*dry_run=*/false), 0);
+}
+
 TEST_F(JobPlacerTest, HostsMayBeRentedForAJobThatAsksAndFindsNoPlace) {
   SeedJob(2, 1);
   RunUntilStable();
