@@ -61,7 +61,7 @@ void AddTimeLimitFlags(CLI::App& app, extender::ClusterPlanner::Options& options
   AddSeconds(app, "--unbound-timeout", options.gates.unbound_timeout_ms, 0, kYear,
              "seconds after which a placed gang of which no pod could be bound gives its hosts "
              "back; 0: it keeps them for ever");
-  options.taints.unbound_after_ms = 10'000;
+  options.taints.unbound_after_ms = 30'000;
   AddSeconds(app, "--taint-after", options.taints.unbound_after_ms, 0, 86'400,
              "seconds after which a promised host is tainted while its pods are not bound; 0: at "
              "once, until the gang is gone");

@@ -48,6 +48,19 @@ TEST(PresetsTest, WhatIsEncodedReadsBackTheSame) {
   }
 }
 
+// By domain, of a Fabric's objects: its hosts, and those of them that are backup hosts.
+std::pair<std::map<std::string, int>, std::map<std::string, int>> HostsByDomain(
+    const std::vector<nlohmann::json>& objects) {
+  std::map<std::string, int> hosts, backup;
+  for (std::size_t i = 1; i < objects.size(); ++i) {
+    const nlohmann::json& labels = objects[i]["metadata"]["labels"];
+    const auto domain = labels["yardmaster.dev/domain"].get<std::string>();
+    ++hosts[domain];
+    backup[domain] += labels.contains("yardmaster.dev/backup") ? 1 : 0;
+  }
+  return {hosts, backup};
+}
+
 TEST(PresetsTest, DomainsOfASegmentAreRenderedWithTheirBackupHosts) {
   RenderSize size;
   size.segments = 2;
@@ -57,13 +70,7 @@ TEST(PresetsTest, DomainsOfASegmentAreRenderedWithTheirBackupHosts) {
   EXPECT_EQ(fabric->spec.hosts_per_segment, 72);
   const auto objects = RenderFabric(*fabric).value();
   ASSERT_EQ(objects.size(), 1u + 144);
-  std::map<std::string, int> hosts, backup;
-  for (std::size_t i = 1; i < objects.size(); ++i) {
-    const nlohmann::json& labels = objects[i]["metadata"]["labels"];
-    const auto domain = labels["yardmaster.dev/domain"].get<std::string>();
-    ++hosts[domain];
-    backup[domain] += labels.contains("yardmaster.dev/backup") ? 1 : 0;
-  }
+  auto [hosts, backup] = HostsByDomain(objects);
   EXPECT_EQ(hosts.size(), 8u);
   EXPECT_EQ(hosts["p00s01d03"], 18);
   EXPECT_EQ(backup["p00s01d03"], 2);
@@ -77,13 +84,7 @@ TEST(PresetsTest, HpnNextWithDomainsKeepsABackupHostOfEach) {
   ASSERT_TRUE(fabric.ok()) << fabric.status();
   const auto objects = RenderFabric(*fabric).value();
   ASSERT_EQ(objects.size(), 1u + 135);
-  std::map<std::string, int> hosts, backup;
-  for (std::size_t i = 1; i < objects.size(); ++i) {
-    const nlohmann::json& labels = objects[i]["metadata"]["labels"];
-    const auto domain = labels["yardmaster.dev/domain"].get<std::string>();
-    ++hosts[domain];
-    backup[domain] += labels.contains("yardmaster.dev/backup") ? 1 : 0;
-  }
+  auto [hosts, backup] = HostsByDomain(objects);
   EXPECT_EQ(hosts.size(), 15u);
   for (const auto& [domain, count] : hosts) {
     EXPECT_EQ(count, 9) << domain;

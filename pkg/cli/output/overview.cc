@@ -17,6 +17,7 @@
 #include "pkg/cli/output/job_cost.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/extender/gather/incomplete_gang.h"
+#include "pkg/extender/ledger/free_places.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/residual_bandwidth.h"
 #include "pkg/state/snapshot_builder.h"
@@ -176,16 +177,9 @@ struct DomainCounts {
 DomainCounts CountDomains(const plan::Snapshot& snapshot, fabric::SegmentId segment) {
   DomainCounts counts;
   for (fabric::DomainId domain : snapshot.places->domains_of(segment)) {
-    int ordinary = 0, free = 0;
-    for (fabric::HostId host : snapshot.places->hosts_of(domain)) {
-      const placement::HostState& state = snapshot.cluster.hosts[host.index()];
-      if (state.backup) continue;
-      ++ordinary;
-      const bool usable = state.unavailable == placement::Unavailability::kNo;
-      free += usable && state.free_gpus == state.gpus ? 1 : 0;
-    }
+    const auto hosts = snapshot.places->hosts_of(domain);
     ++counts.all;
-    counts.free += ordinary > 0 && free == ordinary ? 1 : 0;
+    counts.free += extender::OrdinaryHostsOf(snapshot.cluster, hosts).AllFree() ? 1 : 0;
   }
   return counts;
 }

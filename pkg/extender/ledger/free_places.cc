@@ -12,23 +12,29 @@ FreePlaces FreeIn(const placement::Cluster& cluster, fabric::IdRange<IdType> pla
   FreePlaces out;
   out.level = level;
   for (const IdType place : places) {
-    int ordinary = 0, free = 0;
-    for (const fabric::HostId id : cluster.places->hosts_of(place)) {
-      const placement::HostState& host = cluster.hosts[id.index()];
-      if (host.backup) continue;
-      ++ordinary;
-      const bool usable = host.unavailable == placement::Unavailability::kNo;
-      free += usable && host.gpus > 0 && host.free_gpus == host.gpus ? 1 : 0;
-    }
+    const OrdinaryHosts hosts = OrdinaryHostsOf(cluster, cluster.places->hosts_of(place));
     for (std::size_t s = 0; s < kFreePlaceSizes.size(); ++s) {
-      out.at_least[s] += free >= kFreePlaceSizes[s] ? 1 : 0;
+      out.at_least[s] += hosts.free >= kFreePlaceSizes[s] ? 1 : 0;
     }
-    out.whole += ordinary > 0 && free == ordinary ? 1 : 0;
+    out.whole += hosts.AllFree() ? 1 : 0;
   }
   return out;
 }
 
 }  // namespace
+
+OrdinaryHosts OrdinaryHostsOf(const placement::Cluster& cluster,
+                              fabric::IdRange<fabric::HostId> hosts) {
+  OrdinaryHosts out;
+  for (const fabric::HostId id : hosts) {
+    const placement::HostState& host = cluster.hosts[id.index()];
+    if (host.backup) continue;
+    ++out.all;
+    const bool usable = host.unavailable == placement::Unavailability::kNo;
+    out.free += usable && host.gpus > 0 && host.free_gpus == host.gpus ? 1 : 0;
+  }
+  return out;
+}
 
 std::vector<FreePlaces> FreePlacesOf(const placement::Cluster& cluster) {
   using workload::TopologyLevel;

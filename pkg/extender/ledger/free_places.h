@@ -23,6 +23,15 @@ struct FreePlaces {
   bool operator==(const FreePlaces&) const = default;
 };
 
+// Ordinary hosts of a place, and those of them that are wholly free.
+struct OrdinaryHosts {
+  int all = 0;
+  int free = 0;
+  bool AllFree() const { return all > 0 && free == all; }
+};
+OrdinaryHosts OrdinaryHostsOf(const placement::Cluster& cluster,
+                              fabric::IdRange<fabric::HostId> hosts);
+
 // Of domains, where hosts have some, of segments and of fabric pods, in this order.
 std::vector<FreePlaces> FreePlacesOf(const placement::Cluster& cluster);
 
