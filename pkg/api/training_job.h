@@ -118,7 +118,7 @@ struct CheckpointStatus {
 struct TrainingJobStatus {
   std::int64_t observed_generation = 0;
   // Planned, Queued, Placed, Running, Degraded, Recovering, Suspended, Stalled, Preempted,
-  // CapacityReady, Succeeded, Failed (docs/operations.md)
+  // CapacityReady, Succeeded, Failed (docs/reference/events.md)
   std::vector<Condition> conditions;
   int workers = 0;  // 0 while it is suspended and has no pods
   int ready_workers = 0;

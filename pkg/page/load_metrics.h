@@ -1,5 +1,5 @@
 // What the network plan predicts, as metrics of the operator: load of links by class, use of GPUs.
-// docs/operations.md says what each means. Thread safety: one thread.
+// docs/reference/metrics.md says what each means. Thread safety: one thread.
 #pragma once
 
 #include "pkg/metrics/registry.h"

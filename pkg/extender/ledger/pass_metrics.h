@@ -1,4 +1,4 @@
-// yardmaster_extender_* about passes; docs/operations.md says what each means and what a bad value
+// yardmaster_extender_* about passes; docs/reference/metrics.md says what each means and what a bad value
 // is. Thread safety: one thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What is rented, as metrics of the operator. docs/operations.md says what each means.
+// What is rented, as metrics of the operator. docs/reference/metrics.md says what each means.
 //
 // Thread safety: one thread. Lifetimes: `capacity` outlives the registry's sources.
 #pragma once

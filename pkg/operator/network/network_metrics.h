@@ -1,4 +1,4 @@
-// yardmaster_operator_* about network rounds; docs/operations.md says what each means and what a
+// yardmaster_operator_* about network rounds; docs/reference/metrics.md says what each means and what a
 // bad value is. Thread safety: one thread.
 #pragma once
 
