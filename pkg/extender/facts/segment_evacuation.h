@@ -1,6 +1,7 @@
 // Ranks that leave a segment or a domain which the Fabric's status calls lost (api/fabric.h). The
-// ranks of a gang there move together, by one plan and one write (placement/partial_planner.h). They
-// move once the pod of each of them waits behind the gate and there is a place for all of them.
+// ranks of a gang there move together, by one plan and one write (placement/partial_planner.h).
+// They move once the pod of each of them waits behind the gate and there is a place for all of
+// them.
 //
 // Thread safety: pure functions.
 #pragma once
