@@ -1,5 +1,5 @@
-// yardmaster_extender_* about passes; docs/reference/metrics.md says what each means and what a bad value
-// is. Thread safety: one thread.
+// yardmaster_extender_* about passes; docs/reference/metrics.md says what each means and what a bad
+// value is. Thread safety: one thread.
 #pragma once
 
 #include "pkg/extender/ledger/pass_report.h"

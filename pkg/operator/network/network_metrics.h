@@ -1,5 +1,5 @@
-// yardmaster_operator_* about network rounds; docs/reference/metrics.md says what each means and what a
-// bad value is. Thread safety: one thread.
+// yardmaster_operator_* about network rounds; docs/reference/metrics.md says what each means and
+// what a bad value is. Thread safety: one thread.
 #pragma once
 
 #include "pkg/metrics/registry.h"
