@@ -56,7 +56,7 @@ struct NodeFault {
   bool operator==(const NodeFault&) const = default;
 };
 
-// The default rules; docs/lifecycle.md has them as a table.
+// The default rules; docs/failures.md has them as a table.
 std::vector<FaultRule> DefaultFaultRules();
 // Errors: InvalidArgument, one line per wrong field, each beginning with `source`.
 absl::StatusOr<std::vector<FaultRule>> ParseFaultRules(std::string_view yaml,

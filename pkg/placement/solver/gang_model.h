@@ -1,5 +1,5 @@
 // What of a gang matters to the choice of segments: which workers cannot be parted, which only at a
-// price, and how regular all of it is. docs/placement-terms.md draws an example.
+// price, and how regular all of it is. docs/solver.md draws an example.
 //
 //   host set    workers that must share a host        (Required within Host)
 //   domain set  workers that must share a domain      (Required within Domain, units of hosts)
