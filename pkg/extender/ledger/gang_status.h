@@ -35,8 +35,8 @@ api::GangStatus WithoutPods(const api::Gang& gang, const std::string& reason,
                             const std::string& why, std::int64_t now_ms);
 
 // Status after committing `plan` (Placed): next plan generation, assignments by name, condition
-// Planned. A gang that had no place starts anew: conditions that are False and were about its
-// former place, or about its wait, are gone.
+// Planned. A gang that had no place loses the conditions that are False and were about its former
+// place, or about its wait.
 api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
                           const plan::JobState& job, const plan::Snapshot& snapshot,
                           std::int64_t now_ms);

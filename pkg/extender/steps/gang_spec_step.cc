@@ -104,13 +104,13 @@ Decision GangSpecStep::MakeAsOwnerSays(const PassFacts& facts, const Subject& su
                                        DeclaredSizes declared, const OwnerSays& says) {
   const NamespacedName& key = subject.key;
   const GatheredGang& gathered = *facts.gathered.at(key);
-  // It is gathered with them then.
+  // The next pass gathers the gang with the replicas that have ended.
   if (says.ended && gatherer_.NoteEnded(gathered, *says.ended)) return LeaveOut(key, {WakeIn{0}});
   declared.of_owner = says.size;
-  // Of the stages that have begun, too, `data` follows.
-  declared.was_scaled = says.more_to_come || facts.gangs.count(key) != 0;
-  // Without a size of its own as before.
-  if (!declared.of_owner) declared.was_scaled = false;
+  // The data axis follows the owner's size: that of the stages that have begun, or, of a gang that
+  // is there already, the present one.
+  declared.was_scaled =
+      declared.of_owner.has_value() && (says.more_to_come || facts.gangs.count(key) != 0);
   return Write(facts, subject, MakeGang(WithOpenRanks(gathered), nullptr, declared));
 }
 

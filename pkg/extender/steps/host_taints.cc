@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 // The value of the taint of a host whose GPUs one gang holds.
-std::string ValueOf(const NamespacedName& key) {
+std::string TaintValueOf(const NamespacedName& key) {
   // A label value: 63 characters, and an alphanumeric one last.
   std::string value = StrCat(key.namespace_name, ".", key.name).substr(0, 63);
   while (!std::isalnum(static_cast<unsigned char>(value.back()))) value.pop_back();
@@ -39,7 +39,7 @@ bool IsOurs(const api::Taint& taint) {
          (taint.key == api::kBackupKey && taint.value == api::kChosenBackupValue);
 }
 
-// Nearly every Node is, in nearly every pass.
+// Whether the Node has these taints and no others of ours, as nearly all have in nearly every pass.
 bool IsRight(const api::Node& node, const Wanted& wanted) {
   int promised = 0, backup = 0;
   for (const api::Taint& taint : node.taints) {
@@ -98,7 +98,7 @@ HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snap
   };
   for (const plan::JobId id : snapshot.job_ids()) {
     const plan::JobState& job = snapshot.jobs[id.index()];
-    out.values.push_back(job.assignment ? ValueOf(job.job.key) : "");
+    out.values.push_back(job.assignment ? TaintValueOf(job.job.key) : "");
     if (!job.assignment) continue;
     int rank = 0;
     for (fabric::HostId host : job.assignment->host_of_rank) {
@@ -108,7 +108,7 @@ HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snap
   }
   for (const auto& gang : unread) {
     const auto to = static_cast<int>(out.values.size());
-    out.values.push_back(ValueOf(KeyOf(gang->metadata)));
+    out.values.push_back(TaintValueOf(KeyOf(gang->metadata)));
     for (const api::AssignmentEntry& slot : gang->status.assignments) {
       const fabric::HostId host = snapshot.places->FindHost(slot.host);
       if (host.valid()) promise(host, to, std::max<int>(1, hosts[host.index()].gpus));
@@ -118,8 +118,8 @@ HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snap
     DesiredTaint& desired = out.of_host[h];
     const TaintNeed need = needs == nullptr ? TaintNeed::kBoth : (*needs)[h];
     desired.backup = hosts[h].backup && need != TaintNeed::kNone;
-    // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or
-    // has no place at present, may have them again.
+    // Whether all devices of another kind are promised is not known here. A Node that shows no
+    // GPUs, or has no place at present, may get them back.
     const bool all = promised[h] != 0 && promised[h] >= hosts[h].gpus;
     const bool tainted =
         (need == TaintNeed::kBoth && all) || (need == TaintNeed::kOpen && promised[h] != 0);

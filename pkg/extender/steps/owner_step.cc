@@ -109,48 +109,49 @@ Decision AskOwner(const PassFacts& facts, const GangPtr& gang) {
 
 // Why a gang without a place has no pods, where its condition Planned says something else: what it
 // waited for before.
-Decision SayWhyNoPods(const GangPtr& gang, const PassFacts& now, const char* reason,
-                      const std::string& why) {
+Decision PlannedWithoutPods(const GangPtr& gang, const PassFacts& now, const char* reason,
+                            const std::string& why) {
   return {{CommitGangStatus{KeyOf(gang->metadata), gang,
                             WithoutPods(*gang, reason, why, now.now.wall_ms)}}};
 }
 
-Decision SayWhatOwnerSays(const GangPtr& gang, const PassFacts& now, const EffectOutcome& read) {
+Decision FollowOwnerWithoutPods(const GangPtr& gang, const PassFacts& now,
+                                const EffectOutcome& read) {
   if (!read.answered()) return {};
   const OwnerState owner = OwnerStateOf(*gang, read.done() ? read.object : nlohmann::json());
   switch (owner.phase) {
     case OwnerPhase::kActive:
-      return SayWhyNoPods(gang, now, "NoPods", StrCat("the gang has no pod; ", owner.why));
+      return PlannedWithoutPods(gang, now, "NoPods", StrCat("the gang has no pod; ", owner.why));
     case OwnerPhase::kSuspended:
-      return SayWhyNoPods(gang, now, "Suspended", owner.why);
+      return PlannedWithoutPods(gang, now, "Suspended", owner.why);
     case OwnerPhase::kFinished:
-      return SayWhyNoPods(gang, now, "OwnerFinished", owner.why);
+      return PlannedWithoutPods(gang, now, "OwnerFinished", owner.why);
     case OwnerPhase::kGone:
       break;  // the garbage collector, or gang_cleanup.h, takes its Gang
   }
-  return SayWhyNoPods(gang, now, "OwnerGone", owner.why);
+  return PlannedWithoutPods(gang, now, "OwnerGone", owner.why);
 }
 
 // Looks through every pod of the cluster: in the gang's turn.
 Decision FindWhyNoPods(const PassFacts& facts, const GangPtr& gang) {
   if (gang->pods == api::GangPods::kRefused) {
-    return SayWhyNoPods(gang, facts, "PodsRefused", "pods of it were refused");
+    return PlannedWithoutPods(gang, facts, "PodsRefused", "pods of it were refused");
   }
   if (WereReleased(facts, *gang)) {
-    return SayWhyNoPods(gang, facts, "ReleasedWithoutPlace",
-                        "its pods were released without a place");
+    return PlannedWithoutPods(gang, facts, "ReleasedWithoutPlace",
+                              "its pods were released without a place");
   }
   const auto resource = ResourceOfOwner(gang->owner);
-  if (!resource) return SayWhyNoPods(gang, facts, "NoPods", "the gang has no pod");
+  if (!resource) return PlannedWithoutPods(gang, facts, "NoPods", "the gang has no pod");
   Decision decision{{ReadObject{{*resource, gang->metadata.namespace_name, gang->owner.name, ""}}}};
   decision.then = [gang](const PassFacts& now, const EffectOutcomes& outcomes) {
-    return SayWhatOwnerSays(gang, now, outcomes.front());
+    return FollowOwnerWithoutPods(gang, now, outcomes.front());
   };
   return decision;
 }
 
 // Its condition Planned says what became of a plan, and not why it has no pods.
-bool SaysWhatWasPlanned(const api::GangStatus& status) {
+bool DescribesPlan(const api::GangStatus& status) {
   const api::Condition* planned = api::FindCondition(status.conditions, api::kPlannedCondition);
   if (planned == nullptr) return true;
   static constexpr std::string_view kOfPods[] = {
@@ -225,7 +226,7 @@ std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
     if (facts.isolated.count(key) != 0) continue;
     const GatheredGang* gathered = facts.GatheredOf(key);
     if (!gang->status.committed()) {
-      if (HasPods(gathered) || !SaysWhatWasPlanned(gang->status)) continue;
+      if (HasPods(gathered) || !DescribesPlan(gang->status)) continue;
       if (gang->metadata.deleted_ms || facts.backing_off.count(key) != 0) continue;
       if (MayBePlacedFirst(facts, *gang)) continue;
       works.push_back({key, [key = key, gang = gang](const PassFacts&) {
