@@ -28,7 +28,7 @@ absl::StatusOr<std::optional<Membership>> ResolveUnnumbered(const Pod& pod) {
   const auto& labels = pod.metadata.labels;
   if (!Find(labels, kRayClusterName) || Find(labels, kRankLabel))
     return std::optional<Membership>();
-  // As it is once it has some number.
+  // Its membership does not depend on the number.
   Pod numbered = pod;
   numbered.metadata.labels[kRankLabel] = "0";
   auto member = ResolveMembership(numbered);

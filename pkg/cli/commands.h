@@ -1,8 +1,8 @@
 // The verbs of `kubectl yardmaster`, one function each. docs/cli.md has their flags and answers,
 // `VERB --help` the flags.
 //
-// `args` are those after the words of the verb. The answer goes to `out`, everything said to people
-// to `err`. Returns the exit code (dispatch.h). How a cluster is reached is the caller's: a
+// `args` are those after the words of the verb. The answer goes to `out`, messages and errors to
+// `err`. Returns the exit code (dispatch.h). How a cluster is reached is the caller's: a
 // Connector. Only drain, backup set and release change a cluster. Thread safety: reads the files
 // named, else as the client.
 #pragma once

@@ -1,7 +1,7 @@
-// Places that Nodes name and the Fabric has no room for: more fabric pods, segments or hosts than
-// its size says; and domains that contradict it or each other: in several segments (each part is a
-// domain), of more hosts than it says or, where it says nothing, of another size than most. Such
-// Nodes are still used; a warning names the label that is probably wrong.
+// Where labels of Nodes contradict the Fabric: they name more fabric pods, segments or hosts than
+// its size says, or domains that lie in several segments (each part is a domain), or have more
+// hosts than it says or, where it says nothing, another size than most domains. Such Nodes are
+// still used; a warning names the label that is probably wrong.
 //
 // Complexity: O(hosts). Deterministic. Thread safety: pure function.
 #pragma once

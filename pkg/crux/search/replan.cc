@@ -23,7 +23,7 @@ constexpr int kMaxRounds = 8;
 // Choosing paths takes as long as an event for so many uses of links.
 constexpr std::int64_t kUsesPerEvent = 16;
 
-// What the budget has left, and its half.
+// Half of what the budget has left; what is spent of it is charged to the whole.
 class HalfBudget {
  public:
   explicit HalfBudget(EventBudget& whole) : whole_(whole), half_{whole.left / 2, 0} {}

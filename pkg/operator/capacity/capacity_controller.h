@@ -69,13 +69,13 @@ class CapacityController {
   std::vector<std::string> Keys() const;
 
  private:
-  // What asks for a job's hosts, as it was last seen.
+  // The objects that ask for a job's hosts, as they were last seen.
   struct Poll {
     std::int64_t generation = 0;
     std::int64_t at_ms = 0;  // steady
     std::vector<nlohmann::json> found;
     std::vector<bool> created;
-    std::string refusal;  // why it cannot be created; empty: it can
+    std::string refusal;  // why they cannot be created; empty: they can
     Provisioning state;
   };
 

@@ -31,14 +31,14 @@
 
 namespace yardmaster::op {
 
-// The state of what asks for the hosts.
+// The state of the objects that ask for the hosts (capacity_objects.h).
 struct Provisioning {
   std::vector<int> provided;  // hosts that exist, of each entry of status.capacity.hosts
   bool complete = false;      // all are there and ready
   // Why they will not come, or are taken back; empty: neither.
   std::string failed;
   std::vector<int> failed_parts;  // entries that it concerns; empty: all
-  bool gone = false;              // nothing asks for hosts any more
+  bool gone = false;              // no object asks for hosts any more
   // Of each entry, since when its hosts are charged for, ascending; 0: not known. May be left out.
   std::vector<std::vector<std::int64_t>> charged_ms = {};
 };
@@ -49,22 +49,21 @@ struct CapacityObservation {
   // No other job chooses hosts before this step's status is written. Otherwise a job that leaves
   // its hosts in this step chooses others in the next one.
   bool may_choose = true;
-  state::RentalContext rentals;  // filled where it may choose
-  bool renting_is_off = false;   // the operator has no rights to ask for hosts
-  bool waits = false;            // placement has found no hosts for it
-  bool placed = false;           // its ranks have hosts
-  int live_pods = 0;             // that have not finished
-  // Why hosts under its pods are lost; empty: none is. And the entries of status.capacity.hosts.
-  std::string lost;
-  std::vector<int> lost_parts;
+  state::RentalContext rentals;              // filled where it may choose
+  bool renting_is_off = false;               // the operator has no rights to ask for hosts
+  bool waits = false;                        // placement has found no hosts for it
+  bool placed = false;                       // its ranks have hosts
+  int live_pods = 0;                         // that have not finished
+  std::string lost;                          // why hosts under its pods are lost; empty: none is
+  std::vector<int> lost_parts;               // their entries of status.capacity.hosts
   std::optional<Provisioning> provisioning;  // absent: not known
   std::int64_t now_ms = 0;
 };
 
 struct CapacityStep {
   api::CapacityStatus status;  // to be written before anything is done
-  bool provide = false;        // what asks for the hosts is to exist
-  bool release = false;        // it is to be deleted
+  bool provide = false;        // the objects that ask for the hosts are to exist
+  bool release = false;        // they are to be deleted
   std::optional<std::int64_t> look_again_ms;
 };
 

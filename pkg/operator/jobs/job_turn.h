@@ -15,8 +15,8 @@ enum class JobTurn {
   kWhole,       // all
   kPrompt,      // of a job that has run in full before, up to the limit of a turn; else none
   kBackground,  // up to the limit of a turn
-  kLook  // none: it waits for its try (refusal_pacer.h), and of a part that was made as many pods
-         // as a turn may make are taken back
+  kLook  // none: it waits for its try (refusal_pacer.h), and pods that it has are taken back, up to
+         // the limit of a turn
 };
 struct TurnResult {
   // Look again after this time although nothing has changed.

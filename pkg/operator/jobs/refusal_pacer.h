@@ -18,10 +18,10 @@
 // of its last turn lets others try.
 //
 // Room that comes is used at once: when pods of the namespace end, or a refused job has been made,
-// the first in order and the job that was refused longest ago are due, and their delays begin anew.
-// This happens once in kWakeEveryMs: room that comes sooner is used when they are over.
-// Pods that a refused job takes back are no room: others would be refused for its next try, in turn
-// and without end.
+// the first in order and the job that was refused longest ago are due, and their delays start
+// again. This happens once in kWakeEveryMs: room that comes sooner is used when they are over. Pods
+// that a refused job takes back are no room: others would be refused for its next try, in turn and
+// without end.
 //
 // Complexity: O(refused jobs of the namespace) a call. Thread safety: all methods from any thread.
 // Lifetimes: the clock outlives it.

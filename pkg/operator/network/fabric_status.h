@@ -13,15 +13,15 @@
 
 namespace yardmaster::op {
 
+inline constexpr char kDevicesCountedCondition[] = "DevicesCounted";
+inline constexpr char kDomainsConsistentCondition[] = "DomainsConsistent";
+
 // `used`: this is the Fabric that `snapshot` was made with (one cluster plans on one Fabric).
 // Condition DevicesCounted is False while devices by claims cannot be counted exactly, and not set
 // where they always could. Condition Ready is False when another Fabric is used, and when the spec
 // does not add up or its Nodes need more ports than it has; in the last two cases the message is
 // the warning of `snapshot`. Condition DomainsConsistent is False while labels of domains
 // contradict the Fabric or each other, and not set where they never did.
-inline constexpr char kDevicesCountedCondition[] = "DevicesCounted";
-inline constexpr char kDomainsConsistentCondition[] = "DomainsConsistent";
-
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
 

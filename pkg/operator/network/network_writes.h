@@ -13,8 +13,9 @@
 //
 // A pod behind the gate may be released with the same write (pod_release.h), while this process
 // leads and the Gang has the plan that it follows from; else nothing is written, and the next round
-// decides anew. If the API server does not take the release, because the pod is not as it was known
-// or a policy forbids it, the annotations are written alone and the extender releases the pod.
+// decides again. If the API server does not take the release, because the pod is not as it was
+// known or a policy forbids it, the annotations are written alone and the extender releases the
+// pod.
 //
 // A write that the API server denies (a policy, annotations that are too long) is its pod's own
 // matter: no level waits for it, nothing that is kept is dropped, and it is left out of the next

@@ -35,7 +35,7 @@ class PathsByPair {
   const Paths& There(const PathAssignment& path) const {
     return paths_.at(KeyOf(path.job, path.src, path.dst));
   }
-  // Of the answers; empty: any suit.
+  // Of the acknowledgements; empty: any suit.
   Paths Back(const PathAssignment& path) const {
     const auto at = paths_.find(KeyOf(path.job, path.dst, path.src));
     return at == paths_.end() ? Paths() : at->second;
@@ -61,8 +61,8 @@ class PortFinder {
   PortFinder(const plan::Snapshot& snapshot, std::shared_ptr<const repac::SwitchHashes> hashes)
       : forwarding_(*snapshot.network, std::move(hashes), netplan::DownCables(snapshot)) {}
 
-  // Ports that take a connection along `there` from whichever NIC port; first those whose answers
-  // take `back`.
+  // Ports that take a connection along `there` from whichever NIC port; first those whose
+  // acknowledgements take `back`.
   Ports Find(const Paths& there, const Paths& back, int listen_port) const {
     std::vector<repac::HopTarget> targets;
     for (const PathAssignment* path : there) {
@@ -79,20 +79,21 @@ class PortFinder {
       const auto port = repac::FindPort(targets, used, static_cast<std::uint16_t>(listen_port));
       if (!port.ok()) break;
       used.insert(std::lower_bound(used.begin(), used.end(), *port), *port);
-      (Answers(back, listen_port, *port) ? both : one_way).push_back(*port);
+      (AcksTake(back, listen_port, *port) ? both : one_way).push_back(*port);
     }
     both.insert(both.end(), one_way.begin(), one_way.end());
     both.resize(std::min<std::size_t>(both.size(), kSocketPortsPerPath));
     return both;
   }
 
-  // Whether connections from this port take `there`, and whether their answers take `back`.
+  // Whether connections from this port take `there`, and whether their acknowledgements take
+  // `back`.
   bool Takes(const Paths& there, int listen_port, std::uint16_t port) const {
     return std::all_of(there.begin(), there.end(), [&](const PathAssignment* path) {
       return Leads(*path, PacketTo(*path, listen_port, port));
     });
   }
-  bool Answers(const Paths& back, int listen_port, std::uint16_t port) const {
+  bool AcksTake(const Paths& back, int listen_port, std::uint16_t port) const {
     return std::all_of(back.begin(), back.end(), [&](const PathAssignment* path) {
       repac::Packet packet = PacketTo(*path, port, static_cast<std::uint16_t>(listen_port));
       return Leads(*path, packet);
@@ -100,7 +101,7 @@ class PortFinder {
   }
 
  private:
-  // Ports that are looked at for one whose answers suit, too.
+  // Ports that are looked at for one whose acknowledgements suit, too.
   static constexpr std::size_t kTries = 256;
 
   repac::Packet PacketTo(const PathAssignment& path, int destination_port,
@@ -195,7 +196,7 @@ class SocketPlanner {
     const Paths back = paths_.Back(path);
     return static_cast<int>(ports.size()) == kSocketPortsPerPath &&
            std::all_of(ports.begin(), ports.end(), [&](std::uint16_t port) {
-             return finder_.Answers(back, listen_port, port);
+             return finder_.AcksTake(back, listen_port, port);
            });
   }
   static bool SamePorts(int from_rank, int to_rank, int rail, const SocketJob& job,

@@ -2,8 +2,8 @@
 // yardmaster.dev/socket-ports), ports that take a connection along the links of the planned RoCEv2
 // path between the same two NICs. The socket shim in the container binds them (docs/wire.md).
 //
-// A path back is planned as well where the peer answers: among the ports that suit the way there,
-// those whose answers take the answering path's links come first.
+// Where the plan has a path for the acknowledgements of the peer, ports whose acknowledgements take
+// its links come first among those that suit the way there.
 //
 // With several NIC ports a rail the kernel's bond chooses the NIC port of a connection, by a rule
 // of its own. So a port is used only if it takes the connection along the planned path of every NIC

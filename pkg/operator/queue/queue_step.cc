@@ -146,7 +146,7 @@ class QueueStepper {
     }
     const auto hash = api::Find(workload_->metadata.annotations, api::kPodSetsAnnotation);
     if (hash.value_or("") != facts_.pod_sets_hash) {
-      return "the job's size or what its pods ask for has changed, and waits for quota anew";
+      return "the job's size or what its pods ask for has changed, and waits for quota again";
     }
     return "";
   }

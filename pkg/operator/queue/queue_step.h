@@ -10,9 +10,9 @@
 //      again.
 //   4. A Workload that is being deleted, has been finished by others, or was made for other pods or
 //      another queue than the job has now ends the admission in the same way. It is deleted when no
-//      pod is left, and one is made anew.
-//   5. A job that is suspended by its spec has no Workload: it waits for quota anew when it is
-//      resumed.
+//      pod is left, and another one is made.
+//   5. A job that is suspended by its spec has no Workload: it waits for quota again when it
+//      is resumed.
 //   6. A job that has ended says so in its Workload once no pod of it runs, and lets it go.
 //
 // Quota is never given back, and a Workload never let go, while a pod of the job may use it.

@@ -31,7 +31,7 @@ class QueueFixture : public JobFixture {
   static kube::Resource Workloads() { return KueueWorkloads("v1beta2"); }
   static kube::Resource Flavors() { return KueueFlavors("v1beta2"); }
 
-  // Both controllers begin anew.
+  // Both controllers are made again.
   void NextLeader(QueueService service = QueueService::kServed) {
     NewLeader();
     workloads_ = std::make_unique<WorkloadCache>();
