@@ -182,7 +182,7 @@ class Replacer {
 
   // The tightest, healthiest, lowest host with room; invalid if there is none.
   HostId Find(const HostRange& hosts, bool backup, const Ranks& ranks) const {
-    std::optional<std::tuple<bool, int, HostId>> best;
+    std::optional<std::tuple<int, int, HostId>> best;
     for (HostId id : hosts) {
       const HostState& host = cluster_.hosts[id.index()];
       if (host.backup != backup || host.unavailable != Unavailability::kNo) continue;

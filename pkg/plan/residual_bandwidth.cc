@@ -26,43 +26,48 @@ bool AllUp(const Snapshot& snapshot) {
                      [](std::uint8_t down) { return down == 0; });
 }
 
-int UplinksUp(const Snapshot& snapshot, SwitchId tor) {
-  const Network& network = *snapshot.network;
-  int up = 0;
-  for (int port = 0; port < network.num_up_ports(tor); ++port) {
-    up += IsUp(snapshot.cable_down, network.up_cable(tor, port)) ? 1 : 0;
+}  // namespace
+
+ResidualBandwidth Residuals::Of(HostId host) {
+  ResidualBandwidth least;
+  for (int rail = 0; rail < snapshot_.network->spec().rails; ++rail) {
+    const ResidualBandwidth nic = OfNic(host, rail);
+    if (nic.share < least.share - kSame) least = nic;
   }
-  return up;
+  return least;
 }
 
-ResidualBandwidth ResidualOfNic(const Snapshot& snapshot, HostId host, int rail) {
-  const Network& network = *snapshot.network;
+ResidualBandwidth Residuals::OfNic(HostId host, int rail) {
+  const Network& network = *snapshot_.network;
   const int ports = network.spec().nic_ports;
   ResidualBandwidth out{0, rail, 0};
   for (int port = 0; port < ports; ++port) {
     const fabric::NicPort nic{host, rail, port};
-    if (!IsUp(snapshot.cable_down, network.host_cable(nic))) {
+    if (!IsUp(snapshot_.cable_down, network.host_cable(nic))) {
       ++out.ports_down;
       continue;
     }
-    const SwitchId tor = network.tor(nic);
-    const int uplinks = network.num_up_ports(tor);
-    out.share += uplinks == 0 ? 1.0 : UplinksUp(snapshot, tor) / static_cast<double>(uplinks);
+    out.share += UplinkShare(network.tor(nic));
   }
   out.share /= ports;
   return out;
 }
 
-}  // namespace
+double Residuals::UplinkShare(SwitchId tor) {
+  const auto [known, is_new] = uplink_share_.try_emplace(tor, 1.0);
+  const Network& network = *snapshot_.network;
+  const int uplinks = network.num_up_ports(tor);
+  if (!is_new || uplinks == 0) return known->second;
+  int up = 0;
+  for (int port = 0; port < uplinks; ++port) {
+    up += IsUp(snapshot_.cable_down, network.up_cable(tor, port)) ? 1 : 0;
+  }
+  known->second = up / static_cast<double>(uplinks);
+  return known->second;
+}
 
 ResidualBandwidth ResidualOf(const Snapshot& snapshot, HostId host) {
-  ResidualBandwidth least;
-  if (AllUp(snapshot)) return least;
-  for (int rail = 0; rail < snapshot.network->spec().rails; ++rail) {
-    const ResidualBandwidth nic = ResidualOfNic(snapshot, host, rail);
-    if (nic.share < least.share - kSame) least = nic;
-  }
-  return least;
+  return AllUp(snapshot) ? ResidualBandwidth() : Residuals(snapshot).Of(host);
 }
 
 double UplinkGbps(const Network& network, fabric::SegmentId segment,
@@ -94,26 +99,33 @@ std::optional<NarrowHost> NarrowestOf(const Snapshot& snapshot,
     if (host.valid()) hosts.insert(host);
   }
   if (hosts.size() < 2) return std::nullopt;
+  Residuals residuals(snapshot);
   std::optional<NarrowHost> narrow;
   for (const HostId host : hosts) {
-    const ResidualBandwidth residual = ResidualOf(snapshot, host);
+    const ResidualBandwidth residual = residuals.Of(host);
     const double least = narrow ? narrow->residual.share : 1;
-    if (residual.share < least - kSame) narrow = NarrowHost{host, residual};
+    if (residual.share < least - kSame) {
+      narrow = NarrowHost{host, residual, least};
+    } else if (narrow) {
+      narrow->next_share = std::min(narrow->next_share, residual.share);
+    }
   }
   return narrow;
 }
 
-std::string TextOf(const Snapshot& snapshot, const NarrowHost& narrow) {
-  const ResidualBandwidth& residual = narrow.residual;
+std::string ShareText(const Snapshot& snapshot, const ResidualBandwidth& residual) {
   const std::string nic = StrCat("rail ", residual.rail);
   const std::string cause =
       residual.ports_down == 0
           ? StrCat("uplinks of the ToR switches of ", nic, " are down")
           : StrCat(residual.ports_down, " of ", snapshot.network->spec().nic_ports, " ports of ",
                    nic, residual.ports_down == 1 ? " is down" : " are down");
+  return StrCat(std::lround(100 * residual.share), " % of its bandwidth (", cause, ")");
+}
+
+std::string TextOf(const Snapshot& snapshot, const NarrowHost& narrow) {
   return StrCat("host ", snapshot.places->name(narrow.host), " has ",
-                std::lround(100 * residual.share), " % of its bandwidth (", cause,
-                "), and the gang moves at its pace");
+                ShareText(snapshot, narrow.residual), ", and the gang moves at its pace");
 }
 
 }  // namespace yardmaster::plan

@@ -1,6 +1,7 @@
 #include "pkg/state/node_facts.h"
 
 #include <algorithm>
+#include <map>
 
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
@@ -29,6 +30,14 @@ void ReadNicAddresses(const api::Node& node, int rails, fabric::HostPlace& place
   place.address_problem = StrCat(NodeField(node, "annotations", api::kNicAddressesAnnotation), ": ",
                                  MessageOf(addresses.status()));
   warnings.push_back(place.address_problem + "; the host gets no path plans until it is");
+}
+
+// The most ports (rail, port) that one rail has.
+std::uint8_t PortsOfOneNic(const std::vector<std::pair<int, int>>& ports) {
+  std::map<int, int> of_rail;
+  int most = 0;
+  for (const auto& [rail, port] : ports) most = std::max(most, ++of_rail[rail]);
+  return static_cast<std::uint8_t>(std::min(most, 255));
 }
 
 // Far more than any host has, and far from overflow in sums.
@@ -100,7 +109,7 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
         StrCat(NodeField(node, "annotations", api::kDownPortsAnnotation), ": \"", part,
                "\" is not a NIC port of this fabric; write r<rail>p<port>, comma separated"));
   }
-  out.state.degraded = !out.down_ports.empty();
+  out.state.degraded = PortsOfOneNic(out.down_ports);
   return out;
 }
 

@@ -233,7 +233,7 @@ TEST_F(SnapshotBuilderTest, BackupHostsAreMarkedByLabelOrTaintAndStayUsable) {
 TEST_F(SnapshotBuilderTest, DownPortsPutTheirCablesDownAndDegradeTheHost) {
   node("a1").metadata.annotations[api::kDownPortsAnnotation] = "r0p1,r9p0,x";
   const plan::Snapshot s = Build();
-  EXPECT_TRUE(State(s, "a1").degraded);
+  EXPECT_EQ(State(s, "a1").degraded, 1);
   ASSERT_FALSE(s.cable_down.empty());
   EXPECT_EQ(std::count(s.cable_down.begin(), s.cable_down.end(), 1), 1);
   EXPECT_EQ(s.cable_down[s.network->host_cable({s.places->FindHost("a1"), 0, 1}).index()], 1);

@@ -174,7 +174,7 @@ std::vector<SegmentScore> ScoreSegments(const Cluster& cluster, const Capacity& 
     score.no_backup = 1;
     for (fabric::HostId id : places.hosts_of(segment)) {
       const HostState& host = cluster.hosts[id.index()];
-      if (host.degraded) score.degraded += capacity.of_host[id.index()];
+      score.degraded += std::int64_t{host.degraded} * capacity.of_host[id.index()];
       if (host.backup) {
         if (host.unavailable == Unavailability::kNo && host.free_gpus == host.gpus)
           score.no_backup = 0;

@@ -58,7 +58,7 @@ struct SegmentScore {
   std::int64_t load = 0;          // predicted uplink load, in millionths of the highest
   std::int64_t whole_free = 0;    // 1: all its ordinary hosts in service are wholly free
   std::int64_t free_workers = 0;  // room in it: tight segments first
-  std::int64_t degraded = 0;      // of that room, on hosts with a link down
+  std::int64_t degraded = 0;      // of that room, each by the ports down of its host
   std::int64_t no_backup = 0;     // 1: no backup host of it is in service and free
   auto operator<=>(const SegmentScore&) const = default;
   SegmentScore& operator+=(const SegmentScore& other);

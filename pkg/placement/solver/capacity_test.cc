@@ -176,6 +176,8 @@ TEST(SegmentScoreTest, DegradedHostsCountWithTheRoomOnThem) {
   c.cluster.hosts[0].degraded = c.cluster.hosts[1].degraded = true;
   c.cluster.hosts[1].free_gpus = 4;
   EXPECT_EQ(Scores(c)[0].degraded, 3);
+  c.cluster.hosts[1].degraded = 4;
+  EXPECT_EQ(Scores(c)[0].degraded, 6) << "by the ports that are down";
   EXPECT_EQ(Scores(c)[1].degraded, 0);
 }
 

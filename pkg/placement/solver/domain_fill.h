@@ -14,7 +14,7 @@ namespace yardmaster::placement {
 struct FreeDomain {
   int domain = 0;
   int room = 0;      // workers
-  int degraded = 0;  // of them, on hosts with a link down
+  int degraded = 0;  // of them, each by the ports down of its host
 };
 
 struct DomainPiece {

@@ -27,7 +27,7 @@ class FreeHosts {
 
   // Invalid if none is wide enough.
   HostId Take(int workers) {
-    const auto at = hosts_.lower_bound(Entry{workers, 0, false, HostId()});
+    const auto at = hosts_.lower_bound(Entry{workers, 0, 0, HostId()});
     if (at == hosts_.end()) return HostId();
     const auto [workers_free, free_gpus, degraded, id] = *at;
     hosts_.erase(at);
@@ -37,7 +37,7 @@ class FreeHosts {
   int widest() const { return hosts_.empty() ? 0 : std::get<0>(*hosts_.rbegin()); }
 
  private:
-  using Entry = std::tuple<int, int, bool, HostId>;
+  using Entry = std::tuple<int, int, int, HostId>;
 
   void Add(int workers_free, HostId id) {
     if (workers_free <= 0) return;

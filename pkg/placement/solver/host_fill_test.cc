@@ -79,6 +79,14 @@ TEST(HostFillTest, DegradedHostsComeAfterHealthyOnesOfTheSameRoom) {
   EXPECT_EQ(FilledHosts(c), (std::vector<int>{1, 2}));
 }
 
+TEST(HostFillTest, OfDegradedHostsThoseWithMorePortsComeFirst) {
+  Case c = MakeCase(MakeCluster({{4}}), MakeJob(8, 1, 1, 3, 1));
+  c.cluster.hosts[0].degraded = 4;
+  c.cluster.hosts[1].degraded = 1;
+  c.cluster.hosts[2].degraded = 2;
+  EXPECT_EQ(FilledHosts(c), (std::vector<int>{1, 2, 3}));
+}
+
 TEST(HostFillTest, AUnitWiderThanEveryHostIsPartedBetweenItsHostSets) {
   // One unit of four workers of four GPUs, two to a host.
   Case c = MakeCase(MakeCluster({{2}}), MakeJob(16, 1, 1, 1, 1, 4));
