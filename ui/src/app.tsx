@@ -3,12 +3,13 @@ import {render} from 'preact';
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {type Connection, Feed, readFrame, readFrames} from './feed';
 import {formatAgo, formatTime} from './format';
-import {FabricMap} from './map';
+import {Queue, JobsTable} from './jobs';
+import {type ColourBy, FabricMap} from './map';
 import {type Scene, describeHost} from './model';
-import {
-  type Actions, type Choice, Costs, Events, HostDetails, JobDetails, JobsTable, Legend, Links, Queue, Section, SegmentsTable,
-  rentingJobs,
-} from './panels';
+import {DomainsTable, Links, SegmentsTable, hasLinks} from './network';
+import {Costs, Events, HostDetails, JobDetails, Legend, rentingJobs} from './panels';
+import {type Actions, type Choice, Section, type View} from './parts';
+import {JobStyles} from './styles';
 
 const FRAMES_EVERY_MS = 10_000;
 
@@ -18,7 +19,7 @@ declare global {
   }
 }
 
-function MapCanvas(props: {scene: Scene; choice: Choice; actions: Actions; onCursor(host: number | null): void; mapRef(map: FabricMap): void}) {
+function MapCanvas(props: {view: View; colourBy: ColourBy; onCursor(host: number | null): void; mapRef(map: FabricMap): void}) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<FabricMap | null>(null);
   const latest = useRef(props);
@@ -26,15 +27,16 @@ function MapCanvas(props: {scene: Scene; choice: Choice; actions: Actions; onCur
   useEffect(() => {
     if (!canvas.current) return;
     map.current = new FabricMap(canvas.current, {
-      onHost: (host) => latest.current.actions.chooseHost(host ?? -1),
-      onJob: (job) => latest.current.actions.chooseJob(job),
+      onHost: (host) => latest.current.view.actions.chooseHost(host ?? -1),
+      onJob: (job) => latest.current.view.actions.chooseJob(job),
       onCursor: (host) => latest.current.onCursor(host),
     });
     window.fabricMap = map.current;
     props.mapRef(map.current);
   }, []);
-  useEffect(() => map.current?.setScene(props.scene), [props.scene]);
-  useEffect(() => map.current?.select(props.choice.job, props.choice.host), [props.choice.job, props.choice.host]);
+  const {scene, choice, styles} = props.view;
+  useEffect(() => map.current?.setScene(scene, styles, props.colourBy), [scene, styles, props.colourBy]);
+  useEffect(() => map.current?.select(choice.job, choice.host), [choice.job, choice.host]);
   return (
     <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="map of the fabric"
       aria-label="Hosts by segment. Arrow keys move from host to host, Page Up and Page Down by segment, Enter chooses, plus and minus zoom, 0 shows everything, Escape clears. The table of segments below has the same facts." />
@@ -129,7 +131,9 @@ function App() {
   const [connection, setConnection] = useState<Connection>('connecting');
   const [choice, setChoice] = useState<Choice>({job: null, host: null});
   const [cursor, setCursor] = useState<number | null>(null);
+  const [colourBy, setColourBy] = useState<ColourBy>('job');
   const map = useRef<FabricMap | null>(null);
+  const jobStyles = useMemo(() => new JobStyles(), []);
   useEffect(() => void new Feed(setLive, setConnection), []);
   const actions = useMemo<Actions>(() => ({
     chooseJob: (job) => setChoice((old) => ({...old, job})),
@@ -137,10 +141,14 @@ function App() {
   }), []);
 
   const scene = past ?? live;
+  const styles = useMemo(() => (scene ? jobStyles.of(scene) : new Map()), [scene]);
   if (!scene) {
     return <p class="loading" role="status">{connection === 'lost' ? 'The operator does not answer; trying again.' : 'Reading the cluster ...'}</p>;
   }
   const host = choice.host !== null && choice.host < scene.hostNames.length ? choice.host : null;
+  const view: View = {scene, choice: {job: choice.job, host}, actions, styles};
+  const renting = rentingJobs(scene).length;
+  const placed = scene.jobs.size - scene.queue.length;
   const showHost = (number: number): void => map.current?.show(number);
   return (
     <>
@@ -151,10 +159,10 @@ function App() {
           {past ? 'the past' : connection === 'live' ? 'live' : connection === 'lost' ? `no answer since ${formatTime(scene.timeMs)}` : 'connecting'}
         </p>
       </header>
-      <Legend scene={scene} />
+      <Legend view={view} colourBy={colourBy} onColourBy={setColourBy} />
       <main>
         <div class="map">
-          <MapCanvas scene={scene} choice={{job: choice.job, host}} actions={actions} onCursor={setCursor}
+          <MapCanvas view={view} colourBy={colourBy} onCursor={setCursor}
             mapRef={(made) => { map.current = made; }} />
           <div class="zoom" role="group" aria-label="Zoom">
             <button type="button" aria-label="Zoom in" onClick={() => map.current?.zoom(1.4)}>+</button>
@@ -169,21 +177,25 @@ function App() {
           {(choice.job !== null || host !== null) && (
             <section class="section details" aria-label="Chosen">
               <button type="button" class="close" aria-label="Clear the choice" onClick={() => setChoice({job: null, host: null})}>&times;</button>
-              {host !== null && <HostDetails scene={scene} host={host} actions={actions} />}
-              {choice.job !== null && <JobDetails scene={scene} job={choice.job} live={past === null} actions={actions} />}
+              {host !== null && <HostDetails view={view} host={host} />}
+              {choice.job !== null && <JobDetails view={view} job={choice.job} live={past === null} />}
             </section>
           )}
-          <Section id="queue" title="Queue" count={scene.queue.length}><Queue scene={scene} choice={choice} actions={actions} /></Section>
-          <Section id="jobs" title="Jobs" count={scene.jobs.size - scene.queue.length}><JobsTable scene={scene} choice={choice} actions={actions} /></Section>
-          {rentingJobs(scene).length > 0 && (
-            <Section id="costs" title="Cost of rented hosts" count={rentingJobs(scene).length}><Costs scene={scene} choice={choice} actions={actions} /></Section>
+          {scene.jobs.size === 0 && <p class="section empty">No job is placed and none waits.</p>}
+          {scene.queue.length > 0 && <Section id="queue" title="Queue" count={scene.queue.length}>{() => <Queue {...view} />}</Section>}
+          {placed > 0 && <Section id="jobs" title="Jobs" count={placed}>{() => <JobsTable {...view} />}</Section>}
+          {renting > 0 && <Section id="costs" title="Cost of rented hosts" count={renting}>{() => <Costs {...view} />}</Section>}
+          {hasLinks(scene) && <Section id="links" title="Busiest links">{() => <Links {...view} />}</Section>}
+          {scene.events.length > 0 && <Section id="events" title="What happened">{() => <Events {...view} />}</Section>}
+          {scene.segments.length > 0 && (
+            <Section id="segments" title="Segments" count={scene.segments.length} open={false}>{() => <SegmentsTable scene={scene} />}</Section>
           )}
-          <Section id="links" title="Busiest links"><Links scene={scene} actions={actions} /></Section>
-          <Section id="events" title="What happened"><Events scene={scene} actions={actions} /></Section>
-          <Section id="segments" title="Segments" count={scene.segments.length} open={false}><SegmentsTable scene={scene} /></Section>
+          {scene.domainNames.length > 0 && (
+            <Section id="domains" title="Domains" count={scene.domainNames.length} open={false}>{() => <DomainsTable {...view} />}</Section>
+          )}
           {scene.warnings.length > 0 && (
             <Section id="warnings" title="Cannot be used" count={scene.warnings.length} open={false}>
-              <ul class="events">{scene.warnings.map((line, i) => <li key={i}>{line}</li>)}</ul>
+              {() => <ul class="events">{scene.warnings.map((line, i) => <li key={i}>{line}</li>)}</ul>}
             </Section>
           )}
         </aside>

@@ -1,7 +1,9 @@
 // Figures and times as people read them.
 
 export function formatGbps(gbps: number): string {
-  return gbps >= 1000 ? `${(gbps / 1000).toFixed(1)} Tb/s` : `${gbps >= 10 ? gbps.toFixed(0) : gbps.toFixed(1)} Gb/s`;
+  if (gbps >= 1000) return `${(gbps / 1000).toFixed(1)} Tb/s`;
+  if (gbps < 0.1) return `${Number((gbps * 1000).toPrecision(2))} Mb/s`;
+  return `${gbps >= 10 ? gbps.toFixed(0) : gbps.toFixed(1)} Gb/s`;
 }
 
 export function formatAgo(ms: number): string {
@@ -11,8 +13,14 @@ export function formatAgo(ms: number): string {
   return minutes < 90 ? `${minutes} min ago` : `${Math.round(minutes / 60)} h ago`;
 }
 
+// 0.9987 -> "99.9 %": never more than it is.
+export function formatShare(share: number): string {
+  return `${Math.floor(share * 1000) / 10} %`;
+}
+
 export function formatTime(ms: number): string {
-  return new Date(ms).toLocaleTimeString([], {hour12: false});
+  const time = new Date(ms);
+  return [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
 // 1.23e15 -> "1.23 P".

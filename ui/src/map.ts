@@ -4,22 +4,28 @@
 // change; a frame scales those in sight, and draws marks for the hosts in sight once cells are large
 // enough to show them. So panning over 16,320 hosts costs a hundred images a frame.
 import {CELL, type Layout, type SegmentBox, cellOf, layoutOf} from './layout';
-import {HOST_KINDS, KIND_OF, type Scene, type Segment} from './model';
+import {HOST_KINDS, KIND_OF, OF_A_JOB, type Scene, type Segment} from './model';
+import {type JobStyle, type Styles, inkOn, rgbOf} from './styles';
 
 const MARK_PX = 7; // cells smaller than this show colours alone
 const RANK_PX = 22;
+const PATTERN_PX = 12;
+const TAG_FONT_PX = 10;
+const TAG_PX = 18; // from this size of a cell on, jobs have their names on the map
 const MIN_SCALE = 0.05;
 const MAX_SCALE = 8;
 const FADED = 0.22; // of hosts outside of the chosen job
 const INK = '#1b1f24';
 const DOMAIN_EDGE = '#8a94a3';
 
-const RGB = new Map(
-  HOST_KINDS.map((kind) => [
-    kind.letter,
-    [1, 3, 5].map((at) => parseInt(kind.colour.slice(at, at + 2), 16)) as [number, number, number],
-  ]),
-);
+const STATE_COLOURS = new Map(HOST_KINDS.map((kind) => [kind.letter, kind.colour]));
+const QUIET_COLOURS = new Map(HOST_KINDS.map((kind) => [kind.letter, kind.quiet]));
+const QUIET_INKS = new Map(HOST_KINDS.map((kind) => [kind.letter, inkOn(kind.quiet)]));
+
+// The mark of the time at which the map was drawn first, for tests of the speed.
+const FIRST_MAP = 'map';
+
+export type ColourBy = 'job' | 'state';
 
 export interface MapCallbacks {
   onHost(host: number | null): void; // chosen by a click or the keyboard
@@ -33,12 +39,25 @@ interface Tile {
   marked: number[]; // hosts of the segment that have a mark
   edges: Path2D; // lines between the hosts of different jobs
   domains: Path2D; // lines between the hosts of different domains
+  patterns: Map<string, Path2D>; // by ink: what tells jobs with the same colour apart
+  tags: Tag[];
+}
+
+// Where a job's name stands: above the first of its longest rows in a segment.
+interface Tag {
+  name: string;
+  width: number; // of the name, in pixels
+  first: number; // by the place in the segment
+  hosts: number; // in that row
 }
 
 export class FabricMap {
   private scene: Scene | null = null;
+  private styles: Styles = new Map();
+  private colourBy: ColourBy = 'job';
   private layout: Layout = {segments: [], pods: [], width: 0, height: 0};
   private layoutKey = '';
+  private aspect = 0; // that it was made for
   private tiles: Tile[] = [];
   private scale = 1;
   private x = 0; // of the map's origin on the canvas
@@ -64,14 +83,17 @@ export class FabricMap {
     canvas.addEventListener('pointerdown', (event) => this.pointerDown(event));
     canvas.addEventListener('pointermove', (event) => this.pointerMove(event));
     canvas.addEventListener('pointerup', (event) => this.pointerUp(event));
+    canvas.addEventListener('pointercancel', () => { this.drag = null; }); // the page is scrolled instead
     canvas.addEventListener('pointerleave', () => this.setCursor(null));
     canvas.addEventListener('wheel', (event) => this.wheel(event), {passive: false});
     canvas.addEventListener('dblclick', () => this.fit());
     canvas.addEventListener('keydown', (event) => this.keyDown(event));
   }
 
-  setScene(scene: Scene): void {
+  setScene(scene: Scene, styles: Styles, colourBy: ColourBy): void {
     this.scene = scene;
+    this.styles = styles;
+    this.colourBy = colourBy;
     const key = JSON.stringify(scene.segments.map((s) => [s.pod, s.name, s.count]));
     if (key !== this.layoutKey) {
       this.layoutKey = key;
@@ -139,20 +161,27 @@ export class FabricMap {
   }
 
   private relayout(): void {
-    const aspect = this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight);
-    this.layout = layoutOf(this.scene?.segments ?? [], aspect);
+    this.aspect = this.aspectNow();
+    this.layout = layoutOf(this.scene?.segments ?? [], this.aspect);
     this.tiles = [];
     this.cursor = null;
     this.fit();
+  }
+
+  private aspectNow(): number {
+    return this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight);
   }
 
   private resize(): void {
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
     this.canvas.height = Math.round(this.canvas.clientHeight * ratio);
-    if (this.fitted) {
+    // The first report comes with the size that the map was laid out for.
+    if (this.fitted && this.aspect !== this.aspectNow()) {
       this.relayout();
       this.paintTiles();
+    } else if (this.fitted) {
+      this.fit();
     }
     this.redraw();
   }
@@ -168,17 +197,38 @@ export class FabricMap {
       const jobs = hosts.map((host) => scene.jobOf[host] ?? null);
       const faulty = hosts.map((host) => scene.degraded.has(host));
       const domains = hosts.map((host) => scene.domainOf[host] ?? -1);
-      const key = JSON.stringify([letters, jobs, faulty, this.job, domains]);
+      const styles = hosts.map((host, i) => this.styleOf(host, jobs[i] ?? null));
+      const key = JSON.stringify([letters, jobs, faulty, this.job, domains, this.colourBy, styles.map((style) => style?.slot)]);
       const old = this.tiles[index];
       if (old?.key === key) return;
       this.tiles[index] = {
         key,
-        canvas: paintTile(old?.canvas, box, letters, this.job === null ? null : jobs.map((job) => job === this.job)),
+        canvas: paintTile(old?.canvas, box, hosts.map((host) => this.colourOf(host)), this.job === null ? null : jobs.map((job) => job === this.job)),
         marked: hosts.map((_, i) => i).filter((i) => faulty[i] || hasMark(letters[i])),
         edges: edgesOf(box, jobs),
         domains: edgesOf(box, domains),
+        patterns: patternsOf(box, styles.map((style, i) => (this.job === null || jobs[i] === this.job ? style : null))),
+        tags: tagsOf(this.context, box, jobs, (job) => scene.jobs.get(job)?.name ?? job),
       };
     });
+  }
+
+  // Null where the host has the colour of its state.
+  private styleOf(host: number, job: string | null): JobStyle | null {
+    if (job === null || this.colourBy !== 'job' || !OF_A_JOB.includes(this.scene?.letters[host] ?? '')) return null;
+    return this.styles.get(job) ?? null;
+  }
+
+  private colourOf(host: number): string {
+    const style = this.styleOf(host, this.scene?.jobOf[host] ?? null);
+    if (style) return style.colour;
+    return (this.colourBy === 'job' ? QUIET_COLOURS : STATE_COLOURS).get(this.scene?.letters[host] ?? '') ?? INK;
+  }
+
+  // Legible on the host's colour.
+  private inkOf(host: number): string {
+    if (this.colourBy === 'state') return '#ffffff';
+    return this.styleOf(host, this.scene?.jobOf[host] ?? null)?.ink ?? QUIET_INKS.get(this.scene?.letters[host] ?? '') ?? INK;
   }
 
   private redraw(): void {
@@ -188,6 +238,7 @@ export class FabricMap {
       const begin = performance.now();
       this.draw();
       this.frameTimes.push(performance.now() - begin);
+      if (this.scene && this.canvas.clientWidth > 0 && performance.getEntriesByName(FIRST_MAP).length === 0) performance.mark(FIRST_MAP);
       if (this.frameTimes.length > 600) this.frameTimes.shift();
     });
   }
@@ -238,7 +289,7 @@ export class FabricMap {
     if (this.scale >= 0.7) {
       context.fillStyle = INK;
       context.font = '9px system-ui, sans-serif';
-      context.fillText(segment.name, box.x, box.y - 4, box.width * 0.6);
+      context.fillText(segment.name, box.x, box.y - 5.5, box.width * 0.6);
     }
     this.drawLoad(scene, index, box);
     if (cellPx < MARK_PX) return;
@@ -246,6 +297,12 @@ export class FabricMap {
     if (!tile) return;
     context.save();
     context.translate(box.x, box.y);
+    if (cellPx >= PATTERN_PX) {
+      for (const [ink, path] of tile.patterns) {
+        context.fillStyle = ink;
+        context.fill(path);
+      }
+    }
     context.fillStyle = DOMAIN_EDGE;
     context.fill(tile.domains);
     context.fillStyle = INK;
@@ -256,11 +313,11 @@ export class FabricMap {
       if (this.inSight({...cell, width: CELL, height: CELL})) this.drawMark(scene, segment.first + i, cell.x, cell.y);
     }
     if (cellPx >= RANK_PX) this.drawRanks(scene, segment, box);
+    if (cellPx >= TAG_PX) this.drawTags(tile, box);
   }
 
   private drawRanks(scene: Scene, segment: Segment, box: SegmentBox): void {
     const {context} = this;
-    context.fillStyle = '#ffffff';
     context.font = '4px system-ui, sans-serif';
     context.textAlign = 'center';
     for (let i = 0; i < segment.count; ++i) {
@@ -268,9 +325,34 @@ export class FabricMap {
       const cell = cellOf(box, i);
       const faded = this.job !== null && scene.jobOf[segment.first + i] !== this.job;
       if (rank < 0 || faded || !this.inSight({...cell, width: CELL, height: CELL})) continue;
-      context.fillText(String(rank), cell.x + 5, cell.y + 6.4, 7);
+      if (scene.letters[segment.first + i] === 'x') continue; // the cross stands there
+      context.fillStyle = this.inkOf(segment.first + i);
+      context.fillText(String(rank), cell.x + 5, cell.y + 6.9, 7);
     }
     context.textAlign = 'start';
+  }
+
+  // Names of jobs on the upper edge of their hosts, at a size that does not grow with the map.
+  private drawTags(tile: Tile, box: SegmentBox): void {
+    const {context} = this;
+    const size = TAG_FONT_PX / this.scale;
+    context.font = `${size}px system-ui, sans-serif`;
+    context.lineWidth = 0.8 / this.scale;
+    for (const tag of tile.tags) {
+      const cell = cellOf(box, tag.first);
+      const room = tag.hosts * CELL - 3 - size * 0.8;
+      const letters = Math.floor((tag.name.length * room * this.scale) / tag.width);
+      if (letters < 4 && letters < tag.name.length) continue;
+      if (!this.inSight({...cell, width: room, height: CELL})) continue;
+      const text = letters >= tag.name.length ? tag.name : `${tag.name.slice(0, letters - 1)}\u2026`;
+      const width = Math.min(room, tag.width / this.scale) + size * 0.8;
+      const y = cell.y - size * 0.6;
+      context.fillStyle = '#ffffff';
+      context.fillRect(cell.x + 1.5, y, width, size * 1.3);
+      context.strokeStyle = context.fillStyle = INK;
+      context.strokeRect(cell.x + 1.5, y, width, size * 1.3);
+      context.fillText(text, cell.x + 1.5 + size * 0.4, y + size, width);
+    }
   }
 
   private drawGrid(box: SegmentBox, count: number): void {
@@ -305,7 +387,8 @@ export class FabricMap {
     const kind = KIND_OF.get(scene.letters[host] ?? '');
     const faded = this.job !== null && scene.jobOf[host] !== this.job;
     context.globalAlpha = faded ? FADED : 1;
-    context.strokeStyle = context.fillStyle = '#ffffff';
+    const ink = this.inkOf(host);
+    context.strokeStyle = context.fillStyle = ink;
     context.lineWidth = kind?.mark === 'ring' ? 0.8 : 1.2;
     context.beginPath();
     switch (kind?.mark) {
@@ -316,14 +399,14 @@ export class FabricMap {
         context.lineTo(x + 3, y + 7);
         break;
       case 'slash':
-        context.strokeStyle = INK;
+        if (this.colourBy === 'state') context.strokeStyle = INK;
         context.moveTo(x + 3, y + 7);
         context.lineTo(x + 7, y + 3);
         break;
       case 'backslash':
-        context.strokeStyle = INK;
-        context.moveTo(x + 3, y + 3);
-        context.lineTo(x + 7, y + 7);
+        if (this.colourBy === 'state') context.strokeStyle = INK;
+        context.moveTo(x + 2, y + 2);
+        context.lineTo(x + 8, y + 8);
         break;
       case 'bar':
         context.moveTo(x + 2.5, y + 5);
@@ -340,7 +423,7 @@ export class FabricMap {
     }
     context.stroke();
     if (scene.degraded.has(host)) {
-      context.fillStyle = INK;
+      context.fillStyle = this.colourBy === 'job' ? ink : INK;
       context.beginPath();
       context.moveTo(x + 1, y + 1);
       context.lineTo(x + 4, y + 1);
@@ -524,22 +607,58 @@ function edgesOf<Key>(box: SegmentBox, keys: Key[]): Path2D {
   return path;
 }
 
+// Rows and dots above and below the ranks. Of a row that goes on over several hosts one piece.
+function patternsOf(box: SegmentBox, styles: (JobStyle | null)[]): Map<string, Path2D> {
+  const paths = new Map<string, Path2D>();
+  for (let i = 0; i < styles.length; ++i) {
+    const style = styles[i];
+    if (!style || style.pattern === 'plain') continue;
+    const path = paths.get(style.ink) ?? new Path2D();
+    paths.set(style.ink, path);
+    const begin = i;
+    if (style.pattern === 'stripes') while (styles[i + 1] === style && (i + 1) % box.columns !== 0) ++i;
+    const x = (begin % box.columns) * CELL;
+    const y = Math.floor(begin / box.columns) * CELL;
+    for (const dy of [1.2, 8]) {
+      if (style.pattern === 'stripes') path.rect(x, y + dy, (i + 1 - begin) * CELL, 0.8);
+      else for (const dx of [2, 7]) path.rect(x + dx, y + dy, 1.2, 1.2);
+    }
+  }
+  return paths;
+}
+
+function tagsOf(context: CanvasRenderingContext2D, box: SegmentBox, jobs: (string | null)[], nameOf: (job: string) => string): Tag[] {
+  const longest = new Map<string, {first: number; hosts: number}>();
+  for (let i = 0; i < jobs.length; ) {
+    const job = jobs[i] ?? null;
+    const rowEnd = Math.min(jobs.length, (Math.floor(i / box.columns) + 1) * box.columns);
+    let end = i + 1;
+    while (end < rowEnd && jobs[end] === job) ++end;
+    if (job !== null && end - i > (longest.get(job)?.hosts ?? 0)) longest.set(job, {first: i, hosts: end - i});
+    i = end;
+  }
+  context.font = `${TAG_FONT_PX}px system-ui, sans-serif`;
+  return [...longest].map(([job, row]) => ({name: nameOf(job), width: context.measureText(nameOf(job)).width, ...row}));
+}
+
 // One pixel a host. `mine`: which hosts are of the chosen job; null: no job is chosen.
 function paintTile(
-  old: HTMLCanvasElement | undefined, box: SegmentBox, letters: string, mine: boolean[] | null,
+  old: HTMLCanvasElement | undefined, box: SegmentBox, colours: string[], mine: boolean[] | null,
 ): HTMLCanvasElement {
-  const rows = Math.max(1, Math.ceil(letters.length / box.columns));
+  const rows = Math.max(1, Math.ceil(colours.length / box.columns));
   const canvas = old ?? document.createElement('canvas');
   canvas.width = box.columns;
   canvas.height = rows;
   const context = canvas.getContext('2d');
   if (!context) return canvas;
   const image = context.createImageData(box.columns, rows);
-  for (let i = 0; i < letters.length; ++i) {
-    const rgb = RGB.get(letters[i] ?? '') ?? [0, 0, 0];
+  const known = new Map<string, [number, number, number]>();
+  colours.forEach((colour, i) => {
+    const rgb = known.get(colour) ?? rgbOf(colour);
+    known.set(colour, rgb);
     image.data.set(rgb, 4 * i);
     image.data[4 * i + 3] = mine === null || mine[i] ? 255 : Math.round(255 * FADED);
-  }
+  });
   context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -34,6 +34,12 @@ export interface Cost {
   message: string;
   hosts: {pool: string; type: string; hosts: number; provided: number}[];
 }
+export interface Work {
+  sinceMs: number;
+  untilMs: number | null;
+  stoppedMs: number | null;
+  lost: Record<string, number>; // GPU seconds by cause
+}
 export interface JobBlock {
   namespace: string;
   name: string;
@@ -53,18 +59,27 @@ export interface JobBlock {
   restarts: number;
   conditions: Condition[];
   cost?: Cost | null;
+  work?: Work | null;
 }
 export interface JobNetworkBlock {
   flows: number;
   unplanned: number;
   gbps: number;
+  share?: number | null;
   between: [number, number, number][];
 }
 export interface NetworkBlock {
   known: boolean;
   problem: string | null;
   segments: [number, number, number, number, number][];
-  busiest: {link: string; gbps: number; capacity: number; jobs: [string, number, number][]}[];
+  planes?: [number, number, number, number, number][];
+  busiest: BusyLink[];
+}
+export interface BusyLink {
+  link: string;
+  gbps: number;
+  capacity: number;
+  jobs: [string, number, number][];
 }
 export interface TotalsBlock {
   hosts: Record<string, number>;
@@ -92,24 +107,29 @@ export interface Segment {
 
 // The letters of pkg/page/cluster_page.h in the order of the legend. Colours: Okabe and Ito's palette,
 // which people with every common form of colour blindness can tell apart; marks tell them apart
-// without any colour. ../check-colours measures both.
+// without any colour. `quiet` is the colour where the map shows jobs by colour (styles.ts): hosts of
+// jobs have theirs, the others are grey, and what is broken stands out. ../check-colours measures
+// all of it.
 export interface HostKind {
   letter: string;
   name: string;
   colour: string;
+  quiet: string;
   mark: 'none' | 'cross' | 'slash' | 'backslash' | 'dot' | 'ring' | 'bar' | 'fill';
 }
 export const HOST_KINDS: readonly HostKind[] = [
-  {letter: 'f', name: 'free', colour: '#d9dde3', mark: 'none'},
-  {letter: 'r', name: 'running', colour: '#0072b2', mark: 'fill'},
-  {letter: 'p', name: 'promised', colour: '#56b4e9', mark: 'ring'},
-  {letter: 'o', name: 'other pods', colour: '#cc79a7', mark: 'bar'},
-  {letter: 'b', name: 'backup', colour: '#009e73', mark: 'dot'},
-  {letter: 'd', name: 'draining', colour: '#e69f00', mark: 'backslash'},
-  {letter: 'c', name: 'cordoned', colour: '#f0e442', mark: 'slash'},
-  {letter: 't', name: 'tainted', colour: '#2b2b2b', mark: 'cross'},
-  {letter: 'x', name: 'not ready', colour: '#d55e00', mark: 'cross'},
+  {letter: 'f', name: 'free', colour: '#d9dde3', quiet: '#d9dde3', mark: 'none'},
+  {letter: 'r', name: 'running', colour: '#0072b2', quiet: '#8d96a3', mark: 'fill'},
+  {letter: 'p', name: 'promised', colour: '#56b4e9', quiet: '#8d96a3', mark: 'ring'},
+  {letter: 'o', name: 'other pods', colour: '#cc79a7', quiet: '#8d96a3', mark: 'bar'},
+  {letter: 'b', name: 'backup', colour: '#009e73', quiet: '#8d96a3', mark: 'dot'},
+  {letter: 'd', name: 'draining', colour: '#e69f00', quiet: '#8d96a3', mark: 'backslash'},
+  {letter: 'c', name: 'cordoned', colour: '#f0e442', quiet: '#2b2b2b', mark: 'slash'},
+  {letter: 't', name: 'tainted', colour: '#2b2b2b', quiet: '#2b2b2b', mark: 'cross'},
+  {letter: 'x', name: 'not ready', colour: '#d55e00', quiet: '#d55e00', mark: 'cross'},
 ];
+// Of the letters of hosts that a job works on: they have its colour.
+export const OF_A_JOB = 'rpd';
 export const KIND_OF = new Map(HOST_KINDS.map((kind) => [kind.letter, kind]));
 
 // Blocks by key, changed in place by what comes from the operator.

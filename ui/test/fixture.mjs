@@ -13,14 +13,15 @@ const TYPES = {html: 'text/html', css: 'text/css', js: 'text/javascript', svg: '
 
 const two = (n) => String(n).padStart(2, '0');
 
+const HOUR_MS = 3_600_000;
 const COST = {
   phase: 'Provisioned', rate: '24.50 EUR', rateCap: '40.00 EUR', spent: '7.25 EUR', spentCap: null, moves: 1, message: '',
   hosts: [{pool: 'a100-spot', type: 'Spot', hosts: 24, provided: 24}],
 };
 
 // A busy cluster: jobs of 24 hosts one after the other, every kind of host, two jobs that wait.
-// `domain`: hosts of a domain; 0: hosts have none.
-export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1, domain = 0} = {}) {
+// `domain`: hosts of a domain; 0: hosts have none. `sizes`: hosts by name of the jobs, instead.
+export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1, domain = 0, sizes = null} = {}) {
   let random = seed;
   const next = (n) => ((random = (random * 1103515245 + 12345) % 2147483648) >> 8) % n;
   const blocks = {};
@@ -45,26 +46,36 @@ export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1, do
   }
   blocks.fabric = fabric;
   const free = letters.map((letter, i) => (letter === 'f' ? i : -1)).filter((i) => i >= 0);
-  const jobs = Math.floor((free.length * 0.8) / 24);
+  const jobs = Object.entries(sizes ?? Object.fromEntries(Array.from({length: Math.floor((free.length * 0.8) / 24)}, (_, j) => [`job${j}`, 24])));
   const count = pods * segments;
   const segmentOf = (host) => Math.floor(host / hosts);
-  for (let j = 0; j < jobs; ++j) {
-    const mine = free.slice(j * 24, j * 24 + 24);
+  const now = Date.now();
+  let used = 0;
+  jobs.forEach(([name, size], j) => {
+    const mine = free.slice(used, (used += size));
     const promised = j % 9 === 8;
     for (const host of mine) letters[host] = promised ? 'p' : 'r';
-    const key = `demo/trainingjob-job${j}`;
-    blocks[`job/${key}`] = jobBlock(`job${j}`, {
-      state: promised ? 'Placed' : 'Running', ready: promised ? 3 : 24, level: j % 8, hosts: mine,
+    const key = `demo/trainingjob-${name}`;
+    blocks[`job/${key}`] = jobBlock(name, {
+      state: promised ? 'Placed' : 'Running', ready: promised ? 3 : size, level: j % 8, hosts: mine,
       intensity: 1.2e15, communicationSeconds: 0.31, plan: 1, cost: j === 0 ? COST : null,
+      work: promised ? null : {sinceMs: now - 10 * HOUR_MS, untilMs: null, stoppedMs: null, lost: j === 0 ? {HostLost: size * 8 * 720} : {}},
     });
-    const [a, b] = [segmentOf(mine[0]), segmentOf(mine[23])];
-    blocks[`net/${key}`] = {flows: 384, unplanned: 0, gbps: 900, between: a === b ? [[a, a, 900]] : [[a, a, 300], [a, b, 300], [b, a, 300]]};
-  }
-  for (const [name, workers] of [['waits', 200], ['too-big', 99999]]) {
+    const [a, b] = [segmentOf(mine[0]), segmentOf(mine.at(-1))];
+    const gbps = size * 37.5;
+    blocks[`net/${key}`] = {flows: 16 * size, unplanned: 0, gbps, share: 1 - 0.03 * (j % 3),
+      between: a === b ? [[a, a, gbps]] : [[a, a, gbps / 3], [a, b, gbps / 3], [b, a, gbps / 3]]};
+  });
+  const keys = jobs.map(([name]) => `demo/trainingjob-${name}`);
+  for (const [name, workers] of [['waits', 140], ['too-big', 99999]]) {
     blocks[`job/demo/trainingjob-${name}`] = jobBlock(name, {
       state: name === 'waits' ? 'Waiting' : 'Never', workers, gpus: workers * 8, ready: 0,
       reasons: [{code: 'NotEnoughHosts', message: `${workers - 60} hosts short in the fabric`}],
-      relaxations: [{change: 'workers: 60', outcome: 'Placed'}],
+      relaxations: name === 'waits' ? [
+        {change: 'placement: {data: {within: FabricPod}}; wait: until hosts are free', outcome: 'Placed'},
+        {change: 'backup hosts: used', outcome: 'NotNow'},
+        {change: 'hosts: 80 more in segment p00s01', outcome: 'Placed'},
+      ] : [],
     });
   }
   blocks.queue = ['demo/trainingjob-waits', 'demo/trainingjob-too-big'];
@@ -77,15 +88,18 @@ export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1, do
   blocks.network = {
     known: true, problem: null,
     segments: Array.from({length: count}, (_, s) => [s, 240, s % 3, 4000 + 100 * s, ((s * 37) % 100) / 100]),
-    busiest: Array.from({length: 12}, (_, i) => ({
-      link: `p00/p00s00/tor-r${i % 8}-p${i % 2}:u${i}.up`, gbps: 390 - 20 * i, capacity: 400,
-      jobs: [['demo/trainingjob-job0', 7, 300 - 20 * i], ['demo/trainingjob-job1', 5, 90]],
-    })),
+    planes: [[count * 120, count, 2100, 0.98, 0], [count * 120, 0, 1900, 0.95, 1]],
+    // Sixteen that are alike, some single ones, and many that carry next to nothing.
+    busiest: Array.from({length: 40}, (_, i) => {
+      const gbps = i < 16 ? 390 : i < 19 ? 330 - 60 * (i - 16) : 0.004;
+      return {link: `p00/p00s0${i < 16 ? 0 : 1}/tor-r${i % 8}-p${Math.floor(i / 8) % 2}:u${i < 16 ? 16 : i}.${i < 16 ? 'up' : 'down'}`, gbps, capacity: 400,
+        jobs: i < 16 ? [[keys[0], 7, 300], [keys[1], 5, 90]] : [[keys[0], 7, gbps]]};
+    }),
   };
   blocks.down = ['p00s00h003:r0p1'];
   blocks.warnings = ['Node x1: metadata.labels.yardmaster.dev/segment: is missing'];
-  blocks.events = [{timeMs: Date.now() - 4000, warning: true, subject: 'job/demo/trainingjob-job0', text: 'moves rank 3 from p00s00h003 to p00s00h128'},
-    {timeMs: Date.now() - 60000, warning: true, subject: 'host/p00s00h003', text: 'is not ready'}];
+  blocks.events = [{timeMs: now - 4000, warning: true, subject: `job/${keys[0]}`, text: 'moves rank 3 from p00s00h003 to p00s00h128'},
+    {timeMs: now - 60000, warning: true, subject: 'host/p00s00h003', text: 'is not ready'}];
   return blocks;
 }
 
