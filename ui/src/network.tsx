@@ -38,7 +38,7 @@ function Busiest(view: View) {
                 <th scope="row" title={names.join('\n')}><b>{title}</b>{links > 1 && `, ${links} links`}<div>{details}</div></th>
                 <td class="load">
                   <meter min={0} max={1} high={0.9} value={Math.min(1, busiest.gbps / busiest.capacity)} aria-label={`load of ${title} ${details}`} /> {percent} %
-                  <div>{formatGbps(busiest.gbps)} of {formatGbps(busiest.capacity)}</div>
+                  <div>{formatGbps(busiest.gbps)}<span class="wide"> of {formatGbps(busiest.capacity)}</span></div>
                 </td>
                 <td>{busiest.jobs.map(([job, level]) => <div key={job}><JobButton job={job} view={view} /> <Level level={level} /></div>)}</td>
               </tr>

@@ -300,6 +300,8 @@ describe('the page', () => {
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
       const cut = await page.$$eval('.scroll', (boxes) => boxes.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.firstChild.className));
       assert.deepEqual(cut, [], 'no table is scrolled sideways');
+      const lines = await page.$$eval('.links th div', (names) => names.map((e) => e.clientHeight / parseFloat(getComputedStyle(e).lineHeight)));
+      assert.ok(Math.max(...lines) < 2.5, `names of links stand on ${lines} lines`);
       assert.ok(await page.$eval('canvas', (e) => e.clientHeight) > 300);
       await shoot(page, 'page-phone');
     }, {width: 400, height: 860});
