@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "pkg/placement/solver/domain_fill.h"
-#include "pkg/placement/solver/domain_search.h"
+#include "pkg/placement/solver/gang_search.h"
 #include "pkg/placement/solver/gang_solver.h"
 #include "pkg/placement/solver/piece_problem.h"
 #include "pkg/placement/solver/search_bounds.h"
@@ -147,7 +147,7 @@ class DomainSolver {
       FreeDomain free{domain.value, room.of_domain[domain.index()], 0};
       if (free.room == 0) continue;
       for (fabric::HostId host : places_.hosts_of(domain)) {
-        free.degraded += cluster_.hosts[host.index()].degraded * room.of_host[host.index()];
+        if (cluster_.hosts[host.index()].degraded) free.degraded += room.of_host[host.index()];
       }
       domains.push_back(free);
     }
@@ -239,20 +239,20 @@ class DomainSolver {
   // Betters `best`, or proves it, where the gang is small.
   void Search(const Partition& pieces, SegmentPlan& best) const {
     if (best.found && pieces.count() > kMaxSearchedPieces) return;
-    DomainProblem problem;
-    problem.base = ProblemOf(places_, model_, groups_, capacity_, pieces);
+    SearchProblem problem = ProblemOf(places_, model_, groups_, capacity_, pieces);
     problem.segment_set = SegmentSets(pieces);
-    problem.capacity.assign(capacity_.of_domain.begin(), capacity_.of_domain.end());
+    problem.capacity = capacity_.of_domain;
+    problem.class_capacities.clear();
     for (DomainId domain : places_.domains()) {
-      problem.segment_of.push_back(places_.segment_of(domain).value);
+      problem.segment_of_domain.push_back(places_.segment_of(domain).value);
       if (capacity_.classes.any()) problem.class_capacities.push_back(ClassesIn(domain));
     }
     const auto incumbent = best.found ? std::optional(best.objective) : std::nullopt;
-    const SearchResult found = SearchDomains(problem, {max_steps_, incumbent, false});
+    const SearchResult found = SearchPlaces(problem, {max_steps_, incumbent, false});
     best.exact = found.exact;
     best.bound = std::max(best.bound, found.bound);
-    if (found.segment.empty()) return;
-    SetDomains(pieces, found.segment, best);
+    if (found.place.empty()) return;
+    SetDomains(pieces, found.place, best);
     best.exact = found.exact || best.objective <= best.bound;
   }
 

@@ -5,7 +5,7 @@
 // room: first with whole units, where nothing is split and the choice of segments stays exact, then
 // with finer pieces where those do not fit. The domains of each segment are filled by
 // domain_fill.h, and a segment gives way to one that does with fewer domains. What does not meet
-// the bound is left to domain_search.h, for gangs of few pieces: exact unless cut. Larger gangs may
+// the bound is left to gang_search.h, for gangs of few pieces: exact unless cut. Larger gangs may
 // be unproven then, above all in the number of domains.
 //
 // Deterministic. Thread safety: pure function.

@@ -11,40 +11,24 @@ namespace yardmaster::placement {
 
 namespace {
 
-// Above the capacity of any segment.
+// Above the capacity of any place.
 constexpr int kAboveAllCapacities = 1 << 30;
 
 class Search {
  public:
   Search(const SearchProblem& problem, const SearchOptions& options)
       : problem_(problem), options_(options), space_(problem) {
-    free_in_segment_ = space_.capacity;
-    free_in_pod_ = space_.pod_capacity;
-    pieces_in_segment_.assign(space_.capacity.size(), 0);
-    pieces_in_pod_.assign(space_.pod_capacity.size(), 0);
-    stages_in_segment_.resize(space_.capacity.size());
-    if (!problem_.piece_classes.empty()) {
-      const ClassCounts none(problem_.piece_classes.front().size(), 0);
-      classes_in_segment_.assign(space_.capacity.size(), none);
-      classes_in_pod_.assign(space_.pod_capacity.size(), none);
-      classes_left_of_set_.assign(space_.order.size(), none);
-      class_capacities_of_pod_.resize(space_.pod_capacity.size());
-      for (int s = 0; s < num_segments(); ++s) {
-        for (const ClassCapacity& capacity : problem_.class_capacities[space_.original[s]]) {
-          AddCapacity(class_capacities_of_pod_[space_.pod[s]], capacity);
-        }
-      }
-      for (int piece : space_.order) {
-        Add(problem_.piece_classes[piece], 1, classes_left_of_set_[problem_.pod_set[piece]]);
-      }
+    free_ = space_.capacity;
+    for (int level = first_level(); level < kSearchLevels; ++level) {
+      pieces_[level].assign(free_[level].size(), 0);
     }
+    stages_in_segment_.resize(free_[kSegment].size());
+    if (!problem_.piece_classes.empty()) CountClasses();
     chosen_.assign(space_.order.size(), -1);
     left_ = space_.workers_of_group;
     touched_.assign(left_.size(), 0);
-    pod_of_set_.assign(space_.order.size(), -1);
-    set_count_.assign(space_.order.size(), 0);
-    set_left_.assign(space_.order.size(), 0);
-    for (int piece : space_.order) set_left_[problem_.pod_set[piece]] += problem_.piece_size[piece];
+    SetUp(problem_.pod_set, sets_[kPod]);
+    if (problem_.has_domains()) SetUp(problem_.segment_set, sets_[kSegment]);
     rest_of_component_.assign(space_.order.size(), 0);
     for (int i = num_pieces() - 1; i >= 0; --i) {
       rest_of_component_[i] = problem_.piece_size[space_.order[i]];
@@ -55,22 +39,22 @@ class Search {
   }
 
   SearchResult Run() {
-    const bool too_large =
-        std::int64_t{1} * num_groups() * (num_segments() + num_pods()) > 20'000'000;
-    result_.bound =
-        UnplacedBound(0) + Objective{0, 0, 0, 0, PodsFor(space_.total), SegmentsFor(space_.total)};
+    result_.bound = UnplacedBound(0) + MorePlaces(space_.total);
     const TensorUnits units(problem_);
-    result_.bound.tensor_split_segments =
-        std::max(result_.bound.tensor_split_segments, units.SplitsIn(space_.capacity));
-    result_.bound.tensor_split_fabric_pods =
-        std::max(result_.bound.tensor_split_fabric_pods, units.SplitsIn(space_.pod_capacity));
+    std::int64_t cells = 0;
+    for (int level = first_level(); level < kSearchLevels; ++level) {
+      std::int64_t& split = *SplitsOf(result_.bound, level, true);
+      split = std::max(split, units.SplitsIn(free_[level]));
+      cells += static_cast<std::int64_t>(problem_.groups.size() * free_[level].size());
+    }
     if (options_.incumbent) best_ = *options_.incumbent;
-    if (too_large) {
+    if (cells > 20'000'000) {
       result_.exact = false;
       return std::move(result_);
     }
-    in_segment_.assign(static_cast<std::size_t>(num_groups() * num_segments()), 0);
-    in_pod_.assign(static_cast<std::size_t>(num_groups() * num_pods()), 0);
+    for (int level = first_level(); level < kSearchLevels; ++level) {
+      in_[level].assign(problem_.groups.size() * free_[level].size(), 0);
+    }
     Descend();
     result_.exact = !cut_;
     result_.steps = steps_;
@@ -82,81 +66,116 @@ class Search {
   struct Choice {
     Objective cost;
     int fit;  // the tightest that takes the rest of the component, else the widest
-    int segment;
-    auto Key() const { return std::tie(cost, fit, segment); }
+    int place;
+    auto Key() const { return std::tie(cost, fit, place); }
+  };
+  // Pieces that must share a place of a level.
+  struct Sets {
+    std::vector<int> place;  // by set, or -1
+    std::vector<int> count;  // pieces placed
+    std::vector<int> left;   // workers not yet placed
   };
 
+  int first_level() const { return space_.first_level; }
   int num_pieces() const { return space_.num_pieces(); }
-  int num_segments() const { return space_.num_segments(); }
-  int num_pods() const { return space_.num_pods(); }
+  int num_places() const { return space_.num_places(); }
   int num_groups() const { return space_.num_groups(); }
-
-  std::int64_t SegmentsFor(std::int64_t need) const {
-    unused_.clear();
-    for (int s : space_.by_capacity) {
-      if (pieces_in_segment_[s] == 0) {
-        unused_.push_back(space_.capacity[s]);
-      } else {
-        need -= free_in_segment_[s];
-      }
-    }
-    return PlacesFor(need, unused_);
+  const std::vector<int>& set_of_piece(int level) const {
+    return level == kPod ? problem_.pod_set : problem_.segment_set;
   }
-  std::int64_t PodsFor(std::int64_t need) const {
-    unused_.clear();
-    for (int p : space_.pods_by_capacity) {
-      if (pieces_in_pod_[p] == 0) {
-        unused_.push_back(space_.pod_capacity[p]);
-      } else {
-        need -= free_in_pod_[p];
+  // Pieces of the group in the place of the level.
+  std::size_t Cell(int level, int group, int place) const {
+    return static_cast<std::size_t>(group) * free_[level].size() + static_cast<std::size_t>(place);
+  }
+
+  void SetUp(const std::vector<int>& set_of_piece, Sets& sets) const {
+    sets.place.assign(space_.order.size(), -1);
+    sets.count.assign(space_.order.size(), 0);
+    sets.left.assign(space_.order.size(), 0);
+    for (int piece : space_.order) sets.left[set_of_piece[piece]] += problem_.piece_size[piece];
+  }
+
+  void CountClasses() {
+    const ClassCounts none(problem_.piece_classes.front().size(), 0);
+    classes_in_place_.assign(space_.original.size(), none);
+    classes_in_pod_.assign(free_[kPod].size(), none);
+    classes_left_of_set_.assign(space_.order.size(), none);
+    class_capacities_of_pod_.resize(free_[kPod].size());
+    for (int p = 0; p < num_places(); ++p) {
+      for (const ClassCapacity& capacity : problem_.class_capacities[space_.original[p]]) {
+        AddCapacity(class_capacities_of_pod_[space_.at[p][kPod]], capacity);
       }
     }
-    return PlacesFor(need, unused_);
+    for (int piece : space_.order) {
+      Add(problem_.piece_classes[piece], 1, classes_left_of_set_[problem_.pod_set[piece]]);
+    }
+  }
+
+  // The fewest untouched places of each level that take so many workers with the others.
+  Objective MorePlaces(std::int64_t workers) const {
+    Objective more;
+    for (int level = first_level(); level < kSearchLevels; ++level) {
+      std::int64_t need = workers;
+      unused_.clear();
+      for (int place : space_.by_capacity[level]) {
+        if (pieces_[level][place] == 0) {
+          unused_.push_back(space_.capacity[level][place]);
+        } else {
+          need -= free_[level][place];
+        }
+      }
+      PlacesOf(more, level) = PlacesFor(need, unused_);
+    }
+    return more;
   }
 
   // What the groups of components >= `from` cost at least in what is still free.
-  Objective UnplacedBound(int from) const {
-    return ComponentBound(space_, from, left_, free_in_segment_, free_in_pod_);
-  }
+  Objective UnplacedBound(int from) const { return ComponentBound(space_, from, left_, free_); }
 
-  // What the started groups of component c still cost at least.
+  // What the groups of component c still cost at least in segments, where they are started, and in
+  // domains.
   Objective StartedBound(int c) const {
     Objective bound;
     for (int g : space_.groups_of_component[c]) {
-      int rest = left_[g];
-      if (rest == 0 || touched_[g] == 0) continue;
-      int largest = 1;
-      for (int s = 0; s < num_segments(); ++s) {
-        if (in_segment_[static_cast<std::size_t>(g * num_segments() + s)] > 0) {
-          rest -= free_in_segment_[s];
-        } else {
-          largest = std::max(largest, free_in_segment_[s]);
+      if (left_[g] == 0) continue;
+      for (int level = first_level(); level <= kSegment; ++level) {
+        if (level == kDomain ? problem_.groups[g].tensor : touched_[g] > 0) {
+          AddGroup(level, g, bound);
         }
       }
-      if (rest <= 0) continue;
-      const SearchGroup& group = problem_.groups[g];
-      (group.tensor ? bound.tensor_split_segments : bound.data_split_segments) +=
-          (rest + largest - 1) / largest * group.count;
     }
     return bound;
   }
-
-  bool FirstOfItsKind(int segment) const {
-    if (!problem_.segments_alike || pieces_in_segment_[segment] > 0) return true;
-    const int pod = space_.pod[segment];
-    if (segment > space_.first_segment[pod] &&
-        space_.capacity[segment - 1] == space_.capacity[segment] &&
-        pieces_in_segment_[segment - 1] == 0) {
-      return false;
+  void AddGroup(int level, int g, Objective& bound) const {
+    int rest = left_[g];
+    int largest = 1;
+    const std::vector<int>& free = free_[level];
+    const int* in = in_[level].data() + Cell(level, g, 0);
+    for (std::size_t place = 0; place < free.size(); ++place) {
+      if (in[place] > 0) {
+        rest -= free[place];
+      } else {
+        largest = std::max(largest, free[place]);
+      }
     }
-    if (pieces_in_pod_[pod] > 0) return true;
-    for (int twin = space_.pod_twin[pod]; twin >= 0; twin = space_.pod_twin[twin]) {
-      if (pieces_in_pod_[twin] == 0) return false;
+    if (rest <= 0) return;
+    const int more = (rest + largest - 1) / largest - (touched_[g] == 0 ? 1 : 0);
+    const SearchGroup& group = problem_.groups[g];
+    AddSplits(level, group.tensor, more * group.count, bound);
+  }
+
+  bool FirstOfItsKind(int place) const {
+    if (!problem_.places_alike) return true;
+    for (int level = first_level(); level < kSearchLevels; ++level) {
+      const int at = space_.at[place][level];
+      if (pieces_[level][at] > 0) return true;
+      const int twin = space_.place_twin[level][at];
+      if (twin >= 0 && pieces_[level][twin] == 0) return false;
     }
     return true;
   }
 
-  int LowestSegment(int i) const {
+  int LowestPlace(int i) const {
     int lowest = space_.twin[i] >= 0 ? chosen_[space_.twin[i]] : 0;
     const int c = space_.component[i];
     if (space_.same_as_previous[c]) {
@@ -179,82 +198,89 @@ class Search {
     return distinct <= limit;
   }
 
-  // Whether the workers of the segment and of the piece, and those of the fabric pod and of the
+  // Whether the workers of the place and of the piece, and those of the fabric pod and of the
   // piece's pod set, find hosts that they may use.
-  bool ClassesFit(int piece, int segment) const {
-    if (classes_in_segment_.empty()) return true;
-    ClassCounts both = classes_in_segment_[segment];
+  bool ClassesFit(int piece, int place) const {
+    if (classes_in_place_.empty()) return true;
+    ClassCounts both = classes_in_place_[place];
     Add(problem_.piece_classes[piece], 1, both);
-    if (!Fits(both, problem_.class_capacities[space_.original[segment]])) return false;
-    ClassCounts with_set = classes_in_pod_[space_.pod[segment]];
+    if (!Fits(both, problem_.class_capacities[space_.original[place]])) return false;
+    const int pod = space_.at[place][kPod];
+    ClassCounts with_set = classes_in_pod_[pod];
     Add(classes_left_of_set_[problem_.pod_set[piece]], 1, with_set);
-    return Fits(with_set, class_capacities_of_pod_[space_.pod[segment]]);
+    return Fits(with_set, class_capacities_of_pod_[pod]);
   }
   static void Add(const ClassCounts& counts, int step, ClassCounts& sum) {
     for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += counts[c] * step;
   }
 
-  Objective CostOf(int i, int segment) const {
+  // Whether the rest of the piece's sets may still join it.
+  bool SetsFit(int piece, int place) const {
+    for (int level = first_level() + 1; level < kSearchLevels; ++level) {
+      const Sets& sets = sets_[level];
+      const int set = set_of_piece(level)[piece];
+      const int at = space_.at[place][level];
+      if (sets.place[set] >= 0 && sets.place[set] != at) return false;
+      if (free_[level][at] < sets.left[set]) return false;
+    }
+    return true;
+  }
+
+  Objective CostOf(int i, int place) const {
     Objective cost = cost_;
-    const int pod = space_.pod[segment];
-    if (pieces_in_segment_[segment] == 0) ++cost.segments;
-    if (pieces_in_pod_[pod] == 0) ++cost.fabric_pods;
-    for (int g : space_.groups_of[i]) {
-      if (touched_[g] == 0) continue;
-      const SearchGroup& group = problem_.groups[g];
-      if (in_segment_[static_cast<std::size_t>(g * num_segments() + segment)] == 0) {
-        (group.tensor ? cost.tensor_split_segments : cost.data_split_segments) += group.count;
-      }
-      if (in_pod_[static_cast<std::size_t>(g * num_pods() + pod)] == 0) {
-        (group.tensor ? cost.tensor_split_fabric_pods : cost.data_split_fabric_pods) += group.count;
+    for (int level = first_level(); level < kSearchLevels; ++level) {
+      const int at = space_.at[place][level];
+      if (pieces_[level][at] == 0) ++PlacesOf(cost, level);
+      for (int g : space_.groups_of[i]) {
+        if (touched_[g] == 0 || in_[level][Cell(level, g, at)] > 0) continue;
+        AddSplits(level, problem_.groups[g].tensor, problem_.groups[g].count, cost);
       }
     }
     return cost;
   }
 
-  void Move(int i, int segment, int step) {
+  void Move(int i, int place, int step) {
     const int piece = space_.order[i];
     const int size = problem_.piece_size[piece] * step;
-    const int pod = space_.pod[segment];
-    free_in_segment_[segment] -= size;
-    free_in_pod_[pod] -= size;
-    pieces_in_segment_[segment] += step;
-    pieces_in_pod_[pod] += step;
     placed_ += size;
+    for (int level = first_level(); level < kSearchLevels; ++level) {
+      const int at = space_.at[place][level];
+      free_[level][at] -= size;
+      pieces_[level][at] += step;
+      for (int g : space_.groups_of[i]) in_[level][Cell(level, g, at)] += step;
+      if (level == first_level()) continue;
+      Sets& sets = sets_[level];
+      const int set = set_of_piece(level)[piece];
+      sets.count[set] += step;
+      sets.left[set] -= size;
+      sets.place[set] = sets.count[set] > 0 ? at : -1;
+    }
     for (int g : space_.groups_of[i]) {
       touched_[g] += step;
       left_[g] -= size;
-      in_segment_[static_cast<std::size_t>(g * num_segments() + segment)] += step;
-      in_pod_[static_cast<std::size_t>(g * num_pods() + pod)] += step;
     }
-    if (!classes_in_segment_.empty()) {
+    if (!classes_in_place_.empty()) {
       const ClassCounts& counts = problem_.piece_classes[piece];
-      Add(counts, step, classes_in_segment_[segment]);
-      Add(counts, step, classes_in_pod_[pod]);
+      Add(counts, step, classes_in_place_[place]);
+      Add(counts, step, classes_in_pod_[space_.at[place][kPod]]);
       Add(counts, -step, classes_left_of_set_[problem_.pod_set[piece]]);
     }
-    const int set = problem_.pod_set[piece];
-    set_count_[set] += step;
-    set_left_[set] -= size;
-    pod_of_set_[set] = set_count_[set] > 0 ? pod : -1;
     if (problem_.max_stages_per_segment > 0) {
+      std::map<int, int>& held = stages_in_segment_[space_.at[place][kSegment]];
       for (int stage : problem_.stages[piece]) {
-        int& count = stages_in_segment_[segment][stage];
+        int& count = held[stage];
         count += step;
-        if (count == 0) stages_in_segment_[segment].erase(stage);
+        if (count == 0) held.erase(stage);
       }
     }
-    chosen_[i] = step > 0 ? segment : -1;
+    chosen_[i] = step > 0 ? place : -1;
   }
 
   bool CanPrune(int i) {
-    Objective least = cost_ + rest_bound_[space_.component[i]];
-    const std::int64_t left = space_.total - placed_;
-    least.segments += SegmentsFor(left);
-    least.fabric_pods += PodsFor(left);
     if (!best_) return false;
-    if (least >= *best_) return true;
-    return least + StartedBound(space_.component[i]) >= *best_;
+    const int c = space_.component[i];
+    const Objective least = cost_ + rest_bound_[c] + MorePlaces(space_.total - placed_);
+    return least >= *best_ || least + StartedBound(c) >= *best_;
   }
 
   // Steps stand for time: what scans more costs more of them.
@@ -266,9 +292,9 @@ class Search {
   void Record() {
     best_ = cost_;
     result_.objective = cost_;
-    result_.segment.assign(space_.order.size(), -1);
+    result_.place.assign(space_.order.size(), -1);
     for (int i = 0; i < num_pieces(); ++i)
-      result_.segment[space_.order[i]] = space_.original[chosen_[i]];
+      result_.place[space_.order[i]] = space_.original[chosen_[i]];
     // Nothing is better than the bound.
     const bool least = cost_ <= result_.bound;
     done_ = least || options_.any;
@@ -278,7 +304,7 @@ class Search {
   // Where the search stands with one piece.
   struct Level {
     std::vector<Choice> choices;  // best first
-    std::size_t next = 0;         // of choices; the one before it is the piece's segment
+    std::size_t next = 0;         // of choices; the one before it is the piece's place
     Objective before;             // what the pieces before it cost
   };
 
@@ -292,14 +318,14 @@ class Search {
       Level& level = levels[static_cast<std::size_t>(i)];
       if (level.next > 0) {
         cost_ = level.before;
-        Move(i, level.choices[level.next - 1].segment, -1);
+        Move(i, level.choices[level.next - 1].place, -1);
       }
       if (!TakesNext(level)) {
         --i;
         continue;
       }
       const Choice& choice = level.choices[level.next++];
-      Move(i, choice.segment, 1);
+      Move(i, choice.place, 1);
       cost_ = choice.cost;
       ++i;
       Enter(i, levels[static_cast<std::size_t>(i)]);
@@ -309,12 +335,12 @@ class Search {
   bool TakesNext(const Level& level) {
     if (level.next == level.choices.size()) return false;
     if (best_ && level.choices[level.next].cost >= *best_) return false;
-    Spend(1 + num_segments() / 16);
+    Spend(1 + num_places() / 16);
     return !cut_ && !done_;
   }
 
   // Lists what piece i may take after the pieces before it. The list is empty where no better
-  // solution can follow, and where every piece has its segment; that solution is recorded.
+  // solution can follow, and where every piece has its place; that solution is recorded.
   void Enter(int i, Level& level) {
     level.choices.clear();
     level.next = 0;
@@ -327,25 +353,19 @@ class Search {
     if (i == space_.first_piece[c]) {
       rest_bound_.resize(space_.first_piece.size());
       rest_bound_[c] = UnplacedBound(c + 1);
-      Spend((num_groups() + num_segments()) / 16);
+      Spend((num_groups() + num_places()) / 16);
     }
     if (!CanPrune(i)) FindChoices(i, level.choices);
   }
 
   void FindChoices(int i, std::vector<Choice>& choices) const {
     const int piece = space_.order[i];
-    const int set_pod = pod_of_set_[problem_.pod_set[piece]];
     const int rest = rest_of_component_[i];
-    for (int s = LowestSegment(i); s < num_segments(); ++s) {
-      if (free_in_segment_[s] < problem_.piece_size[piece]) continue;
-      if (set_pod >= 0 && space_.pod[s] != set_pod) continue;
-      if (!FirstOfItsKind(s) || !StagesFit(piece, s)) continue;
-      if (free_in_pod_[space_.pod[s]] < set_left_[problem_.pod_set[piece]]) continue;
-      if (!ClassesFit(piece, s)) continue;
-      choices.push_back({CostOf(i, s),
-                         free_in_segment_[s] >= rest ? free_in_segment_[s]
-                                                     : kAboveAllCapacities - free_in_segment_[s],
-                         s});
+    for (int p = LowestPlace(i); p < num_places(); ++p) {
+      const int room = free_[first_level()][p];
+      if (room < problem_.piece_size[piece] || !SetsFit(piece, p) || !FirstOfItsKind(p)) continue;
+      if (!StagesFit(piece, space_.at[p][kSegment]) || !ClassesFit(piece, p)) continue;
+      choices.push_back({CostOf(i, p), room >= rest ? room : kAboveAllCapacities - room, p});
     }
     std::sort(choices.begin(), choices.end(),
               [](const Choice& a, const Choice& b) { return a.Key() < b.Key(); });
@@ -362,37 +382,30 @@ class Search {
   bool cut_ = false;
   bool done_ = false;
 
-  // By segment.
-  std::vector<int> free_in_segment_;
-  std::vector<int> pieces_in_segment_;
+  // By level and place.
+  BySearchLevel<std::vector<int>> free_;    // workers
+  BySearchLevel<std::vector<int>> pieces_;  // in it
+  BySearchLevel<std::vector<int>> in_;      // of a group, by Cell
+  mutable std::vector<int> unused_;
   std::vector<std::map<int, int>> stages_in_segment_;
   // Empty where all workers may use the same hosts.
-  std::vector<ClassCounts> classes_in_segment_;
+  std::vector<ClassCounts> classes_in_place_;
   std::vector<ClassCounts> classes_in_pod_;
   std::vector<ClassCounts> classes_left_of_set_;  // by pod set: not yet placed
   std::vector<std::vector<ClassCapacity>> class_capacities_of_pod_;
-  // By fabric pod.
-  std::vector<int> free_in_pod_;
-  std::vector<int> pieces_in_pod_;
-  mutable std::vector<int> unused_;
+  BySearchLevel<Sets> sets_;  // above the first level
   // By piece.
   std::vector<int> chosen_;
   std::vector<int> rest_of_component_;  // workers of the piece and those after it
-  std::vector<Objective> rest_bound_;
+  std::vector<Objective> rest_bound_;   // by component
   // By group.
   std::vector<int> left_;     // workers not yet placed
   std::vector<int> touched_;  // pieces placed
-  std::vector<int> in_segment_;
-  std::vector<int> in_pod_;
-  // By pod set.
-  std::vector<int> pod_of_set_;
-  std::vector<int> set_count_;
-  std::vector<int> set_left_;  // workers of the set not yet placed
 };
 
 }  // namespace
 
-SearchResult SearchSegments(const SearchProblem& problem, const SearchOptions& options) {
+SearchResult SearchPlaces(const SearchProblem& problem, const SearchOptions& options) {
   return Search(problem, options).Run();
 }
 

@@ -1,16 +1,16 @@
 // Exact search for the gangs that the closed forms of whole_choice.h and uniform_solver.h do not
-// cover: pieces of any size, joined by weighted groups, into segments of any capacity, at the least
-// Objective.
+// cover: pieces of any size, joined by weighted groups, into places of any capacity, at the least
+// Objective. Places are segments; on a fabric with domains they are domains, a level more.
 //
-// Branch and bound, depth first over the pieces, cheapest segment first. Symmetric choices are
+// Branch and bound, depth first over the pieces, cheapest place first. Symmetric choices are
 // tried once, by keeping to the lexicographically least of each orbit: interchangeable pieces take
-// segments in ascending order, equal components ascend lexicographically, and of equal untouched
-// segments (or fabric pods) only the first is tried. A branch is cut when its cost so far plus what
-// the rest must cost at least (each group, alone, in what is still free; fabric pods and
-// segments by what they take) is not better than the best found.
+// places in ascending order, equal components ascend lexicographically, and of equal untouched
+// domains, segments and fabric pods only the first is tried. A branch is cut when its cost so far
+// plus what the rest must cost at least (each group, alone, in what is still free; the places of
+// each level by what they take) is not better than the best found.
 //
 // The problem contains hypergraph partitioning, so the worst case is exponential; after `max_steps`
-// the best so far is returned with exact = false. Its memory is O(pieces * segments) and no stack
+// the best so far is returned with exact = false. Its memory is O(pieces * places) and no stack
 // grows with the gang. Deterministic. Thread safety: pure function.
 #pragma once
 
@@ -31,13 +31,13 @@ struct SearchOptions {
 };
 
 struct SearchResult {
-  std::vector<int> segment;  // by piece; empty: nothing (better than the incumbent) found
+  std::vector<int> place;  // by piece; empty: nothing (better than the incumbent) found
   Objective objective;
   bool exact = true;  // false: cut
   std::int64_t steps = 0;
   Objective bound;  // of every solution
 };
 
-SearchResult SearchSegments(const SearchProblem& problem, const SearchOptions& options);
+SearchResult SearchPlaces(const SearchProblem& problem, const SearchOptions& options);
 
 }  // namespace yardmaster::placement

@@ -8,26 +8,48 @@
 namespace yardmaster::placement {
 namespace {
 
+struct Seen {
+  int placed = 0;
+  int split = 0;
+  int none = 0;
+};
+
+void ExpectLeastCost(const SearchProblem& problem, Seen& seen) {
+  const std::optional<Objective> want = LeastCost(problem);
+  const SearchResult got = SearchPlaces(problem, {});
+  ASSERT_TRUE(got.exact);
+  ASSERT_EQ(!got.place.empty(), want.has_value());
+  seen.none += !want;
+  if (!want) return;
+  ASSERT_EQ(got.objective, *want);
+  ASSERT_EQ(got.bound, *want);
+  ASSERT_EQ(CostOf(problem, got.place), want);
+  ++seen.placed;
+  seen.split += want->tensor_split_segments + want->data_split_segments > 0;
+}
+
 TEST(GangSearchTest, FindsTheLeastCostOfPiecesOfAnySize) {
   Random random(1);
-  int found = 0, split = 0, none = 0;
-  for (int round = 0; round < Rounds(4000); ++round) {
-    const SearchProblem problem = RandomSearchProblem(random);
-    const std::optional<Objective> want = LeastCost(problem);
-    const SearchResult got = SearchSegments(problem, {});
-    ASSERT_TRUE(got.exact) << round;
-    ASSERT_EQ(!got.segment.empty(), want.has_value()) << round;
-    none += !want;
-    if (!want) continue;
-    ASSERT_EQ(got.objective, *want) << round;
-    ASSERT_EQ(got.bound, *want) << round;
-    ASSERT_EQ(CostOf(problem, got.segment), want) << round;
-    ++found;
-    split += want->tensor_split_segments + want->data_split_segments > 0;
+  Seen seen;
+  for (int round = 0; round < Rounds(4000) && !HasFatalFailure(); ++round) {
+    SCOPED_TRACE(round);
+    ExpectLeastCost(RandomSearchProblem(random), seen);
   }
-  EXPECT_GT(found, MoreThan(1000));
-  EXPECT_GT(split, MoreThan(100));
-  EXPECT_GT(none, MoreThan(300));
+  EXPECT_GT(seen.placed, MoreThan(1000));
+  EXPECT_GT(seen.split, MoreThan(100));
+  EXPECT_GT(seen.none, MoreThan(300));
+}
+
+TEST(GangSearchTest, FindsTheLeastCostInDomains) {
+  Random random(6);
+  Seen seen;
+  for (int round = 0; round < Rounds(1000) && !HasFatalFailure(); ++round) {
+    SCOPED_TRACE(round);
+    ExpectLeastCost(RandomDomainProblem(random), seen);
+  }
+  EXPECT_GT(seen.placed, MoreThan(250));
+  EXPECT_GT(seen.split, MoreThan(25));
+  EXPECT_GT(seen.none, MoreThan(50));
 }
 
 TEST(GangSearchTest, AGangOfManyPiecesNeedsNoDeepStack) {
@@ -41,8 +63,8 @@ TEST(GangSearchTest, AGangOfManyPiecesNeedsNoDeepStack) {
   for (int piece = 0; piece < kPieces; ++piece) problem.groups[0].pieces.push_back(piece);
   problem.capacity = {kPieces / 2, kPieces / 2};
   problem.pod_of_segment = {0, 0};
-  const SearchResult found = SearchSegments(problem, {});
-  ASSERT_EQ(found.segment.size(), std::size_t{kPieces});
+  const SearchResult found = SearchPlaces(problem, {});
+  ASSERT_EQ(found.place.size(), std::size_t{kPieces});
   EXPECT_EQ(found.objective.segments, 2);
   EXPECT_EQ(found.objective.data_split_segments, 1);
 }
@@ -53,13 +75,13 @@ TEST(GangSearchTest, OnlyABetterPlacementThanTheOneAtHandIsAnAnswer) {
     const SearchProblem problem = RandomSearchProblem(random);
     const std::optional<Objective> best = LeastCost(problem);
     if (!best) continue;
-    const SearchResult nothing = SearchSegments(problem, {150'000, best});
-    EXPECT_TRUE(nothing.segment.empty()) << round;
+    const SearchResult nothing = SearchPlaces(problem, {150'000, best});
+    EXPECT_TRUE(nothing.place.empty()) << round;
     EXPECT_TRUE(nothing.exact) << round;
     EXPECT_EQ(nothing.bound, *best) << round;
     Objective worse = *best;
     ++worse.segments;
-    EXPECT_EQ(SearchSegments(problem, {150'000, worse}).objective, *best) << round;
+    EXPECT_EQ(SearchPlaces(problem, {150'000, worse}).objective, *best) << round;
   }
 }
 
@@ -68,10 +90,10 @@ TEST(GangSearchTest, AnyPlacementWillDoWhereOneIsAskedForAndOneIsFoundWhereverTh
   int worse = 0;
   for (int round = 0; round < Rounds(1000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
-    const SearchResult any = SearchSegments(problem, {150'000, std::nullopt, /*any=*/true});
-    ASSERT_EQ(!any.segment.empty(), LeastCost(problem).has_value()) << round;
-    if (any.segment.empty()) continue;
-    const std::optional<Objective> cost = CostOf(problem, any.segment);
+    const SearchResult any = SearchPlaces(problem, {150'000, std::nullopt, /*any=*/true});
+    ASSERT_EQ(!any.place.empty(), LeastCost(problem).has_value()) << round;
+    if (any.place.empty()) continue;
+    const std::optional<Objective> cost = CostOf(problem, any.place);
     ASSERT_TRUE(cost.has_value()) << round;
     ASSERT_EQ(any.objective, *cost) << round;
     const Objective best = *LeastCost(problem);
@@ -89,13 +111,13 @@ TEST(GangSearchTest, ACutSearchNeverClaimsMoreThanItKnows) {
     const SearchProblem problem = RandomSearchProblem(random);
     const std::optional<Objective> best = LeastCost(problem);
     const SearchResult got =
-        SearchSegments(problem, {static_cast<std::int64_t>(random.Below(12)), std::nullopt});
+        SearchPlaces(problem, {static_cast<std::int64_t>(random.Below(12)), std::nullopt});
     cut += !got.exact;
     if (got.exact) {
-      ASSERT_EQ(!got.segment.empty(), best.has_value()) << round;
+      ASSERT_EQ(!got.place.empty(), best.has_value()) << round;
     }
-    if (!got.segment.empty()) {
-      ASSERT_EQ(CostOf(problem, got.segment), got.objective) << round;
+    if (!got.place.empty()) {
+      ASSERT_EQ(CostOf(problem, got.place), got.objective) << round;
       found += !got.exact;
       if (got.exact) {
         ASSERT_EQ(got.objective, *best) << round;
@@ -113,9 +135,9 @@ TEST(GangSearchTest, TheAnswerIsTheSameEveryTime) {
   Random random(5);
   for (int round = 0; round < Rounds(200); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
-    const SearchResult first = SearchSegments(problem, {});
-    const SearchResult second = SearchSegments(problem, {});
-    EXPECT_EQ(first.segment, second.segment);
+    const SearchResult first = SearchPlaces(problem, {});
+    const SearchResult second = SearchPlaces(problem, {});
+    EXPECT_EQ(first.place, second.place);
     EXPECT_EQ(first.steps, second.steps);
   }
 }

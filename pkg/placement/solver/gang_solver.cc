@@ -221,13 +221,13 @@ class GangSolver {
                      std::int64_t max_steps) {
     const auto incumbent = best.found ? std::optional(best.objective) : std::nullopt;
     const SearchProblem problem = ProblemOf(places_, model_, problem_.groups, capacity, pieces);
-    const SearchResult found = SearchSegments(problem, {max_steps, incumbent, any_});
+    const SearchResult found = SearchPlaces(problem, {max_steps, incumbent, any_});
     steps_left_ = std::max<std::int64_t>(0, steps_left_ - found.steps);
     SegmentPlan plan;
     plan.exact = found.exact;
     plan.bound = found.bound;
-    if (found.segment.empty()) return plan;
-    for (int piece : pieces.of) plan.segment_of_worker.push_back(found.segment[piece]);
+    if (found.place.empty()) return plan;
+    for (int piece : pieces.of) plan.segment_of_worker.push_back(found.place[piece]);
     Finish(problem_, capacity, false, plan);
     return plan;
   }

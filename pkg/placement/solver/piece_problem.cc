@@ -83,7 +83,7 @@ SearchProblem ProblemOf(const fabric::Places& places, const GangModel& model,
   problem.capacity = capacity.of_segment;
   problem.piece_classes = CountClasses(capacity.classes, pieces.of, pieces.count());
   problem.class_capacities = capacity.classes.of_segment;
-  problem.segments_alike = !capacity.classes.any();
+  problem.places_alike = !capacity.classes.any();
   for (fabric::SegmentId s : places.segments()) {
     problem.pod_of_segment.push_back(places.fabric_pod_of(s).value);
   }

@@ -17,8 +17,8 @@ int ComponentSize(const SearchSpace& space, std::size_t c) {
 
 // Equal components of data groups alone: each that finds no segment (pod) with room for all of it
 // splits at least its cheapest group once.
-void AddWholeBound(const SearchSpace& space, std::size_t from, const std::vector<int>& segments,
-                   const std::vector<int>& pods, Objective& bound) {
+void AddWholeBound(const SearchSpace& space, std::size_t from,
+                   const BySearchLevel<std::vector<int>>& free, Objective& bound) {
   const int size = ComponentSize(space, from);
   std::int64_t components = 0;
   std::int64_t cheapest = -1;
@@ -37,8 +37,8 @@ void AddWholeBound(const SearchSpace& space, std::size_t from, const std::vector
     for (int capacity : capacities) whole += capacity / size;
     return (components - whole) * cheapest;
   };
-  bound.data_split_segments = std::max(bound.data_split_segments, split(segments));
-  bound.data_split_fabric_pods = std::max(bound.data_split_fabric_pods, split(pods));
+  bound.data_split_segments = std::max(bound.data_split_segments, split(free[kSegment]));
+  bound.data_split_fabric_pods = std::max(bound.data_split_fabric_pods, split(free[kPod]));
 }
 
 }  // namespace
@@ -95,21 +95,19 @@ int TensorUnits::Root(int piece) {
 }
 
 Objective ComponentBound(const SearchSpace& space, int from, const std::vector<int>& left,
-                         std::vector<int> segments, std::vector<int> pods) {
-  std::sort(segments.rbegin(), segments.rend());
-  std::sort(pods.rbegin(), pods.rend());
+                         BySearchLevel<std::vector<int>> free) {
+  for (std::vector<int>& rooms : free) std::sort(rooms.rbegin(), rooms.rend());
   Objective bound;
   const auto first = static_cast<std::size_t>(from);
   for (std::size_t c = first; c + 1 < space.first_piece.size(); ++c) {
     for (int g : space.groups_of_component[c]) {
       const SearchGroup& group = space.problem.groups[g];
-      const std::int64_t in_segments = (PlacesFor(left[g], segments) - 1) * group.count;
-      const std::int64_t in_pods = (PlacesFor(left[g], pods) - 1) * group.count;
-      (group.tensor ? bound.tensor_split_segments : bound.data_split_segments) += in_segments;
-      (group.tensor ? bound.tensor_split_fabric_pods : bound.data_split_fabric_pods) += in_pods;
+      for (int level = space.first_level; level < kSearchLevels; ++level) {
+        AddSplits(level, group.tensor, (PlacesFor(left[g], free[level]) - 1) * group.count, bound);
+      }
     }
   }
-  if (first + 1 < space.first_piece.size()) AddWholeBound(space, first, segments, pods, bound);
+  if (first + 1 < space.first_piece.size()) AddWholeBound(space, first, free, bound);
   return bound;
 }
 

@@ -15,6 +15,22 @@ namespace yardmaster::placement {
 
 Objective operator+(Objective a, const Objective& b);
 
+// The parts of an objective, by level. Null: that data groups lie in several domains is not
+// counted.
+inline std::int64_t& PlacesOf(Objective& cost, int level) {
+  if (level == kDomain) return cost.domains;
+  return level == kSegment ? cost.segments : cost.fabric_pods;
+}
+
+inline std::int64_t* SplitsOf(Objective& cost, int level, bool tensor) {
+  if (level == kDomain) return tensor ? &cost.tensor_split_domains : nullptr;
+  if (level == kSegment) return tensor ? &cost.tensor_split_segments : &cost.data_split_segments;
+  return tensor ? &cost.tensor_split_fabric_pods : &cost.data_split_fabric_pods;
+}
+inline void AddSplits(int level, bool tensor, std::int64_t splits, Objective& cost) {
+  if (std::int64_t* part = SplitsOf(cost, level, tensor)) *part += splits;
+}
+
 // The number of places needed for `need`, widest first; `capacities` descends. A number above
 // capacities.size() means that they take less than `need`.
 int PlacesFor(std::int64_t need, const std::vector<int>& capacities);
@@ -38,9 +54,9 @@ class TensorUnits {
   int smallest_ = 0;           // of them, in workers
 };
 
-// What the groups of components >= `from` cost at least, each alone in what `segments` and
-// `pods` still take. `left`: workers not yet placed, by group.
+// What the groups of components >= `from` cost at least, each alone in what the places of each
+// level still take, `free`. `left`: workers not yet placed, by group.
 Objective ComponentBound(const SearchSpace& space, int from, const std::vector<int>& left,
-                         std::vector<int> segments, std::vector<int> pods);
+                         BySearchLevel<std::vector<int>> free);
 
 }  // namespace yardmaster::placement

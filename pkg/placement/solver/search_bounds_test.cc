@@ -46,12 +46,11 @@ TEST(SearchBoundsTest, NoPlacementIsBelowABoundInAnyPart) {
   for (int round = 0; round < Rounds(2000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
-    const Objective bound =
-        ComponentBound(space, 0, space.workers_of_group, space.capacity, space.pod_capacity);
+    const Objective bound = ComponentBound(space, 0, space.workers_of_group, space.capacity);
     const TensorUnits units(problem);
     Objective units_bound;
-    units_bound.tensor_split_segments = units.SplitsIn(space.capacity);
-    units_bound.tensor_split_fabric_pods = units.SplitsIn(space.pod_capacity);
+    units_bound.tensor_split_segments = units.SplitsIn(space.capacity[kSegment]);
+    units_bound.tensor_split_fabric_pods = units.SplitsIn(space.capacity[kPod]);
     bool any = false;
     ForEachPlacement(problem, [&](const std::vector<int>&, const Objective& cost) {
       EXPECT_TRUE(NoPartIsGreater(bound, cost)) << round;
@@ -73,8 +72,7 @@ TEST(SearchBoundsTest, NothingLeftCostsNothing) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
     const int components = static_cast<int>(space.first_piece.size()) - 1;
-    EXPECT_EQ(ComponentBound(space, components, space.workers_of_group, space.capacity,
-                             space.pod_capacity),
+    EXPECT_EQ(ComponentBound(space, components, space.workers_of_group, space.capacity),
               Objective{});
   }
 }
@@ -90,15 +88,13 @@ TEST(SearchBoundsTest, EqualComponentsThatDoNotFitWholeSplitTheirCheapestGroup) 
   problem.capacity = {3, 3, 3};
   problem.pod_of_segment = {0, 0, 0};
   const SearchSpace space(problem);
-  const Objective bound =
-      ComponentBound(space, 0, space.workers_of_group, space.capacity, space.pod_capacity);
+  const Objective bound = ComponentBound(space, 0, space.workers_of_group, space.capacity);
   EXPECT_EQ(bound.data_split_segments, 10);
   EXPECT_EQ(bound.data_split_fabric_pods, 0);
   // With room for three pieces in one of them one component stays whole.
   problem.capacity = {6, 3, 3};
   const SearchSpace wider(problem);
-  EXPECT_EQ(ComponentBound(wider, 0, wider.workers_of_group, wider.capacity, wider.pod_capacity)
-                .data_split_segments,
+  EXPECT_EQ(ComponentBound(wider, 0, wider.workers_of_group, wider.capacity).data_split_segments,
             5);
 }
 

@@ -1,6 +1,6 @@
 // The problem that the general search solves: pieces of any size, joined by weighted groups, into
-// segments of any capacity. Made of a gang by piece_problem.h, solved by gang_search.h.
-// Thread safety: values.
+// places of any capacity. Places are segments, or the domains of a fabric that has some. Made of a
+// gang by piece_problem.h, solved by gang_search.h. Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,18 @@ struct SearchProblem {
   std::vector<std::vector<int>> stages;  // by piece; used when max_stages_per_segment > 0
   std::vector<SearchGroup> groups;
   int max_stages_per_segment = 0;
-  std::vector<int> capacity;        // workers, by segment
+  std::vector<int> capacity;        // workers, by place
   std::vector<int> pod_of_segment;  // segments of a pod are consecutive
-  bool segments_alike = true;       // equal capacity means interchangeable
+  bool places_alike = true;         // equal capacity means interchangeable
+  // Where places are domains, else empty.
+  std::vector<int> segment_of_domain;
+  std::vector<int> segment_set;  // by piece: equal numbers share a segment
   // Where workers may use different hosts: workers of every class by piece, and what each
-  // segment takes of them. Empty: they may not.
+  // place takes of them. Empty: they may not.
   std::vector<ClassCounts> piece_classes;
   std::vector<std::vector<ClassCapacity>> class_capacities;
+
+  bool has_domains() const { return !segment_of_domain.empty(); }
 };
 
 }  // namespace yardmaster::placement

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <tuple>
+#include <utility>
 
 namespace yardmaster::placement {
 
@@ -20,11 +20,45 @@ std::vector<int> HomeOfSets(const SearchProblem& problem) {
   return home;
 }
 
+// Workers of the scarcest class that a place takes, and workers.
+using Room = std::pair<int, int>;
+
+struct Segment {
+  int pod = 0;
+  std::vector<int> places;  // numbers in the problem
+  std::vector<Room> rooms;  // of them
+};
+
+// By fabric pod; segments of a pod, and domains of a segment, descend. `rooms` by place. Domains
+// without room are left out.
+std::vector<Segment> Descending(const SearchProblem& problem, const std::vector<Room>& rooms) {
+  std::vector<Segment> segments(problem.pod_of_segment.size());
+  for (std::size_t s = 0; s < segments.size(); ++s) segments[s].pod = problem.pod_of_segment[s];
+  for (int place = 0; place < static_cast<int>(rooms.size()); ++place) {
+    if (!problem.has_domains()) {
+      segments[place].places.push_back(place);
+    } else if (problem.capacity[place] > 0) {
+      segments[problem.segment_of_domain[place]].places.push_back(place);
+    }
+  }
+  for (Segment& segment : segments) {
+    std::stable_sort(segment.places.begin(), segment.places.end(),
+                     [&](int a, int b) { return rooms[a] > rooms[b]; });
+    for (int place : segment.places) segment.rooms.push_back(rooms[place]);
+  }
+  std::erase_if(segments, [](const Segment& segment) { return segment.places.empty(); });
+  std::stable_sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) {
+    return a.pod != b.pod ? a.pod < b.pod : a.rooms > b.rooms;
+  });
+  return segments;
+}
+
 }  // namespace
 
-SearchSpace::SearchSpace(const SearchProblem& given) : problem(given) {
+SearchSpace::SearchSpace(const SearchProblem& given)
+    : problem(given), first_level(given.has_domains() ? kDomain : kSegment) {
   FindScarcest();
-  OrderSegments();
+  OrderPlaces();
   OrderPieces();
   IndexGroups();
   FindTwins();
@@ -51,55 +85,59 @@ int SearchSpace::ScarceWorkers(int piece) const {
   return scarcest < 0 ? 0 : problem.piece_classes[piece][scarcest];
 }
 
-int SearchSpace::ScarceCapacity(int segment) const {
+int SearchSpace::ScarceCapacity(int place) const {
   return scarcest < 0
              ? 0
-             : static_cast<int>(CapacityForClass(problem.class_capacities[segment], scarcest));
+             : static_cast<int>(CapacityForClass(problem.class_capacities[place], scarcest));
 }
 
-// Inside a fabric pod, larger segments get lower numbers; so equal pods have equal sequences.
-void SearchSpace::OrderSegments() {
-  const int count = static_cast<int>(problem.capacity.size());
-  original.resize(problem.capacity.size());
-  std::iota(original.begin(), original.end(), 0);
-  std::stable_sort(original.begin(), original.end(), [&](int a, int b) {
-    const auto key = [&](int s) {
-      return std::make_tuple(problem.pod_of_segment[s], -ScarceCapacity(s), -problem.capacity[s]);
-    };
-    return key(a) < key(b);
-  });
-  for (int s = 0; s < count; ++s) {
-    const int here = problem.pod_of_segment[original[s]];
-    if (s == 0 || here != problem.pod_of_segment[original[s - 1]]) {
-      pod_capacity.push_back(0);
-      first_segment.push_back(s);
-    }
-    capacity.push_back(problem.capacity[original[s]]);
-    pod.push_back(num_pods() - 1);
-    pod_capacity.back() += capacity.back();
+void SearchSpace::OrderPlaces() {
+  std::vector<Room> rooms;
+  for (std::size_t place = 0; place < problem.capacity.size(); ++place) {
+    rooms.push_back({ScarceCapacity(static_cast<int>(place)), problem.capacity[place]});
   }
-  first_segment.push_back(count);
-  // The earlier, interchangeable pod of each pod.
-  for (int p = 0; p < num_pods(); ++p) {
-    int twin = -1;
-    for (int q = 0; q < p && problem.segments_alike; ++q) {
-      if (std::equal(capacity.begin() + first_segment[p], capacity.begin() + first_segment[p + 1],
-                     capacity.begin() + first_segment[q],
-                     capacity.begin() + first_segment[q + 1])) {
-        twin = q;
-      }
-    }
-    pod_twin.push_back(twin);
+  std::vector<Segment> segments = Descending(problem, rooms);
+  std::map<std::vector<std::vector<Room>>, int> last_pod;
+  std::vector<std::vector<Room>> pod;
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    if (pod.empty()) capacity[kPod].push_back(0);
+    capacity[kSegment].push_back(0);
+    const bool equals_last = !pod.empty() && pod.back() == segments[s].rooms;
+    place_twin[kSegment].push_back(equals_last ? static_cast<int>(s) - 1 : -1);
+    AddSegment(segments[s].places);
+    pod.push_back(std::move(segments[s].rooms));
+    if (s + 1 < segments.size() && segments[s + 1].pod == segments[s].pod) continue;
+    const int number = static_cast<int>(capacity[kPod].size()) - 1;
+    const auto [last, is_new] = last_pod.emplace(std::move(pod), number);
+    place_twin[kPod].push_back(is_new ? -1 : last->second);
+    last->second = number;
+    pod.clear();
   }
-  std::vector<int> all(capacity.size());
-  std::iota(all.begin(), all.end(), 0);
-  by_capacity = all;
-  std::stable_sort(by_capacity.begin(), by_capacity.end(),
-                   [&](int a, int b) { return capacity[a] > capacity[b]; });
-  pods_by_capacity.resize(pod_capacity.size());
-  std::iota(pods_by_capacity.begin(), pods_by_capacity.end(), 0);
-  std::stable_sort(pods_by_capacity.begin(), pods_by_capacity.end(),
-                   [&](int a, int b) { return pod_capacity[a] > pod_capacity[b]; });
+  for (int level = first_level; level < kSearchLevels; ++level) {
+    const std::vector<int>& rooms_of = capacity[level];
+    by_capacity[level].resize(rooms_of.size());
+    std::iota(by_capacity[level].begin(), by_capacity[level].end(), 0);
+    std::stable_sort(by_capacity[level].begin(), by_capacity[level].end(),
+                     [&](int a, int b) { return rooms_of[a] > rooms_of[b]; });
+  }
+}
+
+// `places` of the problem, to the last segment and pod.
+void SearchSpace::AddSegment(const std::vector<int>& places) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const int workers = problem.capacity[places[i]];
+    if (problem.has_domains()) {
+      const bool equals_last = i > 0 && problem.capacity[places[i - 1]] == workers;
+      place_twin[kDomain].push_back(equals_last ? num_places() - 1 : -1);
+      capacity[kDomain].push_back(0);
+    }
+    original.push_back(places[i]);
+    BySearchLevel<int>& mine = at.emplace_back();
+    for (int level = first_level; level < kSearchLevels; ++level) {
+      mine[level] = static_cast<int>(capacity[level].size()) - 1;
+      capacity[level].back() += workers;
+    }
+  }
 }
 
 // All that matters of a component: components of equal signature may change places.
@@ -109,6 +147,7 @@ std::vector<int> SearchSpace::SignatureOf(const std::vector<int>& members,
   std::vector<int> signature;
   std::map<int, int> local;
   std::map<int, int> sets;
+  std::map<int, int> segment_sets;  // each lies in one component
   for (std::size_t i = 0; i < members.size(); ++i) {
     const int piece = members[i];
     local[piece] = static_cast<int>(i);
@@ -118,6 +157,10 @@ std::vector<int> SearchSpace::SignatureOf(const std::vector<int>& members,
     signature.push_back(set_home[set] == -2
                             ? -1 - set
                             : sets.emplace(set, static_cast<int>(sets.size())).first->second);
+    if (problem.has_domains()) {
+      const auto number = static_cast<int>(segment_sets.size());
+      signature.push_back(segment_sets.emplace(problem.segment_set[piece], number).first->second);
+    }
   }
   AppendStages(members, signature);
   std::vector<std::vector<int>> lines;
@@ -221,6 +264,7 @@ void SearchSpace::FindTwins() {
   for (int i = 0; i < num_pieces(); ++i) {
     const int piece = order[i];
     std::vector<int> key = {component[i], problem.piece_size[piece], problem.pod_set[piece]};
+    if (problem.has_domains()) key.push_back(problem.segment_set[piece]);
     AppendClasses(piece, key);
     key.insert(key.end(), groups_of[i].begin(), groups_of[i].end());
     key.push_back(-1);

@@ -1,13 +1,14 @@
-// A search problem as the search goes through it: segments and pieces in its order, and which of
-// them are interchangeable, so that symmetric choices are tried once (gang_search.h).
+// A search problem as the search goes through it: places and pieces in its order, and which of them
+// are interchangeable, so that symmetric choices are tried once (gang_search.h).
 //
-// Where workers may use different hosts, segments and pieces of the class with the least capacity
-// for its workers come first: it leaves the least choice. Inside a fabric pod larger segments come
-// first, so that equal pods have equal sequences. Components of equal structure stand together,
-// large ones first. Thread safety: values; made once, then read. Complexity: near-linear, but
-// quadratic in fabric pods and in the text of a component.
+// Where workers may use different hosts, places and pieces of the class with the least capacity for
+// its workers come first: it leaves the least choice. Inside a fabric pod larger segments come
+// first, and inside a segment larger domains, so that equal ones have equal sequences. Components
+// of equal structure stand together, large ones first. Thread safety: values; made once, then read.
+// Complexity: near-linear, but quadratic in the text of a component.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -15,27 +16,29 @@
 
 namespace yardmaster::placement {
 
+// Levels of places. Pieces take places of the first one, which is kSegment without domains.
+enum SearchLevel { kDomain, kSegment, kPod, kSearchLevels };
+template <typename T>
+using BySearchLevel = std::array<T, kSearchLevels>;
+
 struct SearchSpace {
   // `problem` must outlive this.
   explicit SearchSpace(const SearchProblem& problem);
 
   int num_pieces() const { return static_cast<int>(order.size()); }
-  int num_segments() const { return static_cast<int>(capacity.size()); }
-  int num_pods() const { return static_cast<int>(pod_capacity.size()); }
+  int num_places() const { return static_cast<int>(original.size()); }
   int num_groups() const { return static_cast<int>(problem.groups.size()); }
 
   const SearchProblem& problem;
   std::int64_t total = 0;  // workers
 
-  // Segments in the order of the search.
-  std::vector<int> original;  // number in the problem
-  std::vector<int> capacity;
-  std::vector<int> pod;
-  std::vector<int> by_capacity;    // segments, largest first
-  std::vector<int> first_segment;  // by pod, one more at the end
-  std::vector<int> pod_capacity;
-  std::vector<int> pods_by_capacity;
-  std::vector<int> pod_twin;  // the earlier, interchangeable pod, or -1
+  // Places in the order of the search; those of a level before the first have no entry.
+  const int first_level;
+  std::vector<int> original;           // by place of the first level: number in the problem
+  std::vector<BySearchLevel<int>> at;  // likewise: its place on each level
+  BySearchLevel<std::vector<int>> capacity;
+  BySearchLevel<std::vector<int>> by_capacity;  // places, largest first
+  BySearchLevel<std::vector<int>> place_twin;   // the interchangeable place before it, or -1
 
   // Pieces in the order of the search.
   std::vector<int> order;  // number in the problem
@@ -52,8 +55,9 @@ struct SearchSpace {
  private:
   void FindScarcest();
   int ScarceWorkers(int piece) const;
-  int ScarceCapacity(int segment) const;
-  void OrderSegments();
+  int ScarceCapacity(int place) const;
+  void OrderPlaces();
+  void AddSegment(const std::vector<int>& places);
   void OrderPieces();
   void AppendClasses(int piece, std::vector<int>& signature) const;
   void AppendStages(const std::vector<int>& members, std::vector<int>& signature) const;

@@ -31,17 +31,17 @@ TEST(SearchSpaceTest, SegmentsKeepTheirFabricPodAndDescendInIt) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
     ASSERT_TRUE(IsPermutation(space.original, problem.capacity.size()));
-    for (int s = 0; s < space.num_segments(); ++s) {
-      EXPECT_EQ(space.capacity[s], problem.capacity[space.original[s]]);
+    for (int s = 0; s < space.num_places(); ++s) {
+      EXPECT_EQ(space.capacity[kSegment][s], problem.capacity[space.original[s]]);
       if (s == 0) continue;
-      const bool same_pod = space.pod[s] == space.pod[s - 1];
+      const bool same_pod = space.at[s][kPod] == space.at[s - 1][kPod];
       EXPECT_EQ(same_pod, problem.pod_of_segment[space.original[s]] ==
                               problem.pod_of_segment[space.original[s - 1]]);
       if (same_pod) {
-        EXPECT_LE(space.capacity[s], space.capacity[s - 1]);
+        EXPECT_LE(space.capacity[kSegment][s], space.capacity[kSegment][s - 1]);
       }
     }
-    EXPECT_EQ(std::accumulate(space.pod_capacity.begin(), space.pod_capacity.end(), 0),
+    EXPECT_EQ(std::accumulate(space.capacity[kPod].begin(), space.capacity[kPod].end(), 0),
               std::accumulate(problem.capacity.begin(), problem.capacity.end(), 0));
   }
 }
@@ -119,9 +119,22 @@ TEST(SearchSpaceTest, FabricPodsOfEqualSegmentsAreTwins) {
   problem.stages = {{0}};
   problem.capacity = {2, 3, 3, 2, 5, 3};
   problem.pod_of_segment = {0, 0, 1, 1, 2, 2};
-  EXPECT_EQ(SearchSpace(problem).pod_twin, (std::vector<int>{-1, 0, -1}));
-  problem.segments_alike = false;
-  EXPECT_EQ(SearchSpace(problem).pod_twin, (std::vector<int>{-1, -1, -1}));
+  EXPECT_EQ(SearchSpace(problem).place_twin[kPod], (std::vector<int>{-1, 0, -1}));
+}
+
+TEST(SearchSpaceTest, DomainsAndSegmentsOfEqualRoomAreTwins) {
+  SearchProblem problem;
+  problem.piece_size = {1};
+  problem.component = problem.pod_set = problem.segment_set = {0};
+  problem.stages = {{0}};
+  problem.capacity = {1, 2, 2, 2, 1, 2, 0, 3};
+  problem.segment_of_domain = {0, 0, 0, 1, 1, 1, 2, 2};
+  problem.pod_of_segment = {0, 0, 1};
+  const SearchSpace space(problem);
+  EXPECT_EQ(space.original, (std::vector<int>{1, 2, 0, 3, 5, 4, 7}));
+  EXPECT_EQ(space.place_twin[kDomain], (std::vector<int>{-1, 0, -1, -1, 3, -1, -1}));
+  EXPECT_EQ(space.place_twin[kSegment], (std::vector<int>{-1, 0, -1}));
+  EXPECT_EQ(space.place_twin[kPod], (std::vector<int>{-1, -1}));
 }
 
 }  // namespace

@@ -95,14 +95,14 @@ void ExpectAgreement(std::uint64_t seed, int rounds, const std::vector<int>& lim
     problem.max_components = limits[random.Below(limits.size())];
     const UniformPlan plan =
         SolveUniform(problem, std::vector<SegmentScore>(shape.capacity.size()));
-    const SearchResult want = SearchSegments(General(shape, problem), {});
+    const SearchResult want = SearchPlaces(General(shape, problem), {});
     ASSERT_TRUE(want.exact);
     if (!plan.found) {
-      ASSERT_TRUE(!plan.exact || want.segment.empty());
+      ASSERT_TRUE(!plan.exact || want.place.empty());
       ASSERT_TRUE(plan.exact || problem.max_components > 0);
       continue;
     }
-    ASSERT_FALSE(want.segment.empty());
+    ASSERT_FALSE(want.place.empty());
     const Objective got = Measure(*shape.cluster.places, plan, problem.pieces, shape.capacity);
     if (problem.max_components > 0) {
       ASSERT_LE(MostTogether(plan, shape.capacity.size()), problem.max_components);

@@ -1,6 +1,7 @@
 #include "pkg/placement/testing/search_problems.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "pkg/placement/testing/cases.h"
@@ -46,27 +47,47 @@ int Distinct(const std::vector<int>& pieces, const std::vector<int>& place) {
   return static_cast<int>(seen.size());
 }
 
-bool LimitsHold(const SearchProblem& problem, const std::vector<int>& segment) {
-  std::vector<int> room = problem.capacity;
-  std::vector<std::set<int>> stages(room.size());
-  for (std::size_t p = 0; p < segment.size(); ++p) {
-    const auto s = static_cast<std::size_t>(segment[p]);
-    room[s] -= problem.piece_size[p];
-    if (room[s] < 0) return false;
-    stages[s].insert(problem.stages[p].begin(), problem.stages[p].end());
-    if (problem.max_stages_per_segment > 0 &&
-        static_cast<int>(stages[s].size()) > problem.max_stages_per_segment) {
-      return false;
-    }
+std::vector<int> SegmentsOf(const SearchProblem& problem, const std::vector<int>& place) {
+  if (!problem.has_domains()) return place;
+  std::vector<int> segment;
+  for (int domain : place) {
+    segment.push_back(problem.segment_of_domain[static_cast<std::size_t>(domain)]);
+  }
+  return segment;
+}
+
+std::vector<int> PodsOf(const SearchProblem& problem, const std::vector<int>& segment) {
+  std::vector<int> pod;
+  for (int s : segment) pod.push_back(problem.pod_of_segment[static_cast<std::size_t>(s)]);
+  return pod;
+}
+
+bool SetsAreTogether(const std::vector<int>& set, const std::vector<int>& place) {
+  for (std::size_t p = 0; p < set.size(); ++p) {
     for (std::size_t q = 0; q < p; ++q) {
-      if (problem.pod_set[q] == problem.pod_set[p] &&
-          problem.pod_of_segment[static_cast<std::size_t>(segment[q])] !=
-              problem.pod_of_segment[s]) {
-        return false;
-      }
+      if (set[q] == set[p] && place[q] != place[p]) return false;
     }
   }
   return true;
+}
+
+bool LimitsHold(const SearchProblem& problem, const std::vector<int>& place) {
+  const std::vector<int> segment = SegmentsOf(problem, place);
+  std::vector<int> room = problem.capacity;
+  std::vector<std::set<int>> stages(problem.pod_of_segment.size());
+  for (std::size_t p = 0; p < place.size(); ++p) {
+    int& left = room[static_cast<std::size_t>(place[p])];
+    left -= problem.piece_size[p];
+    if (left < 0) return false;
+    std::set<int>& held = stages[static_cast<std::size_t>(segment[p])];
+    held.insert(problem.stages[p].begin(), problem.stages[p].end());
+    if (problem.max_stages_per_segment > 0 &&
+        static_cast<int>(held.size()) > problem.max_stages_per_segment) {
+      return false;
+    }
+  }
+  return SetsAreTogether(problem.segment_set, segment) &&
+         SetsAreTogether(problem.pod_set, PodsOf(problem, segment));
 }
 
 }  // namespace
@@ -90,35 +111,57 @@ SearchProblem RandomSearchProblem(Random& random) {
   return problem;
 }
 
-std::optional<Objective> CostOf(const SearchProblem& problem, const std::vector<int>& segment) {
-  if (!LimitsHold(problem, segment)) return std::nullopt;
-  std::vector<int> pod, all;
-  for (std::size_t p = 0; p < segment.size(); ++p) {
-    pod.push_back(problem.pod_of_segment[static_cast<std::size_t>(segment[p])]);
-    all.push_back(static_cast<int>(p));
+SearchProblem RandomDomainProblem(Random& random) {
+  SearchProblem problem = RandomSearchProblem(random);
+  problem.capacity.clear();
+  for (std::size_t s = 0; s < problem.pod_of_segment.size(); ++s) {
+    const int alike = Below(random, 5);
+    for (int domains = 1 + Below(random, 2); domains > 0; --domains) {
+      problem.capacity.push_back(Below(random, 2) == 0 ? alike : Below(random, 5));
+      problem.segment_of_domain.push_back(static_cast<int>(s));
+    }
   }
+  // Sets lie in a component and a pod set.
+  for (std::size_t p = 0; p < problem.piece_size.size(); ++p) {
+    const bool joins =
+        p > 0 && problem.pod_set[p] == problem.pod_set[p - 1] && Below(random, 2) == 0;
+    problem.segment_set.push_back(joins ? problem.segment_set.back() : static_cast<int>(p));
+  }
+  return problem;
+}
+
+std::optional<Objective> CostOf(const SearchProblem& problem, const std::vector<int>& place) {
+  if (!LimitsHold(problem, place)) return std::nullopt;
+  const std::vector<int> segment = SegmentsOf(problem, place);
+  const std::vector<int> pod = PodsOf(problem, segment);
+  std::vector<int> all(place.size());
+  std::iota(all.begin(), all.end(), 0);
   Objective cost;
   for (const SearchGroup& group : problem.groups) {
     (group.tensor ? cost.tensor_split_segments : cost.data_split_segments) +=
         (Distinct(group.pieces, segment) - 1) * group.count;
     (group.tensor ? cost.tensor_split_fabric_pods : cost.data_split_fabric_pods) +=
         (Distinct(group.pieces, pod) - 1) * group.count;
+    if (problem.has_domains() && group.tensor) {
+      cost.tensor_split_domains += (Distinct(group.pieces, place) - 1) * group.count;
+    }
   }
   cost.segments = Distinct(all, segment);
   cost.fabric_pods = Distinct(all, pod);
+  cost.domains = problem.has_domains() ? Distinct(all, place) : 0;
   return cost;
 }
 
 void ForEachPlacement(const SearchProblem& problem,
                       const std::function<void(const std::vector<int>&, const Objective&)>& found) {
-  std::vector<int> segment(problem.piece_size.size(), 0);
+  std::vector<int> place(problem.piece_size.size(), 0);
   for (;;) {
-    if (const auto cost = CostOf(problem, segment)) found(segment, *cost);
+    if (const auto cost = CostOf(problem, place)) found(place, *cost);
     std::size_t p = 0;
-    while (p < segment.size() && ++segment[p] == static_cast<int>(problem.capacity.size())) {
-      segment[p++] = 0;
+    while (p < place.size() && ++place[p] == static_cast<int>(problem.capacity.size())) {
+      place[p++] = 0;
     }
-    if (p == segment.size()) return;
+    if (p == place.size()) return;
   }
 }
 

@@ -1,5 +1,5 @@
 // Small search problems (solver/search_problem.h) at random, and all their placements by trying
-// every one. TESTONLY. Thread safety: pure functions. Complexity: segments ^ pieces.
+// every one. TESTONLY. Thread safety: pure functions. Complexity: places ^ pieces.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,11 @@ namespace yardmaster::placement {
 // Up to five pieces of unequal sizes in up to three components, each of which its groups connect;
 // up to four segments of unequal room in up to three fabric pods.
 SearchProblem RandomSearchProblem(Random& random);
+// The same with one or two domains in each segment, and pieces that must share a segment.
+SearchProblem RandomDomainProblem(Random& random);
 
-// What a placement costs (`segment` by piece); nothing where it breaks a limit.
-std::optional<Objective> CostOf(const SearchProblem& problem, const std::vector<int>& segment);
+// What a placement costs (`place` by piece); nothing where it breaks a limit.
+std::optional<Objective> CostOf(const SearchProblem& problem, const std::vector<int>& place);
 
 // Calls `found` for every placement.
 void ForEachPlacement(const SearchProblem& problem,
