@@ -147,7 +147,7 @@ class DomainSolver {
       FreeDomain free{domain.value, room.of_domain[domain.index()], 0};
       if (free.room == 0) continue;
       for (fabric::HostId host : places_.hosts_of(domain)) {
-        if (cluster_.hosts[host.index()].degraded) free.degraded += room.of_host[host.index()];
+        free.degraded += cluster_.hosts[host.index()].degraded * room.of_host[host.index()];
       }
       domains.push_back(free);
     }
