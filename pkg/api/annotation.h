@@ -18,5 +18,7 @@ inline constexpr std::size_t kMaxAnnotationBytes = 64 * 1024;
 // The object in `text`. Errors: InvalidArgument if it is not a JSON object, is too long or has
 // another version.
 absl::StatusOr<nlohmann::json> ParseAnnotation(std::string_view text, int version);
+// As a view into `parser`.
+absl::StatusOr<JsonView> ParseAnnotation(JsonParser& parser, std::string_view text, int version);
 
 }  // namespace yardmaster::api

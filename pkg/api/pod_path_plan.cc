@@ -96,9 +96,10 @@ absl::StatusOr<std::string> EncodePathPlan(const PodPathPlan& plan) {
 }
 
 absl::StatusOr<PodPathPlan> DecodePathPlan(std::string_view text) {
-  YM_ASSIGN_OR_RETURN(const nlohmann::json object, ParseAnnotation(text, 1));
+  JsonParser parser;
+  YM_ASSIGN_OR_RETURN(const JsonView object, ParseAnnotation(parser, text, 1));
   FieldErrors errors;
-  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  FieldReader in(object, "", UnknownFields::kIgnore, &errors);
   PodPathPlan plan;
   plan.fabric_generation = in.Int64("fabricGeneration", 0, 0, INT64_MAX);
   plan.fabric_uid = in.String("fabricUid");

@@ -51,7 +51,7 @@ class Operator {
         jobs_(
             *client_, cache_, hosts_, marker_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
-            [this] { return leadership_.IsLeader(); }, op::kWriteThreads,
+            [this] { return leadership_.IsLeader(); }, op::kPlacedWriteThreads,
             {options.place_first, &planned_ranks_, options.network_wait_ms}),
         capacity_(
             *client_, cache_, hosts_, runtime.clock(),

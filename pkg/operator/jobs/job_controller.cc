@@ -31,7 +31,7 @@ constexpr char kStalled[] = "Stalled";
 constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
 constexpr std::int64_t kTurnMs = 100;
 // Of one turn that makes pods of a gang that has its hosts, which stand empty until then.
-constexpr CreateLimit kPlacedTurn = {512, 500};
+constexpr CreateLimit kPlacedTurn = {512, 500, kPlacedWriteThreads};
 
 CreateLimit LimitOf(JobTurn turn, const api::TrainingJob& job) {
   if (turn == JobTurn::kWhole) return {};

@@ -1,5 +1,9 @@
 // Jobs whose pods follow their place: what they ask for, how their pods are made, and what is taken
 // back when pods are refused.
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
 #include "pkg/api/slot.h"
 #include "pkg/operator/capacity/capacity_observer.h"
 #include "pkg/operator/jobs/refusal_reason.h"
@@ -59,11 +63,11 @@ class JobPlacerTest : public JobFixture {
   }
   // As a round plans the network of the gang's ranks.
   void PlanNetwork() {
-    std::map<int, Annotations> of_rank;
-    for (int rank = 0; rank < Workers(); ++rank) {
-      of_rank[rank] = {{api::kPriorityAnnotation, StrCat(rank)}};
-    }
-    planned_.Set(Gang().value(), std::move(of_rank));
+    std::set<int> ranks;
+    for (int rank = 0; rank < Workers(); ++rank) ranks.insert(rank);
+    planned_.Set(Gang().value(), std::move(ranks), [](int rank) {
+      return Annotations{{api::kPriorityAnnotation, StrCat(rank)}};
+    });
   }
   void AddFabric() {
     cache_->Deliver(state::Kind::kFabric,
@@ -126,6 +130,32 @@ TEST_F(JobPlacerTest, AJobAsksForItsPlaceAndHasNoPodUntilItHasOne) {
   const auto result = Turn();
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->waits);
+}
+
+// Batches grow from one pod: 1, 2, 4 and 8, and then as many as calls may be under way.
+TEST_F(JobPlacerTest, PodsOfAGangThatHasItsHostsAreMadeManyAtATime) {
+  constexpr int kGrown = 15;
+  const int workers = kGrown + static_cast<int>(kPlacedWriteThreads);
+  SeedJob(workers, workers);
+  RunUntilStable();
+  Place();
+  PlanNetwork();
+  std::mutex mutex;
+  std::condition_variable all_there;
+  int calls = 0;
+  bool together = true;
+  client_.SetHook([&](const kube::Call& call) {
+    if (!IsPodCreate(call) || call.dry_run) return absl::OkStatus();
+    std::unique_lock lock(mutex);
+    if (++calls == workers) all_there.notify_all();
+    if (calls <= kGrown) return absl::OkStatus();
+    together &= all_there.wait_for(lock, std::chrono::minutes(1), [&] { return calls == workers; });
+    return absl::OkStatus();
+  });
+  const auto result = Turn();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->pods_left, 0u);
+  EXPECT_TRUE(together) << "each of the last calls waited for all of them to be under way";
 }
 
 TEST_F(JobPlacerTest, WhatIsAskedForIsWhatAdmissionMakesOfThePods) {

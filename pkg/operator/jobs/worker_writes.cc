@@ -24,12 +24,12 @@ namespace {
 
 constexpr std::size_t kLargestBatch = 512;
 
-// Grows until the threads are busy; from then on while batches are quick beside the time that a
-// call has, and shrinks when one takes longer than that.
-std::size_t NextBatch(std::size_t batch, std::int64_t took_ms, std::int64_t limit_ms) {
-  if (batch < kWriteThreads) return 2 * batch;
-  if (took_ms > limit_ms) return std::max(kWriteThreads, batch / 2);
-  return took_ms > limit_ms / 2 ? batch : std::min(2 * batch, kLargestBatch);
+// Grows until all calls are busy; from then on while batches are quick beside the time of a turn,
+// and shrinks when one takes longer than that.
+std::size_t NextBatch(std::size_t batch, std::int64_t took_ms, const CreateLimit& limit) {
+  if (batch < limit.calls) return 2 * batch;
+  if (took_ms > limit.duration_ms) return std::max(limit.calls, batch / 2);
+  return took_ms > limit.duration_ms / 2 ? batch : std::min(2 * batch, kLargestBatch);
 }
 
 // Of the pods of `ranks` the first `from` and `made` more were created, then one was refused.
@@ -46,10 +46,11 @@ PodsOfTry TryOf(const api::TrainingJob& job, const std::vector<int>& ranks, std:
 }  // namespace
 
 absl::Status WorkerWrites::WriteEach(std::size_t count,
-                                     const std::function<absl::Status(std::size_t)>& write) const {
+                                     const std::function<absl::Status(std::size_t)>& write,
+                                     std::size_t calls) const {
   Mutex mutex;
   absl::Status first_error;
-  ParallelFor(count, threads_, [&](std::size_t i) {
+  ParallelFor(count, std::min(threads_, calls), [&](std::size_t i) {
     {
       const MutexLock lock(mutex);
       if (!first_error.ok()) return;
@@ -204,7 +205,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     const std::int64_t batch_ms = clock_.SteadyMs();
     const std::size_t batch = std::min(creation.batch, end - from);
     std::atomic<int> made = 0;
-    const absl::Status status = WriteEach(batch, [&](std::size_t i) {
+    const auto create = [&](std::size_t i) {
       const int member = ranks[from + i];
       const auto place = member < job.job.workers ? place_of(member) : std::nullopt;
       auto pod = CreateMember(job, shape, member, place ? &*place : nullptr);
@@ -215,10 +216,11 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
       made += pod.ok() ? 1 : 0;
       // The cache may be behind: a pod that is there already is what we want.
       return absl::IsAlreadyExists(pod.status()) ? absl::OkStatus() : pod.status();
-    });
+    };
+    const absl::Status status = WriteEach(batch, create, limit.calls);
     if (status.ok()) {
       from += batch;
-      creation.batch = NextBatch(creation.batch, clock_.SteadyMs() - batch_ms, limit.duration_ms);
+      creation.batch = NextBatch(creation.batch, clock_.SteadyMs() - batch_ms, limit);
       continue;
     }
     if (IsRefusal(status)) {

@@ -44,6 +44,8 @@ namespace yardmaster::op {
 // Calls of one look at a job that run at the same time: few, which leaves the API server time for
 // other jobs.
 inline constexpr std::size_t kWriteThreads = 4;
+// Of pods of a gang that has its hosts, which stand empty until then.
+inline constexpr std::size_t kPlacedWriteThreads = 16;
 // How long Create trusts what it has made of a job.
 inline constexpr std::int64_t kCreationMs = 10'000;
 
@@ -52,11 +54,13 @@ inline constexpr std::int64_t kCreationMs = 10'000;
 struct CreateLimit {
   std::size_t pods = SIZE_MAX;
   std::int64_t duration_ms = INT64_MAX;
+  std::size_t calls = kWriteThreads;  // at the same time
 };
 
 class WorkerWrites {
  public:
-  // `may_write` is asked before every write, from several threads.
+  // `may_write` is asked before every write, from several threads. `threads`: the most calls of one
+  // look at the same time, whatever a CreateLimit says.
   WorkerWrites(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                std::function<bool()> may_write, std::size_t threads = kWriteThreads)
       : client_(client),
@@ -113,9 +117,9 @@ class WorkerWrites {
                             const nlohmann::json& there);
   absl::StatusOr<nlohmann::json> CreateMember(const api::TrainingJob& job, const WorkerShape& shape,
                                               int member, const WorkerPlace* place);
-  // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.
-  absl::Status WriteEach(std::size_t count,
-                         const std::function<absl::Status(std::size_t)>& write) const;
+  // Calls write(i) for every i in [0, count), `calls` at the same time. Returns the first error.
+  absl::Status WriteEach(std::size_t count, const std::function<absl::Status(std::size_t)>& write,
+                         std::size_t calls = kWriteThreads) const;
   absl::Status Patch(const api::TrainingJob& job, int rank, const nlohmann::json& metadata);
 
   kube::Client& client_;

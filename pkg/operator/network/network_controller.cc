@@ -327,21 +327,32 @@ void NetworkController::CollectPods(const GangNetwork& network, const api::Gang&
 }
 
 void NetworkController::KeepPlansOf(const GangNetwork& network, const api::Gang& gang,
-                                    const RankPods& members, const NetworkOptions& options,
-                                    RoundReport& report) {
-  std::map<int, Annotations> of_rank;
-  const int ranks = std::min(gang.placed_workers(), static_cast<int>(network.paths_of_rank.size()));
-  for (int rank = 0; rank < ranks; ++rank) {
+                                    const RankPods& members, const NetworkOptions& options) {
+  struct Kept {
+    GangNetwork network;  // with the paths of ranks that lack a pod
+    NetworkOptions options;
+    std::string generation;
+  };
+  auto kept = std::make_shared<Kept>(Kept{{network.job, network.share, network.status, {}},
+                                          options,
+                                          StrCat(gang.status.plan_generation)});
+  auto& paths = kept->network.paths_of_rank;
+  paths.resize(network.paths_of_rank.size());
+  std::set<int> ranks;
+  for (int rank = 0; rank < std::min(gang.placed_workers(), static_cast<int>(paths.size()));
+       ++rank) {
     if (members.count(rank) != 0) continue;
-    auto change = AnnotationsToWrite(network, rank, {}, options);
-    if (!change.ok()) {
-      report.Fail(StrCat("Gang ", KeyOf(gang.metadata).text(), ", rank ", rank), change.status());
-      continue;
-    }
-    of_rank[rank] = std::move(change->annotations);
-    of_rank[rank][api::kNetworkGenerationAnnotation] = StrCat(gang.status.plan_generation);
+    ranks.insert(rank);
+    const auto at = static_cast<std::size_t>(rank);
+    paths[at] = network.paths_of_rank[at];
   }
-  const bool fresh = options_.planned_ranks->Set(gang, std::move(of_rank));
+  const auto annotations_of = [kept](int rank) -> std::optional<Annotations> {
+    auto change = AnnotationsToWrite(kept->network, rank, {}, kept->options);
+    if (!change.ok()) return std::nullopt;
+    change->annotations[api::kNetworkGenerationAnnotation] = kept->generation;
+    return std::move(change->annotations);
+  };
+  const bool fresh = options_.planned_ranks->Set(gang, std::move(ranks), annotations_of);
   if (fresh && handlers_.on_planned_ranks) handlers_.on_planned_ranks(gang);
 }
 
@@ -360,7 +371,7 @@ void NetworkController::KeepPlans(const Objects& objects, const NetworkFacts& fa
     if (static_cast<int>(members.size()) >= gang->second->placed_workers()) continue;
     lacking.insert(key);
     report.Fail(StrCat("Gang ", key.text()),
-                Contain([&] { KeepPlansOf(network, *gang->second, members, options, report); }));
+                Contain([&] { KeepPlansOf(network, *gang->second, members, options); }));
   }
   options_.planned_ranks->KeepOnly(lacking);
 }

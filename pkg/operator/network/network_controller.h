@@ -132,7 +132,7 @@ class NetworkController {
                  const NetworkOptions& options, std::vector<PodWrite>& writes, RoundReport& report);
   using RankPods = std::map<int, std::shared_ptr<const api::Pod>>;
   void KeepPlansOf(const GangNetwork& network, const api::Gang& gang, const RankPods& members,
-                   const NetworkOptions& options, RoundReport& report);
+                   const NetworkOptions& options);
   // Of gangs that lack pods, and of no others.
   void KeepPlans(const Objects& objects, const NetworkFacts& facts,
                  const std::vector<GangNetwork>& networks, const NetworkOptions& options,

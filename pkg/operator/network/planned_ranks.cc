@@ -4,12 +4,13 @@
 
 namespace yardmaster::op {
 
-bool PlannedRanks::Set(const api::Gang& gang, std::map<int, Annotations> of_rank) {
+bool PlannedRanks::Set(const api::Gang& gang, std::set<int> ranks, AnnotationsOf annotations_of) {
   const MutexLock lock(mutex_);
   Planned& planned = gangs_[KeyOf(gang.metadata)];
   const bool fresh =
       planned.uid != gang.metadata.uid || planned.plan_generation != gang.status.plan_generation;
-  planned = {gang.metadata.uid, gang.status.plan_generation, std::move(of_rank)};
+  planned = {gang.metadata.uid, gang.status.plan_generation, std::move(ranks),
+             std::move(annotations_of)};
   return fresh;
 }
 
@@ -18,24 +19,23 @@ void PlannedRanks::KeepOnly(const std::set<NamespacedName>& gangs) {
   std::erase_if(gangs_, [&](const auto& known) { return gangs.count(known.first) == 0; });
 }
 
-const Annotations* PlannedRanks::Look(const api::Gang& gang, int rank) const {
+PlannedRanks::AnnotationsOf PlannedRanks::Look(const api::Gang& gang, int rank) const {
+  const MutexLock lock(mutex_);
   const auto at = gangs_.find(KeyOf(gang.metadata));
   if (at == gangs_.end() || at->second.uid != gang.metadata.uid ||
-      at->second.plan_generation != gang.status.plan_generation) {
+      at->second.plan_generation != gang.status.plan_generation ||
+      at->second.ranks.count(rank) == 0) {
     return nullptr;
   }
-  const auto of_rank = at->second.of_rank.find(rank);
-  return of_rank == at->second.of_rank.end() ? nullptr : &of_rank->second;
+  return at->second.annotations_of;
 }
 
 std::optional<Annotations> PlannedRanks::Find(const api::Gang& gang, int rank) const {
-  const MutexLock lock(mutex_);
-  const Annotations* const planned = Look(gang, rank);
-  return planned == nullptr ? std::nullopt : std::optional(*planned);
+  const AnnotationsOf annotations_of = Look(gang, rank);
+  return annotations_of ? annotations_of(rank) : std::nullopt;
 }
 
 bool PlannedRanks::Has(const api::Gang& gang, int rank) const {
-  const MutexLock lock(mutex_);
   return Look(gang, rank) != nullptr;
 }
 

@@ -35,7 +35,7 @@ class JobFixture : public JobClusterFixture {
     controller_ = std::make_unique<JobController>(
         client_, *cache_, *hosts_, *marker_, clock_,
         [this](const JobNotice& notice) { notices_.push_back(notice); },
-        [this] { return writes_left_.fetch_sub(1) > 0; }, kWriteThreads, place_);
+        [this] { return writes_left_.fetch_sub(1) > 0; }, kPlacedWriteThreads, place_);
   }
 
   // Brings the caches up to date, as the watches would.
