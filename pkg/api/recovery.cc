@@ -10,6 +10,7 @@ namespace yardmaster::api {
 namespace {
 
 constexpr std::string_view kSegmentLossNames[] = {"Move", "Wait"};
+constexpr std::string_view kBandwidthLossNames[] = {"Keep", "Replace"};
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
@@ -69,6 +70,11 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
                         "power. Move does as onHostLoss says, and the ranks there move to other "
                         "segments together where the limits of placement allow it; Wait leaves the "
                         "pods where they are until it is back."));
+  fields.Enum("onBandwidthLoss", on_bandwidth_loss, kBandwidthLossNames,
+              Defaulted("What happens where NICs spray and one host holds the job back, because "
+                        "ports of its NICs are down. Keep does nothing; Replace does as onHostLoss "
+                        "says, or restarts where that is Fail, once a host of its segment that "
+                        "would not hold the job back is free."));
   fields.Enum(
       "onWorkerFailure", on_worker_failure, kHostLossNames,
       Defaulted("What follows when a worker fails and no rule says otherwise; values as for "

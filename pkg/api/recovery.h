@@ -49,9 +49,17 @@ enum class OnSegmentLoss {
   kWait   // they stay until the segment is back
 };
 
+// What happens when one host holds the job back, because NIC ports of it, or uplinks behind them,
+// are down.
+enum class OnBandwidthLoss {
+  kKeep,    // the job goes on at the pace of that host
+  kReplace  // as onHostLoss, once a host that would not hold it back is free
+};
+
 struct RecoveryPolicy {
   OnHostLoss on_host_loss = OnHostLoss::kRestart;
   OnSegmentLoss on_segment_loss = OnSegmentLoss::kMove;
+  OnBandwidthLoss on_bandwidth_loss = OnBandwidthLoss::kKeep;
   OnHostLoss on_worker_failure = OnHostLoss::kRestart;
   int host_grace_seconds = 30;          // NotReady for that long: treated as lost
   int max_restarts = 10;                // within one window; then the job fails

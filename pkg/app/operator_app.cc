@@ -68,7 +68,7 @@ class Operator {
         network_(*client_, cache_, runtime.clock(), WithSources(options.network),
                  {.on_notice = [this](const op::NetworkNotice& n) { RecordNetworkEvent(n); },
                   .on_plan = PlanObserver(),
-                  .on_planned_ranks = [this](const api::Gang& gang) { WakeJob(gang); }}),
+                  .wake_job = [this](const api::Gang& gang) { WakeJob(gang); }}),
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),

@@ -88,6 +88,14 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
                  "A segment is lost when it has looked so for this long")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_option("--bandwidth-loss-share", limits.bandwidth.share,
+                 "A host with less than this share of its bandwidth holds a job back")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--bandwidth-loss-grace-ms", limits.bandwidth.grace_ms,
+                 "A job may leave a host that has held it back for this long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--lost-segments", limits.loss.segments,
                  "Lost segments that jobs may leave at a time; 0: none")
       ->check(hosts)

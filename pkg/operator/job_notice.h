@@ -10,10 +10,9 @@ struct JobNotice {
   std::string job;
   std::string uid;
   bool warning = false;
-  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"; of
-  // rented hosts
-  // "CapacityRequested", "CapacityProvided", "CapacityLeft", "CapacityUnavailable",
-  // "LateCapacityRemoved"; of its queue "Admitted", "Evicted", "QueueWaits"
+  // "Recovering", "RecoveryHeld", "HeldBack", "Resizing", "Stalled", "Succeeded", "Failed",
+  // "Invalid"; of rented hosts "CapacityRequested", "CapacityProvided", "CapacityLeft",
+  // "CapacityUnavailable", "LateCapacityRemoved"; of its queue "Admitted", "Evicted", "QueueWaits"
   std::string reason;
   std::string note;
 };

@@ -138,6 +138,8 @@ void HostHealth::Restart(std::int64_t now_ms) {
     host.drained = false;
     for (auto& [fault, state] : host.faults) state.since_ms = now_ms;
   }
+  for (auto& [job, held] : held_back_) held.since_ms = now_ms;
+  left_.clear();
 }
 
 HostVerdict HostHealth::FaultOf(const Host& host, std::int64_t now_ms) {
@@ -173,12 +175,13 @@ std::string HostHealth::LimitReached(const Host& assessed, std::int64_t now_ms) 
   int all = 0, bad = 0, lost = 0, all_here = 0, lost_here = 0;
   for (const auto& [name, host] : hosts_) {
     if (host.had_node != assessed.had_node || !Counts(host, now_ms) || InLostPlace(host)) continue;
+    const bool acted_on = host.lost || host.drained || left_.count(name) != 0;
     ++all;
     bad += IsSick(host) ? 1 : 0;
-    lost += host.lost || host.drained ? 1 : 0;
+    lost += acted_on ? 1 : 0;
     if (host.segment != assessed.segment) continue;
     ++all_here;
-    lost_here += host.lost || host.drained ? 1 : 0;
+    lost_here += acted_on ? 1 : 0;
   }
   const bool disrupted =
       (bad >= limits_.disruption_hosts && bad > limits_.disruption_share * all) ||

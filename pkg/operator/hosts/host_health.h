@@ -24,6 +24,10 @@
 // With action Drain or Replace it is treated as lost, though its kubelet answers, and the limits
 // are the same; for full disruption, hosts with such a fault are treated as not Ready.
 //
+// A host may hold a job back (held_back.h). To that job alone it is then as one with a fault, after
+// the grace of such losses, if the job is to leave it. Hosts that are left so are in the counts of
+// 2 until they hold no job back.
+//
 // Rented hosts come and go by intention: one that is gone is not counted at all. Another host that
 // is gone is counted as a host that is not Ready for an hour.
 //
@@ -42,6 +46,7 @@
 #include <vector>
 
 #include "pkg/base/mutex.h"
+#include "pkg/operator/hosts/held_back.h"
 #include "pkg/operator/hosts/host_verdict.h"
 #include "pkg/operator/hosts/node_faults.h"
 #include "pkg/operator/hosts/segment_loss.h"
@@ -58,6 +63,7 @@ struct HostLossLimits {
   double per_minute_share = 0.01;
   int per_minute = 4;
   SegmentLossLimits loss = {};
+  BandwidthLossLimits bandwidth = {};
 };
 
 class HostHealth {
@@ -78,6 +84,13 @@ class HostHealth {
   void Restart(std::int64_t now_ms);
   // A host that was never observed is treated as gone since the first question.
   HostVerdict Assess(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
+  // The jobs that one host holds back each. The value: those of which something is new.
+  std::vector<std::string> ObserveHeldBack(HeldBackByJob jobs, std::int64_t now_ms);
+  // What follows for the job (a key of HeldBackByJob) on this host, apart from what Assess says.
+  // `stays`: why the job does not leave such a host; empty: it does.
+  HostVerdict AssessHeldBack(const std::string& job, const std::string& host,
+                             const std::string& stays, std::int64_t now_ms);
+  const BandwidthLossLimits& bandwidth_limits() const { return limits_.bandwidth; }
   // Segments that are not up, by name. One whose time has come is lost from then on.
   std::vector<SegmentVerdict> AssessSegments(std::int64_t now_ms);
   std::vector<SegmentVerdict> AssessDomains(std::int64_t now_ms);
@@ -99,6 +112,10 @@ class HostHealth {
     bool lost = false;
     bool lost_in_status = false;  // the Fabric's status says so
     std::int64_t since_ms = 0;    // lost
+  };
+  struct HeldBackSince {
+    HeldBack found;
+    std::int64_t since_ms = 0;
   };
   struct Fault {
     FaultAction action = FaultAction::kIgnore;
@@ -164,6 +181,8 @@ class HostHealth {
   std::map<std::string, Place> segments_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Place> domains_ ABSL_GUARDED_BY(mutex_);  // without those that have no host
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, HeldBackSince> held_back_ ABSL_GUARDED_BY(mutex_);  // by job
+  std::set<std::string> left_ ABSL_GUARDED_BY(mutex_);  // hosts, by jobs that they held back
   std::deque<std::int64_t> granted_ms_ ABSL_GUARDED_BY(mutex_);  // of the last minute
 };
 

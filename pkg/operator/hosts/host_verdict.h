@@ -24,6 +24,8 @@ struct HostVerdict {
   // kDegrade.
   FaultAction fault = FaultAction::kIgnore;
   std::string fault_name = {};
+  // kLost with kDrain, kHealthy with kDegrade: for the job alone that it holds back (held_back.h).
+  bool holds_back = false;
   // In any state: a taint that has action Drain or Replace without a wait, as providers set it on
   // hosts that they take back; empty: none.
   std::string reclaim = {};

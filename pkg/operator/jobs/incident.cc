@@ -220,6 +220,8 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
   }
   const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
   if (verdict.reachable()) {
+    // A job that runs slowly is better than one that has failed.
+    if (verdict.holds_back && fails) incident.action = OnHostLoss::kRestart;
     incident.cause = IncidentCause::kHostFault;
     incident.message = StrCat(Ranks(job, ranks), " is on host ", incident.host, " with ",
                               verdict.fault_name, ": ", Consequence(incident.action));

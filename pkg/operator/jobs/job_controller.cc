@@ -368,6 +368,10 @@ void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
       (was == nullptr || was->reason != held->reason)) {
     EmitEvent(job, true, "RecoveryHeld", step.held);
   }
+  if (held != nullptr && held->reason == "HeldBack" &&
+      (was == nullptr || was->reason != held->reason)) {
+    EmitEvent(job, true, "HeldBack", step.degraded);
+  }
   if (step.outcome == JobOutcome::kSucceeded) {
     EmitEvent(job, false, "Succeeded",
               api::FindCondition(job.status.conditions, "Succeeded")->message);

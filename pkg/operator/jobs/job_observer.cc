@@ -18,6 +18,9 @@ namespace {
 // A segment may be up again without a change of the host that is looked at.
 constexpr std::int64_t kSegmentAgainMs = 5'000;
 constexpr std::int64_t kClockDifferenceMs = 5'000;
+constexpr std::int64_t kHeldBackAgainMs = 60'000;
+// A job whose hosts lose bandwidth one after the other does not restart for each of them.
+constexpr std::int64_t kLeaveAgainMs = 3'600'000;
 
 WorkerPhase PhaseOf(const api::Pod& pod) {
   if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
@@ -59,6 +62,24 @@ std::int64_t RunningSince(const api::Condition& running, const api::RecoveryStat
 // By its spec or by a deletion: what it waits for on its hosts does not matter any more.
 bool LeavesItsHosts(const api::TrainingJob& job) {
   return job.run.suspended || job.status.queue.holds_job() || job.metadata.deleted_ms.has_value();
+}
+
+// Why the job does not leave a host that holds it back; empty: it does.
+std::string WhyStays(const api::TrainingJob& job, std::int64_t now_ms) {
+  if (job.recovery.on_bandwidth_loss != api::OnBandwidthLoss::kReplace) {
+    return "spec.recovery.onBandwidthLoss is Keep; Replace moves the ranks there";
+  }
+  if (LeavesItsHosts(job)) return "it leaves all its hosts";
+  if (job.status.capacity.active()) return "its hosts are rented";
+  if (job.status.recovery.active() != nullptr) return "it is recovering";
+  for (const api::Incident& incident : job.status.recovery.incidents) {
+    if (incident.cause != api::IncidentCause::kHostFault) continue;
+    const std::int64_t age_ms = now_ms - incident.start_ms;  // below 0: a clock was ahead
+    if (age_ms >= 0 && age_ms < kLeaveAgainMs) {
+      return "it left another host less than an hour ago";
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -108,6 +129,7 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallRe
   if (!worker.host.empty() && !pod->finished()) {
     worker.host_verdict = hosts_.Assess(
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+    if (rank < job.job.workers) ObserveHeldBack(job, worker);
     const auto node = cache_.FindNode(worker.host);
     worker.host_gone = node == nullptr;
     if (worker.host_verdict.state == HostHealthState::kLost &&
@@ -130,6 +152,19 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallRe
     }
   }
   return worker;
+}
+
+void JobObserver::ObserveHeldBack(const api::TrainingJob& job, Worker& worker) const {
+  HostVerdict& verdict = worker.host_verdict;
+  if (verdict.state != HostHealthState::kHealthy) return;
+  const std::string key = StrCat(job.metadata.namespace_name, "/", job.metadata.name);
+  HostVerdict held =
+      hosts_.AssessHeldBack(key, worker.host, WhyStays(job, clock_.WallMs()), clock_.SteadyMs());
+  if (!held.holds_back) return;
+  if (held.again_ms == 0) held.again_ms = kHeldBackAgainMs;
+  if (verdict.again_ms > 0) held.again_ms = std::min(held.again_ms, verdict.again_ms);
+  held.reclaim = std::move(verdict.reclaim);
+  verdict = std::move(held);
 }
 
 // A pod that went while no process looked does not say any more where it ran; its Gang does.

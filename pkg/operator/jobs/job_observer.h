@@ -34,6 +34,8 @@ class JobObserver {
   bool ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const;
   // Ranks that join, and ranks that are removed again.
   void ObserveResize(const api::TrainingJob& job, JobObservation& observed) const;
+  // Its host may hold the job back.
+  void ObserveHeldBack(const api::TrainingJob& job, Worker& worker) const;
   // `rank`: the number of a member.
   Worker ObserveWorker(const api::TrainingJob& job, int rank, StallReason& stall,
                        api::CheckpointMark& checkpoint) const;

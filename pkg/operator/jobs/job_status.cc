@@ -239,7 +239,7 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
     const std::string lost_reason = place.starts_with("domain ") ? "DomainLost" : "SegmentLost";
     conditions.Set("Degraded", degraded,
                    held             ? "RecoveryHeld"
-                   : faulty         ? "HostFault"
+                   : faulty         ? (step.held_back ? "HeldBack" : "HostFault")
                    : !place.empty() ? lost_reason
                    : degraded       ? "WorkersLost"
                    : all_run        ? "WorkersRunning"

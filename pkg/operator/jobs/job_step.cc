@@ -155,6 +155,7 @@ class JobStepper {
       if (verdict.again_ms > 0) LookAgain(verdict.again_ms);
       if (verdict.fault == FaultAction::kDegrade && step_.degraded.empty()) {
         step_.degraded = StrCat("host ", worker.host, " has ", verdict.fault_name);
+        step_.held_back = verdict.holds_back;
       }
     }
     step_.earlier_ranks_run = step_.ready > 0 && earlier_up == job_.ranks_before_growth();

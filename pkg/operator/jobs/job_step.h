@@ -101,8 +101,9 @@ struct JobStep {
   // Pods behind a gate of others, and the first one's gate.
   int gated_by_others = 0;
   std::string other_gate;
-  std::string degraded;  // a fault of a host that is only shown; empty: none
-  std::string held;      // why lost hosts are not acted on; empty: none is held
+  std::string degraded;    // a fault of a host that is only shown; empty: none
+  bool held_back = false;  // it is that the host holds the job back
+  std::string held;        // why lost hosts are not acted on; empty: none is held
   std::optional<std::int64_t> look_again_ms;
 };
 

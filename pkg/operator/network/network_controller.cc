@@ -11,6 +11,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/crux/decide.h"
 #include "pkg/netplan/previous_network_after.h"
+#include "pkg/operator/network/held_back_jobs.h"
 #include "pkg/operator/telemetry/connection_coverage.h"
 #include "pkg/operator/telemetry/stragglers.h"
 #include "pkg/state/used_fabric.h"
@@ -142,6 +143,9 @@ NetworkController::Objects NetworkController::ReadObjects() {
   objects.cluster = cache_.Take();
   objects.cluster.jobs.clear();
   objects.stopped = StoppedGangs(objects.cluster.gangs);
+  for (const auto& gang : objects.cluster.gangs) {
+    objects.gangs_wait |= !gang->status.committed() && gang->problems.empty();
+  }
   objects.cluster.gangs.EraseIf(
       [](const auto& gang) { return !gang->status.committed() || !gang->problems.empty(); });
   for (const auto& gang : objects.cluster.gangs) {
@@ -353,7 +357,7 @@ void NetworkController::KeepPlansOf(const GangNetwork& network, const api::Gang&
     return std::move(change->annotations);
   };
   const bool fresh = options_.planned_ranks->Set(gang, std::move(ranks), annotations_of);
-  if (fresh && handlers_.on_planned_ranks) handlers_.on_planned_ranks(gang);
+  if (fresh && handlers_.wake_job) handlers_.wake_job(gang);
 }
 
 void NetworkController::KeepPlans(const Objects& objects, const NetworkFacts& facts,
@@ -397,6 +401,19 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
   CollectPods(network, *gang->second, members->second, objects, options, writes, report);
 }
 
+void NetworkController::AssessBandwidth(const Objects& objects) {
+  if (options_.hosts == nullptr) return;
+  const std::vector<std::string> changed = options_.hosts->ObserveHeldBack(
+      HeldBackJobs(objects.snapshot, objects.gangs, objects.gangs_wait,
+                   options_.hosts->bandwidth_limits().share),
+      clock_.SteadyMs());
+  if (changed.empty() || !handlers_.wake_job) return;
+  for (const auto& [key, gang] : objects.gangs) {
+    const std::string job = StrCat(key.namespace_name, "/", gang->owner.name);
+    if (std::find(changed.begin(), changed.end(), job) != changed.end()) handlers_.wake_job(*gang);
+  }
+}
+
 void NetworkController::WritePods(std::vector<PodWrite> writes, RoundReport& report) {
   WriteResult written;
   WaitFor(clock_, report, [&] { written = writer_.Write(std::move(writes), clock_.SteadyMs()); });
@@ -434,6 +451,7 @@ RoundReport NetworkController::RunOnce() {
     Forget();
   }
   KeepPlans(objects, facts, networks, options, report);
+  AssessBandwidth(objects);
   WaitFor(clock_, report, [&] { WriteFabrics(objects, facts.health, report); });
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : networks) {

@@ -55,8 +55,9 @@ using PlanHandler = std::function<void(const netplan::NetworkPlan&, const plan::
 struct NetworkHandlers {
   std::function<void(const NetworkNotice&)> on_notice = {};
   PlanHandler on_plan = {};
-  // Ranks of the gang that have no pod have their first plan for its present places.
-  std::function<void(const api::Gang&)> on_planned_ranks = {};
+  // The job of the gang is to look again: ranks that have no pod have their first plan for its
+  // present places, or something is new of what holds the job back.
+  std::function<void(const api::Gang&)> wake_job = {};
 };
 
 class NetworkController {
@@ -75,7 +76,7 @@ class NetworkController {
     const LiveLinks* live_links = nullptr;
     // Agents are expected to have streams.
     bool agents_have_streams = false;
-    // Says which segments are lost as a whole; null: none ever is.
+    // Says which segments are lost as a whole, and is told what holds jobs back; null: neither.
     HostHealth* hosts = nullptr;
     // Gets the plans of ranks that have no pod yet; null: they are not kept.
     PlannedRanks* planned_ranks = nullptr;
@@ -101,6 +102,7 @@ class NetworkController {
     state::ClusterState cluster;
     GangsByKey gangs;
     std::set<std::string> stopped;  // uids of gangs
+    bool gangs_wait = false;        // some gang has no place
     plan::Snapshot snapshot;
   };
   // The Fabric that is planned on (state::UsedFabric); null: none exists.
@@ -137,6 +139,8 @@ class NetworkController {
   void KeepPlans(const Objects& objects, const NetworkFacts& facts,
                  const std::vector<GangNetwork>& networks, const NetworkOptions& options,
                  RoundReport& report);
+  // Which jobs one host holds back, for their next looks.
+  void AssessBandwidth(const Objects& objects);
   void WritePods(std::vector<PodWrite> writes, RoundReport& report);
   static void AddFindings(const NetworkFacts& facts, RoundReport& report);
 

@@ -329,5 +329,43 @@ TEST_F(NetworkControllerTest, AJobThatStarvesIsLiftedAndTold) {
   EXPECT_EQ(notices_[0].name, low);
 }
 
+TEST_F(NetworkControllerTest, AHostWithoutAPlaneHoldsItsJobBackWhileThatLasts) {
+  nlohmann::json fabric = client_.Find(kube::Fabrics(), "", "f").value();
+  fabric["spec"]["host"]["nicSpraying"] = true;
+  client_.Seed(kube::Fabrics(), fabric);
+  HostHealth hosts;
+  for (const nlohmann::json& node : client_.All(kube::Nodes())) {
+    hosts.Observe(node["metadata"]["name"], "s", HostHealth::Report::kReady, clock_.SteadyMs());
+  }
+  NetworkController::Options options;
+  options.hosts = &hosts;
+  Start(options);
+  AddGang("a", 0, 1);
+  const std::string host = HostOf(0, 0);
+  const auto verdict = [&] { return hosts.AssessHeldBack("team/a", host, "", clock_.SteadyMs()); };
+  RunUntilStable();
+  EXPECT_FALSE(verdict().holds_back);
+  const std::int64_t grace_ms = hosts.bandwidth_limits().grace_ms;
+  for (int i = 0; i < 5; ++i) {  // it flaps
+    Annotate(kube::Nodes(), "", host, api::kDownPortsAnnotation, "r3p1");
+    RunUntilStable();
+    clock_.Advance(grace_ms / 2);
+    Round();
+    EXPECT_TRUE(verdict().holds_back);
+    EXPECT_EQ(verdict().state, HostHealthState::kHealthy);
+    Annotate(kube::Nodes(), "", host, api::kDownPortsAnnotation, nullptr);
+    RunUntilStable();
+    EXPECT_FALSE(verdict().holds_back);
+  }
+  Annotate(kube::Nodes(), "", host, api::kDownPortsAnnotation, "r3p1");
+  RunUntilStable();
+  clock_.Advance(10'000);  // switches have noticed
+  Round();
+  clock_.Advance(grace_ms);
+  Round();
+  EXPECT_EQ(verdict().state, HostHealthState::kLost);
+  EXPECT_NE(verdict().fault_name.find("50 % of its bandwidth"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace yardmaster::op

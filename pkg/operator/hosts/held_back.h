@@ -1,0 +1,30 @@
+// What holds a TrainingJob back: one of its hosts has lost a part of its bandwidth, and the job
+// moves at the pace of that host. Found by a round of the network planner, and acted on by the job,
+// where its spec says so, within the limits of HostHealth (host_health.h). Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace yardmaster::op {
+
+struct BandwidthLossLimits {
+  // A host with less than this of its bandwidth holds a job back.
+  double share = 0.875;
+  // The job leaves it once that has held for so long without a pause: links come back in that time.
+  std::int64_t grace_ms = 120'000;
+};
+
+struct HeldBack {
+  std::string host;
+  // What the host has: "50 % of its bandwidth (4 of 8 ports of rail 3 are down), ...".
+  std::string has;
+  // Why no rank leaves it now; empty: a better host is free for the ranks there.
+  std::string stays;
+  bool operator==(const HeldBack&) const = default;
+};
+
+using HeldBackByJob = std::map<std::string, HeldBack>;  // by "namespace/name"
+
+}  // namespace yardmaster::op

@@ -1,0 +1,137 @@
+// What a job does about a host that holds it back.
+#include "pkg/operator/testing/job_fixture.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kGraceMs = 120'000;
+constexpr std::int64_t kHourMs = 3'600'000;
+
+class JobHeldBackTest : public JobFixture {
+ protected:
+  // Of four workers; host n<r> has rank r.
+  void Run(const json& recovery) {
+    SeedJob(4, 8, {{"recovery", recovery}});
+    RunAll();
+    before_ = Uids();
+  }
+  void HoldBack(const std::string& host, const std::string& stays = "") {
+    hosts_->ObserveHeldBack({{"team/a", {host, "50 % of its bandwidth", stays}}},
+                            clock_.SteadyMs());
+    RunUntilStable();
+  }
+  void Recover() {
+    hosts_->ObserveHeldBack({}, clock_.SteadyMs());
+    RunUntilStable();
+  }
+  void Pass(std::int64_t ms) {
+    clock_.Advance(ms);
+    RunUntilStable();
+  }
+  int Kept() {
+    int kept = 0;
+    for (const auto& [rank, uid] : before_) kept += Uid(rank) == uid ? 1 : 0;
+    return kept;
+  }
+
+  std::map<int, std::string> before_;
+};
+
+TEST_F(JobHeldBackTest, WithoutTheFieldItIsShownAndNothingMoves) {
+  Run({{"onHostLoss", "Replace"}});
+  HoldBack("n2");
+  Pass(kHourMs);
+  EXPECT_EQ(Kept(), 4);
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Condition("Degraded"), "True");
+  EXPECT_EQ(Reason("Degraded"), "HeldBack");
+  EXPECT_EQ(Message("Degraded"),
+            "host n2 has 50 % of its bandwidth; the job stays there: spec.recovery.onBandwidthLoss "
+            "is Keep; Replace moves the ranks there");
+  EXPECT_EQ(CountNotices("HeldBack"), 1);
+  Recover();
+  EXPECT_EQ(Condition("Degraded"), "False");
+}
+
+TEST_F(JobHeldBackTest, TheRankLeavesTheHostOnceThatHasHeld) {
+  Run({{"onHostLoss", "Replace"}, {"onBandwidthLoss", "Replace"}});
+  HoldBack("n2");
+  EXPECT_EQ(Kept(), 4);
+  const auto again = Reconcile();
+  ASSERT_TRUE(again.has_value());
+  EXPECT_LE(*again, kGraceMs);
+  Pass(kGraceMs);
+  EXPECT_EQ(Kept(), 3);
+  EXPECT_NE(Uid(2), before_[2]);
+  EXPECT_EQ(Pod(2)["metadata"]["annotations"][api::kAvoidHostsAnnotation], "n2");
+  const json incident = Status()["recovery"]["incidents"][0];
+  EXPECT_EQ(incident["cause"], "HostFault");
+  EXPECT_EQ(incident["message"],
+            "worker 2 is on host n2 with 50 % of its bandwidth: made anew alone");
+  EXPECT_EQ(Status().value("restarts", 0), 0) << "it costs no restart of the budget";
+}
+
+TEST_F(JobHeldBackTest, AJobThatWouldFailWithItsHostRestarts) {
+  Run({{"onHostLoss", "Fail"}, {"onBandwidthLoss", "Replace"}});
+  HoldBack("n2");
+  Pass(kGraceMs);
+  EXPECT_EQ(Kept(), 0);
+  EXPECT_NE(Condition("Failed"), "True");
+}
+
+TEST_F(JobHeldBackTest, WhereNothingBetterIsFreeTheJobStays) {
+  Run({{"onHostLoss", "Replace"}, {"onBandwidthLoss", "Replace"}});
+  HoldBack("n2", "no better host of its segment is free");
+  Pass(kHourMs);
+  EXPECT_EQ(Kept(), 4);
+  EXPECT_EQ(Message("Degraded"),
+            "host n2 has 50 % of its bandwidth; the job stays there: no better host of its "
+            "segment is free");
+}
+
+TEST_F(JobHeldBackTest, APlaneThatFlapsRemovesNothing) {
+  Run({{"onHostLoss", "Replace"}, {"onBandwidthLoss", "Replace"}});
+  for (int i = 0; i < 50; ++i) {
+    HoldBack(i % 2 == 0 ? "n2" : "n3");
+    Pass(kGraceMs - 1'000);
+    Recover();
+    Pass(2'000);
+  }
+  EXPECT_EQ(Kept(), 4);
+}
+
+TEST_F(JobHeldBackTest, AJobLeavesOneHostAnHour) {
+  Run({{"onHostLoss", "Replace"}, {"onBandwidthLoss", "Replace"}});
+  HoldBack("n2");
+  Pass(kGraceMs);
+  SetPod(2, "Running", "n5");
+  RunUntilStable();
+  EXPECT_EQ(Condition("Recovering"), "False");
+  HoldBack("n3");
+  Pass(kGraceMs);
+  EXPECT_EQ(Uid(3), before_[3]);
+  EXPECT_NE(Message("Degraded").find("it left another host less than an hour ago"),
+            std::string::npos)
+      << Message("Degraded");
+  Pass(kHourMs);
+  EXPECT_NE(Uid(3), before_[3]);
+}
+
+TEST_F(JobHeldBackTest, AnotherLeaderCarriesOnWhatWasDecided) {
+  Run({{"onHostLoss", "Replace"}, {"onBandwidthLoss", "Replace"}});
+  HoldBack("n2");
+  clock_.Advance(kGraceMs);
+  client_.SetHook([&](const kube::Call& call) {
+    return call.verb == kube::Verb::kDelete ? absl::CancelledError("killed") : absl::OkStatus();
+  });
+  (void)TryReconcile();
+  client_.SetHook({});
+  NewLeader();
+  RunUntilStable();
+  EXPECT_EQ(Kept(), 3);
+}
+
+}  // namespace
+}  // namespace yardmaster::op
