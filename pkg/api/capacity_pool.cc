@@ -198,7 +198,9 @@ int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& reque
   std::int64_t workers = kMaxWorkersPerHost;
   for (const workload::ResourceAmount& request : requests) {
     if (request.amount <= 0) continue;
-    const std::int64_t offered = workload::AmountOf(pool.allocatable, request.name);
+    const std::int64_t room = RoomForExclusive(request.name);
+    const std::int64_t offered =
+        room > 0 ? room : workload::AmountOf(pool.allocatable, request.name);
     // People leave out how many pods a host takes.
     if (offered == 0 && request.name == kPodsResource) continue;
     workers = std::min(workers, offered / request.amount);

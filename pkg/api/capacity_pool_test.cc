@@ -101,6 +101,7 @@ TEST(CapacityPoolTest, AHostCarriesWorkersByItsScarcestResource) {
   EXPECT_EQ(WorkersPerHost(*pool, {{"cpu", 50'000}, {"nvidia.com/gpu", 1}}), 1);
   EXPECT_EQ(WorkersPerHost(*pool, {{"nvidia.com/gpu", 9}}), 0);
   EXPECT_EQ(WorkersPerHost(*pool, {{"memory", 1}}), 0);
+  EXPECT_EQ(WorkersPerHost(*pool, {{"cpu", 1}, {"yardmaster.dev/one-per-host-x", 1}}), 1);
 }
 
 }  // namespace

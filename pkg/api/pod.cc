@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/kept_metadata.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
@@ -195,6 +196,11 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   }
   pod.claims = ReadClaims(spec);
   ReadMadeClaims(status, pod);
+  // Known before the driver has made the template of the claim.
+  if (std::any_of(pod.claims.begin(), pod.claims.end(),
+                  [](const ClaimOfPod& claim) { return claim.name == kComputeDomainClaim; })) {
+    workload::SetAmount(pod.requests, kChannelOfHost, 1);
+  }
   pod.constraints = ReadPodConstraints(spec);
   ReadVolumes(spec, pod);
   pod.shape = ReadShape(in, spec);

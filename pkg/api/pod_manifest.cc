@@ -46,7 +46,8 @@ ContainerManifest ReadContainer(FieldReader& in) {
   FieldReader requests = resources.Object("requests");
   out.limits = ReadOthers(limits);
   out.requests = ReadOthers(requests);
-  out.resources = ReadOthers(resources, {"limits", "requests"});
+  out.claims = ReadKeyed(resources, "claims", "name");
+  out.resources = ReadOthers(resources, {"limits", "requests", "claims"});
   FieldReader lifecycle = in.Object("lifecycle");
   out.lifecycle = ReadOthers(lifecycle);
   out.fields = ReadOthers(in, {"env", "volumeMounts", "resources", "lifecycle"});
@@ -77,6 +78,7 @@ void ReadSpec(FieldReader spec, PodManifest& out) {
   out.containers = ReadContainers(spec, "containers");
   out.init_containers = ReadContainers(spec, "initContainers");
   out.volumes = ReadKeyed(spec, "volumes", "name");
+  out.resource_claims = ReadKeyed(spec, "resourceClaims", "name");
   out.scheduling_gates = ReadEntries(spec, "schedulingGates");
   out.tolerations = ReadEntries(spec, "tolerations");
   out.node_selector = spec.StringMap("nodeSelector");
@@ -90,10 +92,10 @@ void ReadSpec(FieldReader spec, PodManifest& out) {
         spec.Int64("terminationGracePeriodSeconds", 0, std::numeric_limits<std::int64_t>::min(),
                    std::numeric_limits<std::int64_t>::max());
   }
-  out.spec =
-      ReadOthers(spec, {"containers", "initContainers", "volumes", "schedulingGates", "tolerations",
-                        "nodeSelector", "affinity", "hostNetwork", "dnsPolicy", "restartPolicy",
-                        "priorityClassName", "terminationGracePeriodSeconds"});
+  out.spec = ReadOthers(
+      spec, {"containers", "initContainers", "volumes", "resourceClaims", "schedulingGates",
+             "tolerations", "nodeSelector", "affinity", "hostNetwork", "dnsPolicy", "restartPolicy",
+             "priorityClassName", "terminationGracePeriodSeconds"});
 }
 
 template <typename T>
@@ -114,6 +116,7 @@ OpaqueFields EncodeContainer(const ContainerManifest& container) {
   OpaqueFields resources = container.resources;
   Put(resources, "limits", container.limits);
   Put(resources, "requests", container.requests);
+  PutKeyed(resources, "claims", container.claims);
   Put(out, "resources", resources);
   Put(out, "lifecycle", container.lifecycle);
   return out;
@@ -168,6 +171,14 @@ void PodManifest::AddVolume(const std::string& name, json volume) {
   if (!HasKey(volumes, name)) volumes.push_back({name, std::move(volume)});
 }
 
+void PodManifest::AddClaim(const std::string& name, const std::string& claim_template) {
+  resource_claims.push_back(
+      {name, {{"name", name}, {"resourceClaimTemplateName", claim_template}}});
+  for (ContainerManifest& container : containers) {
+    container.claims.push_back({name, {{"name", name}}});
+  }
+}
+
 PodManifest ReadPodManifest(FieldReader& object, std::string_view key) {
   PodManifest out;
   FieldReader pod = object.OpenObject(key);
@@ -188,6 +199,7 @@ json EncodePodManifest(const PodManifest& pod) {
   PutContainers(spec, "containers", pod.containers);
   PutContainers(spec, "initContainers", pod.init_containers);
   PutKeyed(spec, "volumes", pod.volumes);
+  PutKeyed(spec, "resourceClaims", pod.resource_claims);
   Put(spec, "schedulingGates", pod.scheduling_gates);
   Put(spec, "tolerations", pod.tolerations);
   Put(spec, "nodeSelector", pod.node_selector);

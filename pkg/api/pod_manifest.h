@@ -39,7 +39,8 @@ struct ContainerManifest {
   std::vector<KeyedEntry> volume_mounts;  // by mountPath
   OpaqueFields limits;                    // by resource
   OpaqueFields requests;
-  OpaqueFields resources;  // what else is there
+  std::vector<KeyedEntry> claims;  // of resources, by name
+  OpaqueFields resources;          // what else is there
   OpaqueFields lifecycle;
   OpaqueFields fields;  // all others
 
@@ -62,7 +63,8 @@ struct PodManifest {
 
   std::vector<ContainerManifest> containers;
   std::vector<ContainerManifest> init_containers;
-  std::vector<KeyedEntry> volumes;  // by name
+  std::vector<KeyedEntry> volumes;          // by name
+  std::vector<KeyedEntry> resource_claims;  // by name
   std::vector<nlohmann::json> scheduling_gates;
   std::vector<nlohmann::json> tolerations;
   std::map<std::string, std::string> node_selector;
@@ -82,6 +84,8 @@ struct PodManifest {
   bool has_liveness_probe() const { return containers.front().fields.count("livenessProbe") != 0; }
   // Keeps a volume of that name.
   void AddVolume(const std::string& name, nlohmann::json volume);
+  // A claim made from the template, which every container has. REQUIRES: no claim has the name.
+  void AddClaim(const std::string& name, const std::string& claim_template);
 };
 
 // Reads the field `key` of `object`, which holds a pod template. Reports each field of another type

@@ -34,6 +34,7 @@ TEST(PodManifestTest, APodReadsBackAsItWasWritten) {
         "lifecycle": {"preStop": {"exec": {"command": ["sh"]}}}}],
       "initContainers": [{"name": "i", "restartPolicy": "Always"}],
       "volumes": [{"name": "v", "emptyDir": {}}],
+      "resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}],
       "schedulingGates": [{"name": "g"}],
       "tolerations": [{"key": "k", "operator": "Exists", "tolerationSeconds": 5}],
       "nodeSelector": {"zone": "z"},
@@ -99,6 +100,10 @@ TEST(PodManifestTest, AFieldOfAnotherTypeIsNamedWithWhatItShouldBe) {
        "spec.template.spec.containers[0].lifecycle: expected an object"},
       {R"({"spec": {"volumes": [{"emptyDir": {}}]}})",
        "spec.template.spec.volumes[0].name: is missing"},
+      {R"({"spec": {"containers": [{"resources": {"claims": ["g"]}}]}})",
+       "spec.template.spec.containers[0].resources.claims[0]: expected an object"},
+      {R"({"spec": {"resourceClaims": {"name": "g"}}})",
+       "spec.template.spec.resourceClaims: expected a list"},
       {R"({"spec": {"schedulingGates": "g"}})",
        "spec.template.spec.schedulingGates: expected a list"},
       {R"({"spec": {"tolerations": ["all"]}})",
@@ -132,6 +137,21 @@ TEST(PodManifestTest, WhatAContainerHasItselfIsKept) {
   EXPECT_EQ(container.env[0].entry["value"], "first");
   ASSERT_EQ(container.volume_mounts.size(), 1u);
   EXPECT_EQ(container.volume_mounts[0].entry["name"], "v");
+}
+
+TEST(PodManifestTest, EveryContainerHasAnAddedClaimBesideItsOwn) {
+  FieldErrors errors;
+  PodManifest pod = Read(json::parse(R"({"spec": {
+      "containers": [{"name": "a", "resources": {"claims": [{"name": "own"}]}}, {"name": "b"}],
+      "resourceClaims": [{"name": "own", "resourceClaimName": "one"}]}})"),
+                         errors);
+  pod.AddClaim("added", "made-from");
+  const json spec = EncodePodManifest(pod)["spec"];
+  EXPECT_EQ(spec["resourceClaims"], json::parse(R"([{"name": "own", "resourceClaimName": "one"},
+                            {"name": "added", "resourceClaimTemplateName": "made-from"}])"));
+  EXPECT_EQ(spec["containers"][0]["resources"]["claims"],
+            json::parse(R"([{"name": "own"}, {"name": "added"}])"));
+  EXPECT_EQ(spec["containers"][1]["resources"]["claims"], json::parse(R"([{"name": "added"}])"));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 //   yardmaster.dev/host-port-tcp-8080-<ip>   all of this address' port, where hostIP is given
 //   yardmaster.dev/one-per-host-<hash>       required anti-affinity by hostname that excludes the
 //                                            pod's own kind: labels, namespace and term are hashed
+//   yardmaster.dev/one-per-host-compute-domain  a channel of a ComputeDomain (compute_domain.h);
+//                                            added by who knows the pod's claims
 // Other pod affinity, topology spread and volumes are not counted. Of more than 64 names the last
 // are not counted, which is an error; cpu, memory, pods and GPUs always are.
 // A container that asks for one of the

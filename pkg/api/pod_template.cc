@@ -50,8 +50,7 @@ PodTemplate PodTemplate::Read(FieldReader& object, std::string_view key) {
   }
   out.admitted_by_queue_ = pod.labels.count(kAdmittedPodSetLabel) != 0 ||
                            pod.annotations.count(kWorkloadAnnotation) != 0;
-  const auto claims = pod.spec.find("resourceClaims");
-  out.has_claims_ = claims != pod.spec.end() && !claims->second.empty();
+  out.has_claims_ = !pod.resource_claims.empty();
   std::string text = EncodePodManifest(pod).dump(-1, ' ', false, json::error_handler_t::replace);
   text.shrink_to_fit();  // it grew by doubling
   out.text_ = std::make_shared<const std::string>(std::move(text));

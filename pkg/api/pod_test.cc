@@ -3,7 +3,9 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/names.h"
+#include "pkg/api/pod_requests.h"
 
 namespace yardmaster::api {
 namespace {
@@ -157,6 +159,21 @@ TEST(PodTest, OneThatClaimsDevicesAndAsksForNoGpuMayHaveItsGpusByThem) {
   EXPECT_FALSE(decode({{"resourceClaims", claims}, {"containers", gpus}}).claims_gpus());
   EXPECT_FALSE(decode({{"resourceClaims", json::array()}}).claims_gpus());
   EXPECT_FALSE(decode(json::object()).claims_gpus());
+}
+
+TEST(PodTest, OneWithTheClaimOfOursHasTheChannelOfItsHost) {
+  const auto requests = [](const char* claim) {
+    const auto pod =
+        DecodePod(json{{"metadata", {{"name", "p"}}},
+                       {"spec",
+                        {{"resourceClaims",
+                          json::array({{{"name", claim}, {"resourceClaimTemplateName", "t"}}})}}}});
+    EXPECT_TRUE(pod.ok()) << pod.status();
+    return workload::AmountOf(pod->requests, kChannelOfHost);
+  };
+  EXPECT_EQ(requests(kComputeDomainClaim), 1);
+  EXPECT_EQ(requests("another"), 0);
+  EXPECT_EQ(RoomForExclusive(kChannelOfHost), 1) << "of every host";
 }
 
 // So that no second pod is placed beside it.

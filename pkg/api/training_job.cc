@@ -5,6 +5,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/field_codec.h"
 #include "pkg/api/field_schema.h"
 #include "pkg/api/kept_metadata.h"
@@ -65,6 +66,24 @@ void ReadTemplateRequests(FieldReader& spec, FieldReader& pod, TrainingJob& job)
                       "make both equal, or leave the GPUs out of the template");
   }
   workload::SetAmount(job.requests, job.job.gpu_resource, job.job.gpus_per_worker);
+  if (job.compute_domain) workload::SetAmount(job.requests, kChannelOfHost, 1);
+}
+
+// The workers get a claim of ours, and a domain of one of them would connect it to nothing.
+void CheckComputeDomain(FieldReader& spec, const TrainingJob& job) {
+  if (!job.compute_domain) return;
+  if (job.job.workers == 1) {
+    spec.errors().Add(spec.PathOf("computeDomain"),
+                      "connects hosts, and the job has one worker, which stands on one",
+                      "leave computeDomain out, or give the job more workers");
+  }
+  FieldReader pod = spec.OpenObject("template").OpenObject("spec");
+  for (FieldReader& claim : pod.Objects("resourceClaims")) {
+    if (claim.String("name") != kComputeDomainClaim) continue;
+    spec.errors().Add(claim.PathOf("name"),
+                      StrCat("is ", kComputeDomainClaim, ", the claim that computeDomain adds"),
+                      "leave the claim out of the template, or computeDomain out of the job");
+  }
 }
 
 // One name for the class, in the job or in its template, and no number beside it.
@@ -150,6 +169,10 @@ void DescribeSpecRules(FieldVisitor& spec) {
       "self.roles.exists(r, r.name == self.successRole) : !has(self.successRole)",
       "successRole names one of roles, and belongs to successPolicy Role; give both or neither",
       ".successRole");
+  spec.Rule("!has(self.computeDomain) || !self.computeDomain || self.workers > 1",
+            "computeDomain connects hosts, and a job with one worker has one; leave computeDomain "
+            "out, or give the job more workers",
+            ".computeDomain");
 }
 
 void DescribeObjectRules(FieldVisitor& fields) {
@@ -195,6 +218,10 @@ void DescribeObjectRules(FieldVisitor& fields) {
       "self.spec.managedBy == oldSelf.spec.managedBy)",
       "spec.managedBy cannot change; delete the job and create it anew", ".spec");
   fields.Rule(
+      "(has(self.spec.computeDomain) && self.spec.computeDomain) == "
+      "(has(oldSelf.spec.computeDomain) && oldSelf.spec.computeDomain)",
+      "spec.computeDomain cannot change; delete the job and create it anew", ".spec");
+  fields.Rule(
       "!has(oldSelf.status) || !has(oldSelf.status.conditions) || "
       "!oldSelf.status.conditions.exists(c, c.type == 'Planned' && c.status == 'True') || "
       "(has(self.spec.parallelism) == has(oldSelf.spec.parallelism) && "
@@ -212,6 +239,12 @@ void DescribeSpec(FieldVisitor& spec, TrainingJob& job) {
               "What kind of machines may be used, and what they may cost.");
   spec.Text("gpuModel", job.gpu_model, kLabelValue,
             "GPU model, as the node label nvidia.com/gpu.product says; empty: any.");
+  spec.Bool("computeDomain", job.compute_domain,
+            Defaulted("The workers reach each other's GPUs over the NVLink of their domains: the "
+                      "operator makes a ComputeDomain of NVIDIA's DRA driver for the job, and each "
+                      "worker claims a channel of it. A host has one, so no two such workers share "
+                      "a host. Cannot change.")
+                .OmitAt(false));
   job.run.Describe(spec);
   spec.Custom(
       "template", PodTemplateSchema,
@@ -230,6 +263,7 @@ void DescribeSpec(FieldVisitor& spec, TrainingJob& job) {
                  DescribeRole(fields, role, job.metadata.name, job.job.gpu_resource);
                });
   spec.Check([&](FieldReader& in) {
+    CheckComputeDomain(in, job);
     CheckTemplateBytes(in, job);
     CheckSuccessRole(in, job);
     CheckCheckpointHook(in, job);

@@ -79,8 +79,8 @@ struct RunPolicy {
   // Fields of `spec`, beside the others.
   void Describe(FieldVisitor& spec);
 };
-// On jobs that are asked for a checkpoint by annotation: deleted, they keep their object until no
-// pod is left.
+// On jobs that are asked for a checkpoint by annotation or have a ComputeDomain: deleted, they keep
+// their object until no pod is left.
 inline constexpr char kShutdownFinalizer[] = "yardmaster.dev/shutdown";
 inline constexpr char kManagedByOperator[] = "yardmaster.dev/operator";
 
@@ -147,9 +147,10 @@ struct TrainingJobStatus {
 
 struct TrainingJob {
   ObjectMeta metadata;
-  JobSpec job;                 // of an elastic job: at the size that it has (elastic.h)
-  std::string priority_class;  // of the pods; empty: what the template says
-  std::string gpu_model;       // node label nvidia.com/gpu.product; empty: any
+  JobSpec job;                  // of an elastic job: at the size that it has (elastic.h)
+  std::string priority_class;   // of the pods; empty: what the template says
+  std::string gpu_model;        // node label nvidia.com/gpu.product; empty: any
+  bool compute_domain = false;  // the workers have a ComputeDomain (compute_domain.h)
   CapacityPolicy capacity;
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;

@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
 
@@ -308,6 +309,29 @@ TEST(TrainingJobTest, APodAsksForTheGpusOfAWorkerAlsoWhereTheTemplateDoesNot) {
     ASSERT_TRUE(job.ok()) << job.status();
     EXPECT_EQ(workload::AmountOf(job->requests, "nvidia.com/gpu"), 4) << limits;
   }
+}
+
+TEST(TrainingJobTest, AWorkerOfAComputeDomainHasTheChannelOfItsHost) {
+  const auto job =
+      DecodeTrainingJob(JobJson(R"({"workers":2,"computeDomain":true,"template":{}})"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(workload::AmountOf(job->requests, kChannelOfHost), 1);
+  const auto plain = DecodeTrainingJob(JobJson(R"({"workers":2,"template":{}})"));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(workload::AmountOf(plain->requests, kChannelOfHost), 0);
+}
+
+TEST(TrainingJobTest, AComputeDomainOfOneWorkerOrBesideItsOwnClaimIsRefused) {
+  const auto one = DecodeTrainingJob(JobJson(R"({"workers":1,"computeDomain":true})"));
+  EXPECT_NE(MessageOf(one.status()).find("spec.computeDomain: connects hosts"), std::string::npos)
+      << one.status();
+  const auto twice = DecodeTrainingJob(
+      JobJson(R"({"workers":2,"computeDomain":true,"template":{"spec":{"resourceClaims":
+          [{"name":"yardmaster-compute-domain","resourceClaimName":"x"}]}}})"));
+  EXPECT_NE(MessageOf(twice.status())
+                .find("spec.template.spec.resourceClaims[0].name: is yardmaster-compute-domain"),
+            std::string::npos)
+      << twice.status();
 }
 
 TEST(TrainingJobTest, ATemplateThatIsNoObjectIsNamed) {

@@ -1,7 +1,10 @@
 // Gangs whose GPUs come by resource claims: placed whole where claims can be counted, and none is
 // started in part.
+#include <set>
+
 #include "gmock/gmock.h"
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
@@ -189,6 +192,26 @@ TEST_F(CountedClaimsTest, AGangWhosePodsShareAClaimWaitsAndSaysWhy) {
   PassFor(20'000);
   EXPECT_EQ(GatedPodsOf("a"), 2);
   EXPECT_THAT(NoticesAbout("Invalid"), HasSubstr("shares the ResourceClaim one"));
+}
+
+// Hosts have GPUs for two gangs, and one channel.
+TEST_F(ClaimsTest, PodsOfComputeDomainsNeverShareAHost) {
+  for (const char* job : {"a", "b"}) {
+    AddBatchJob(job, 2);
+    for (json pod : PodsOf(job)) {
+      pod["metadata"]["annotations"][api::kParallelismAnnotation] = "tp=4,dp=2";
+      pod["spec"]["containers"][0]["resources"]["limits"][api::kGpuResource] = "4";
+      pod["spec"]["resourceClaims"] = json::array(
+          {{{"name", api::kComputeDomainClaim}, {"resourceClaimTemplateName", "not-made-yet"}}});
+      client_.Seed(kube::Pods(), pod);
+    }
+  }
+  PassFor(1'000);
+  std::set<std::string> hosts;
+  for (const char* gang : {"job-a", "job-b"}) {
+    for (const std::string& host : HostsOf(gang)) hosts.insert(host);
+  }
+  EXPECT_EQ(hosts.size(), 4u);
 }
 
 }  // namespace

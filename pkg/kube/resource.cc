@@ -49,6 +49,10 @@ Resource ProvisioningRequests() {
 }
 Resource NodeClaims() { return {"karpenter.sh", "v1", "nodeclaims", "NodeClaim", false}; }
 
+Resource ComputeDomains() {
+  return {"resource.nvidia.com", "v1beta1", "computedomains", "ComputeDomain", true};
+}
+
 namespace {
 
 constexpr char kDeviceGroup[] = "resource.k8s.io";

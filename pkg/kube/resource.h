@@ -42,6 +42,8 @@ Resource PodTemplates();
 // Of Cluster Autoscaler and of Karpenter: a cluster may lack either.
 Resource ProvisioningRequests();
 Resource NodeClaims();
+// Of NVIDIA's DRA driver for GPUs, which a cluster may lack.
+Resource ComputeDomains();
 
 // Devices by claims, in the newest version: a cluster may have another one, or none.
 Resource ResourceSlices();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/names.h"
 #include "pkg/api/short_hash.h"
 #include "pkg/base/strings.h"
@@ -11,6 +12,10 @@ namespace yardmaster::state {
 namespace {
 
 constexpr std::size_t kMaxSelections = 64;
+
+bool PlacesNothing(const std::string& device_class) {
+  return device_class == api::kChannelClass || device_class == api::kChannelDaemonClass;
+}
 
 }  // namespace
 
@@ -27,6 +32,7 @@ DeviceKinds::DeviceKinds(const ObjectTable<devices::DeviceClass>& classes,
                          const Selections& selections) {
   std::map<std::string, const devices::DeviceClass*> chosen;  // by extended resource
   for (const auto& device_class : classes) {
+    if (PlacesNothing(device_class->metadata.name)) continue;
     extended_[device_class->metadata.name];
     kinds_[StrCat(api::kDeviceClassPrefix, device_class->metadata.name)] = {
         device_class->selectors};
@@ -44,7 +50,8 @@ DeviceKinds::DeviceKinds(const ObjectTable<devices::DeviceClass>& classes,
   std::size_t counted = 0;
   for (const auto& [name, selection] : selections) {
     const auto device_class = classes.Find({"", selection.request.device_class});
-    if (device_class == nullptr || counted == kMaxSelections) continue;
+    if (device_class == nullptr || !HasClass(selection.request.device_class)) continue;
+    if (counted == kMaxSelections) break;
     ++counted;
     devices::DeviceKind kind{device_class->selectors};
     kind.selectors.insert(kind.selectors.end(), selection.request.selectors.begin(),

@@ -2,7 +2,8 @@
 // "deviceclass.resource.kubernetes.io/<class>", as Kubernetes has it, and the extended resource
 // that it names, too; of several classes that name one, that is the one created last, then the
 // first by name. Requests with selectors of their own ask for a resource of ours besides, one for
-// all requests of the same class with the same selectors; the first 64 by name are counted.
+// all requests of the same class with the same selectors; the first 64 by name are counted. Classes
+// of ComputeDomains (api/compute_domain.h) are none of the kinds: their devices are no amounts.
 //
 // Determinism: depends on the objects alone. Thread safety: values and pure functions.
 #pragma once

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
 #include "pkg/base/strings.h"
@@ -389,6 +390,8 @@ DeviceOverlay::PodPtr DeviceOverlay::Derived(const PodPtr& raw) const {
         kinds_.ExtendedNameOf(entry.name.substr(std::string_view(api::kDeviceClassPrefix).size()));
     if (!extended.empty()) AddTo(pod->requests, extended, entry.amount);
   }
+  // By its name alone until its template is there.
+  workload::SetAmount(pod->requests, api::kChannelOfHost, 0);
   for (const api::ClaimOfPod& claim : raw->claims) AddClaim(claim, *pod);
   pod->gpu_resource = api::GpuResourceOf(pod->metadata, pod->requests);
   return pod;
@@ -405,6 +408,9 @@ void DeviceOverlay::AddClaim(const api::ClaimOfPod& claim, api::Pod& pod) const 
   const auto made_from = claim.claim_template.empty() ? nullptr : tables_.templates.Find(of);
   if (made_from != nullptr) {
     AddRequests(made_from->spec, nullptr, pod);
+  } else if (claim.name == api::kComputeDomainClaim) {
+    // NVIDIA's driver makes the template when it has seen the ComputeDomain.
+    workload::SetAmount(pod.requests, api::kChannelOfHost, 1);
   } else if (!claim.claim_template.empty()) {
     pod.claims_problem = StrCat("ResourceClaimTemplate ", of.text(), " does not exist");
   } else if (!claim.claim.empty()) {
@@ -435,6 +441,10 @@ void DeviceOverlay::AddRequests(const ClaimSpec& spec, const ResourceClaim* allo
 
 void DeviceOverlay::AddAmount(const DeviceRequest& request, std::int64_t amount,
                               api::Pod& pod) const {
+  if (request.device_class == api::kChannelClass) {
+    return workload::SetAmount(pod.requests, api::kChannelOfHost, 1);
+  }
+  if (request.device_class == api::kChannelDaemonClass) return;
   if (!kinds_.HasClass(request.device_class)) {
     pod.claims_problem = StrCat("DeviceClass ", request.device_class, " does not exist");
     return;
@@ -503,9 +513,12 @@ void DeviceOverlay::AppendProblems(std::vector<std::string>& problems) const {
   }
 }
 
-bool AskForGpus(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
-                const DeviceTables& tables, const std::string& gpu_resource) {
-  if (claims.empty() || tables.empty()) return false;
+namespace {
+
+// A pod that has the claims and asks for nothing else.
+std::shared_ptr<const api::Pod> PodWith(const std::vector<api::ClaimOfPod>& claims,
+                                        const std::string& namespace_name,
+                                        const DeviceTables& tables) {
   ClusterState named;
   named.devices.classes = tables.classes;
   for (const api::ClaimOfPod& claim : claims) {
@@ -519,9 +532,24 @@ bool AskForGpus(const std::vector<api::ClaimOfPod>& claims, const std::string& n
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.namespace_name = namespace_name;
   pod->claims = claims;
-  const std::shared_ptr<const api::Pod> counted = overlay.WithClaims(pod);
+  return overlay.WithClaims(pod);
+}
+
+}  // namespace
+
+bool AskForGpus(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
+                const DeviceTables& tables, const std::string& gpu_resource) {
+  if (claims.empty() || tables.empty()) return false;
+  const auto counted = PodWith(claims, namespace_name, tables);
   return !counted->claims_problem.empty() || counted->gpus() > 0 ||
          workload::AmountOf(counted->requests, gpu_resource) > 0;
+}
+
+bool AskForChannel(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
+                   const DeviceTables& tables) {
+  if (claims.empty() || tables.empty()) return false;
+  return workload::AmountOf(PodWith(claims, namespace_name, tables)->requests,
+                            api::kChannelOfHost) > 0;
 }
 
 ClusterState WithDevices(const ClusterState& cluster) { return DeviceOverlay().Apply(cluster); }

@@ -11,7 +11,9 @@
 // alternatives the first counts that some host has at all. Claims of one pod are those made from
 // templates, which count before they are made, too. A claim that pods share is the first pod's, one
 // with a node before others. Admin access counts nothing. What kube-scheduler claims for an
-// extended resource is in the requests already. `claims_problem` says why a claim is not counted.
+// extended resource is in the requests already. A channel of a ComputeDomain (api/compute_domain.h)
+// is a host of its own among such pods; a claim of ours to one needs no template to be counted.
+// `claims_problem` says why a claim is not counted.
 //
 // Devices on no one node, and classes whose selectors cannot be evaluated
 // (pkg/devices/device_selector.h), are named in `problems`, which begin with "DeviceClass": claims
@@ -125,5 +127,8 @@ ClusterState WithDevices(const ClusterState& cluster);
 // them.
 bool AskForGpus(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
                 const DeviceTables& tables, const std::string& gpu_resource);
+// Whether they are known to ask for a channel of a ComputeDomain (api/compute_domain.h).
+bool AskForChannel(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
+                   const DeviceTables& tables);
 
 }  // namespace yardmaster::state

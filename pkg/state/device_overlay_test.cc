@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/names.h"
 #include "pkg/state/testing/device_manifests.h"
 
@@ -252,6 +253,37 @@ TEST_F(DeviceOverlayTest, ClaimsOfATemplateAskForGpusUnlessItIsKnownThatTheyDoNo
   EXPECT_TRUE(ask("absent"));
   EXPECT_FALSE(AskForGpus({}, "team", cluster_.devices, "nvidia.com/gpu"));
   EXPECT_FALSE(AskForGpus({{"g", "", "eight"}}, "team", {}, "nvidia.com/gpu"));
+}
+
+// A channel is no GPU, and nothing that hosts have an amount of.
+TEST_F(DeviceOverlayTest, AChannelOfAComputeDomainIsOnePerHostAndNoDeviceOfTheHost) {
+  Put(cluster_.devices.classes, ClassOf(api::kChannelClass, "device.driver == 'gpu.nvidia.com'"));
+  Put(cluster_.devices.templates, TemplateOf("channel", RequestOf(api::kChannelClass, 1)));
+  Put(cluster_.pods, PodWith("a", {"any", "", "channel"}));
+  const auto pod = Pod("a");
+  EXPECT_EQ(pod->claims_problem, "");
+  EXPECT_EQ(pod->requests, (workload::ResourceList{{api::kChannelOfHost, 1}}));
+  EXPECT_EQ(pod->gpus(), 0);
+  const auto node = WithDevices(cluster_).nodes.Find({"", "n1"});
+  EXPECT_EQ(AmountOf(node->allocatable, StrCat(api::kDeviceClassPrefix, api::kChannelClass)), 0);
+  const auto ask = [this](const char* claim_template) {
+    return AskForChannel({{"g", "", claim_template}}, "team", cluster_.devices);
+  };
+  EXPECT_TRUE(ask("channel"));
+  EXPECT_FALSE(ask("eight"));
+  EXPECT_FALSE(ask("absent"));
+}
+
+TEST_F(DeviceOverlayTest, AClaimOfOurNameIsAChannelUntilItsTemplateSaysWhatItIs) {
+  for (const char* made_from : {"absent", "eight"}) {
+    api::Pod pod = PodWith(made_from, {api::kComputeDomainClaim, "", made_from});
+    workload::SetAmount(pod.requests, api::kChannelOfHost, 1);  // as it is decoded
+    Put(cluster_.pods, pod);
+  }
+  EXPECT_EQ(Pod("absent")->claims_problem, "");
+  EXPECT_EQ(AmountOf(Pod("absent")->requests, api::kChannelOfHost), 1);
+  EXPECT_EQ(Pod("eight")->gpus(), 8);
+  EXPECT_EQ(AmountOf(Pod("eight")->requests, api::kChannelOfHost), 0);
 }
 
 // --- Any history.

@@ -59,7 +59,8 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts, bool kueue) {
   const std::string path = StrCat(cluster->plane_->bin(), ":", getenv("PATH"));
   YM_RETURN_IF_ERROR(
       RunProgram({Source("test/cluster/install"), folder, cluster->plane_->kubeconfig(),
-                  "--policies", std::string("kueue.enabled=") + (kueue ? "true" : "false")},
+                  "--policies", std::string("kueue.enabled=") + (kueue ? "true" : "false"),
+                  "computeDomains.enabled=true"},
                  "", {{"PATH", path}})
           .status());
   YM_ASSIGN_OR_RETURN(

@@ -49,7 +49,8 @@ void Build(const api::TrainingJob& job) {
                                 .attempt = 3,
                                 .avoid_hosts = "n1",
                                 .nodes = in_place ? "1:2" : "",
-                                .restarts_in_place = in_place};
+                                .restarts_in_place = in_place,
+                                .claims_channel = in_place};
     CheckPod(op::BuildPod(job, shape, 1));
     CheckPod(op::BuildRolePod(job, shape, 2));
   }

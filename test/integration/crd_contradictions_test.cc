@@ -64,6 +64,13 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
          o["spec"]["capacity"] = {{"maxCostPerHour", "80"}};
        },
        "spec.capacity.maxCostPerHour"},
+      {"a domain of one worker", job,
+       [](json& o) {
+         o["spec"].erase("parallelism");
+         o["spec"]["workers"] = 1;
+         o["spec"]["computeDomain"] = true;
+       },
+       "computeDomain connects hosts"},
       {"two priorities", job,
        [](json& o) {
          o["spec"]["priority"] = 3;

@@ -149,6 +149,17 @@ TEST_F(CrdsTest, WhatAQueueingSystemWritesOnAdmissionAndEvictionIsAccepted) {
   EXPECT_TRUE(Apply(grown, true).ok());
 }
 
+TEST_F(CrdsTest, TheComputeDomainOfAJobCannotChange) {
+  json job = JobObject();
+  job["metadata"]["name"] = "without-domain";
+  ASSERT_TRUE(Apply(job).ok());
+  job["spec"]["computeDomain"] = true;
+  EXPECT_THAT(std::string(Apply(job, true).message()),
+              HasSubstr("spec.computeDomain cannot change"));
+  job["spec"]["computeDomain"] = false;
+  EXPECT_TRUE(Apply(job, true).ok());
+}
+
 TEST_F(CrdsTest, TheControllerOfAJobCannotChange) {
   json job = JobObject();
   job["metadata"]["name"] = "managed";

@@ -38,6 +38,7 @@ const std::vector<std::vector<std::string>>& Options() {
        "networkPolicy.metricsFrom[0].ipBlock.cidr=192.0.2.0/24"},
       {"", "capacity.enabled=true"},
       {"", "kueue.enabled=true"},
+      {"", "computeDomains.enabled=true"},
       {"", "operator.page.enabled=false"},
       {"", "operator.nodeFaultRules[0].taint=x/y,operator.nodeFaultRules[0].action=Ignore"},
       {"", "monitoring.dashboards.enabled=true"},

@@ -487,8 +487,10 @@ absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
     YM_RETURN_IF_ERROR(placer_.TakeBack(job, api::GangPods::kFirst));
   }
   const CreateLimit limit = LimitOf(turn, job);
-  if (!step.create.empty() && limit.pods > 0 &&
-      job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
+  // Those who hold it are to go before what it holds (pod_compute_domain.h).
+  const bool shuts_down =
+      job.checkpoint.request == api::CheckpointRequest::kAnnotation || job.compute_domain;
+  if (!step.create.empty() && limit.pods > 0 && shuts_down) {
     YM_RETURN_IF_ERROR(SetFinalizer(job, true));
   }
   YM_RETURN_IF_ERROR(Act(job, observed, step, limit, stall, result));

@@ -7,14 +7,15 @@
 //
 // The reason why a job cannot run is a condition with the field and the fix: Planned False
 // (Invalid) for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded,
-// PodsRefused, ServiceRefused, NameTaken, QueueUnavailable, QueueNotSupported) for pods that cannot
-// be made.
+// PodsRefused, ServiceRefused, NameTaken, ComputeDomainUnavailable, QueueUnavailable,
+// QueueNotSupported) for pods that cannot be made.
 // Where a pod or the Service of a job without a place is refused, the turns in which it waits take
 // back what it has, and all is tried again together (refusal_pacer.h). A job that has a place keeps
 // its pods, and a Service that was refused is tried until it is there.
 //
 // A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is
 // made: when it is deleted it is stopped as for a suspension, and goes when no pod runs any more.
+// So has one with a ComputeDomain, which is to outlive its pods.
 // Other jobs that are deleted are left to the garbage collector.
 //
 // A rank that is made again after an incident is made with the place and the network plan that it

@@ -154,6 +154,8 @@ absl::Status JobPlacer::CheckRoom(const api::TrainingJob& job, const api::Pod& f
 
 absl::Status JobPlacer::Ask(const api::TrainingJob& job, const Way& way, StallReason& stall,
                             TurnResult& result) {
+  YM_RETURN_IF_ERROR(writes_.TryComputeDomain(job, stall));
+  if (stall.exists()) return absl::OkStatus();
   const auto made = writes_.TryFirst(job, stall);
   if (absl::IsAlreadyExists(made.status())) {
     result.waits = true;
@@ -241,8 +243,13 @@ absl::StatusOr<std::size_t> JobPlacer::Make(const api::TrainingJob& job, const W
     result.waits = true;
     return step.create.size();
   }
-  return writes_.Create(
+  auto left = writes_.Create(
       job, step.create, [&](int rank) { return FirstPlaceOfRank(job, *gang, rank); }, limit, stall);
+  // It was there when the job asked for its place. Hosts do not stand empty for it.
+  if (stall.reason == kComputeDomainUnavailable) {
+    YM_RETURN_IF_ERROR(TakeBack(job, api::GangPods::kRefused));
+  }
+  return left;
 }
 
 }  // namespace yardmaster::op

@@ -6,6 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/compute_domain.h"
 #include "pkg/api/names.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/api/slot.h"
@@ -18,12 +19,20 @@ namespace {
 constexpr const char* kLimitsOfWait[] = {api::kGateTimeoutAnnotation,
                                          api::kGateTimeoutActionAnnotation};
 
-bool SaysWhatOnlyPodsSay(const api::Pod& pod) {
+// A channel places nothing, and what it asks of a host is in the requests.
+bool IsChannel(const api::TrainingJob& job, const api::ClaimOfPod& claim) {
+  return job.compute_domain && claim.name == api::kComputeDomainClaim;
+}
+
+bool SaysWhatOnlyPodsSay(const api::TrainingJob& job, const api::Pod& pod) {
   const auto& annotations = pod.metadata.annotations;
   const bool has_limits =
       std::any_of(std::begin(kLimitsOfWait), std::end(kLimitsOfWait),
                   [&](const char* limit) { return api::Find(annotations, limit).has_value(); });
-  return has_limits || !pod.claims.empty() || !pod.volume_claims.empty() || pod.gated_by_others() ||
+  const bool has_claims =
+      std::any_of(pod.claims.begin(), pod.claims.end(),
+                  [&](const api::ClaimOfPod& claim) { return !IsChannel(job, claim); });
+  return has_limits || has_claims || !pod.volume_claims.empty() || pod.gated_by_others() ||
          !pod.selected_host().empty() || !pod.pod_group.empty() || !pod.problems.empty() ||
          pod.requests_unreadable;
 }
@@ -31,7 +40,7 @@ bool SaysWhatOnlyPodsSay(const api::Pod& pod) {
 }  // namespace
 
 std::optional<api::Gang> GangRequestOf(const api::TrainingJob& job, const api::Pod& first) {
-  if (SaysWhatOnlyPodsSay(first) || !api::WantsGang(first)) return std::nullopt;
+  if (SaysWhatOnlyPodsSay(job, first) || !api::WantsGang(first)) return std::nullopt;
   const auto member = api::ResolveMembership(first);
   if (!member.ok() || !*member || (*member)->owner.kind != api::kTrainingJobKind) {
     return std::nullopt;

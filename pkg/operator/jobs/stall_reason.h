@@ -28,6 +28,8 @@ inline constexpr char kServiceRefused[] = "ServiceRefused";
 // followed; or its pods name a queue of their own.
 inline constexpr char kQueueUnavailable[] = "QueueUnavailable";
 inline constexpr char kQueueNotSupported[] = "QueueNotSupported";
+// The job has no ComputeDomain: there is no such kind, or one of its name is not the job's own.
+inline constexpr char kComputeDomainUnavailable[] = "ComputeDomainUnavailable";
 
 // The job's condition Stalled is True for one of `reasons`.
 inline bool IsStalledBy(const api::TrainingJob& job,

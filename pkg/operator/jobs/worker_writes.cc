@@ -15,6 +15,7 @@
 #include "pkg/kube/object.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/pods/pod_builder.h"
+#include "pkg/operator/pods/pod_compute_domain.h"
 #include "pkg/operator/write_target.h"
 #include "pkg/state/device_overlay.h"
 
@@ -41,6 +42,19 @@ PodsOfTry TryOf(const api::TrainingJob& job, const std::vector<int>& ranks, std:
   const auto to_make = static_cast<std::size_t>(std::count_if(
       ranks.begin(), ranks.end(), [&](int member) { return member < job.job.workers; }));
   return {job.job.workers, static_cast<std::int64_t>(workers - to_make + from) + made};
+}
+
+bool IsOwnedBy(const nlohmann::json& object, const api::TrainingJob& job) {
+  const nlohmann::json owners =
+      object.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
+  return std::any_of(owners.begin(), owners.end(), [&](const nlohmann::json& owner) {
+    return owner.value("uid", "") == job.metadata.uid;
+  });
+}
+
+std::vector<api::ClaimOfPod> ClaimsIn(const api::PodTemplate& pod_template) {
+  const nlohmann::json pod = pod_template.ToJson();
+  return api::ClaimsOfTemplate(JsonView(pod)["spec"]);
 }
 
 }  // namespace
@@ -84,14 +98,79 @@ absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, StallReaso
   if (!absl::IsAlreadyExists(created)) return created;
   YM_ASSIGN_OR_RETURN(const nlohmann::json there,
                       client_.Get(TargetOf(kube::Services(), job, name)));
-  const nlohmann::json owners =
-      there.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
-  for (const nlohmann::json& owner : owners) {
-    if (owner.value("uid", "") == job.metadata.uid) return PublishNames(job, service, there);
-  }
+  if (IsOwnedBy(there, job)) return PublishNames(job, service, there);
   stall = {kNameTaken, StrCat("metadata.name: Service ", name,
                               " exists and does not belong to this job; delete the Service or "
                               "create the job under another name")};
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Why the ComputeDomain, as the API server answered, is none for the job.
+StallReason ProblemOfDomain(const api::TrainingJob& job,
+                            const absl::StatusOr<nlohmann::json>& created) {
+  const auto stall = [](const std::string& problem, const std::string& fix) {
+    return StallReason{kComputeDomainUnavailable,
+                       StrCat("spec.computeDomain: ", problem, "; ", fix)};
+  };
+  if (absl::IsNotFound(created.status())) {
+    return stall("the cluster has no ComputeDomains (resource.nvidia.com/v1beta1)",
+                 "install NVIDIA's DRA driver for GPUs with ComputeDomains, or create the job "
+                 "without computeDomain");
+  }
+  if (IsRefusal(created.status())) {
+    return stall(
+        StrCat("the ComputeDomain of the job is refused: ", MessageOf(created.status())),
+        "set the chart's computeDomains.enabled where the operator lacks the right, else change "
+        "what the message names");
+  }
+  if (!created.ok()) return {};
+  const std::string& name = job.metadata.name;
+  if (created->contains("/metadata/deletionTimestamp"_json_pointer)) {
+    return stall(StrCat("ComputeDomain ", name, " is being deleted"),
+                 "the job goes on when NVIDIA's controller has done so");
+  }
+  if (IsOwnedBy(*created, job)) return {};
+  return stall(StrCat("ComputeDomain ", name, " exists and does not belong to this job"),
+               "delete the ComputeDomain or create the job under another name");
+}
+
+}  // namespace
+
+// `dry_run`: whether it would be there.
+absl::Status WorkerWrites::CreateComputeDomain(const api::TrainingJob& job, bool dry_run,
+                                               StallReason& stall) {
+  const api::PodTemplate& pod_template = job.pod_template;
+  if (pod_template.has_claims() &&
+      state::AskForChannel(ClaimsIn(pod_template), job.metadata.namespace_name,
+                           cache_.Take().devices)) {
+    stall = {kComputeDomainUnavailable,
+             "spec.template.spec.resourceClaims: ask for a channel of another ComputeDomain, and a "
+             "host has one; leave the claim out of the template, or create the job without "
+             "computeDomain"};
+    return absl::OkStatus();
+  }
+  auto domain = client_.Create(TargetOf(kube::ComputeDomains(), job), BuildComputeDomain(job),
+                               {.field_manager = kFieldManager, .dry_run = dry_run});
+  if (absl::IsAlreadyExists(domain.status())) {
+    domain = client_.Get(TargetOf(kube::ComputeDomains(), job, job.metadata.name));
+    // It ended in between: the next look makes it.
+    if (absl::IsNotFound(domain.status())) return absl::AbortedError("the ComputeDomain is gone");
+  }
+  stall = ProblemOfDomain(job, domain);
+  return stall.exists() ? absl::OkStatus() : domain.status();
+}
+
+absl::Status WorkerWrites::TryComputeDomain(const api::TrainingJob& job, StallReason& stall) {
+  return job.compute_domain ? CreateComputeDomain(job, true, stall) : absl::OkStatus();
+}
+
+absl::Status WorkerWrites::EnsureComputeDomain(const api::TrainingJob& job, Creation& creation,
+                                               StallReason& stall) {
+  if (!job.compute_domain || creation.has_domain) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(CreateComputeDomain(job, false, stall));
+  creation.has_domain = !stall.exists();
   return absl::OkStatus();
 }
 
@@ -117,7 +196,7 @@ WorkerWrites::Creation WorkerWrites::Begin(const api::TrainingJob& job) {
                 [&](const auto& known) { return known.second.begin_ms + kCreationMs <= now_ms; });
   const auto known = creations_.extract(job.metadata.uid);
   if (known && known.mapped().generation == job.metadata.generation) return known.mapped();
-  return {job.metadata.generation, now_ms, 1, false};
+  return {job.metadata.generation, now_ms, 1, false, false};
 }
 
 void WorkerWrites::StoreCreation(const api::TrainingJob& job, const Creation& creation) {
@@ -147,11 +226,10 @@ WorkerShape WorkerWrites::ShapeOf(const api::TrainingJob& job) const {
     shape.nodes = StrCat(smallest, ":", largest);
   }
   if (job.pod_template.has_claims()) {
-    const nlohmann::json pod = job.pod_template.ToJson();
-    shape.claims_gpus =
-        state::AskForGpus(api::ClaimsOfTemplate(JsonView(pod)["spec"]), job.metadata.namespace_name,
-                          cache_.Take().devices, job.job.gpu_resource);
+    shape.claims_gpus = state::AskForGpus(ClaimsIn(job.pod_template), job.metadata.namespace_name,
+                                          cache_.Take().devices, job.job.gpu_resource);
   }
+  shape.claims_channel = job.compute_domain;
   shape.restarts_in_place = job.recovery.in_place_seconds > 0;
   return shape;
 }
@@ -191,6 +269,8 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const PlaceOfRank& place_of,
                                                  const CreateLimit& limit, StallReason& stall) {
   Creation creation = Begin(job);
+  if (!ranks.empty()) YM_RETURN_IF_ERROR(EnsureComputeDomain(job, creation, stall));
+  if (stall.exists()) return ranks.size();
   // Pods that are there or were refused came after it; and one that is refused again shall cost one
   // request.
   const bool pods_first =

@@ -73,19 +73,22 @@ class WorkerWrites {
   // threads.
   using PlaceOfRank = std::function<std::optional<WorkerPlace>(int rank)>;
 
-  // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists
-  // already is not an error. The Service comes first where all ranks are to be made and no pod was
-  // refused at the last try; otherwise the pods come first. Batches grow from one pod, so that a
-  // job that is refused costs one request a try, as long as they take less than half of the time of
-  // `limit`. A refusal by quota or admission is an error and sets `stall`; a Service of another
-  // owner sets `stall` alone. A pod that is refused with its place is made behind the gate. The
-  // value: how many of `ranks` are left.
+  // Creates the job's Service and ComputeDomain where they are missing, and the pods of `ranks`. A
+  // pod that exists already is not an error. The Service comes first where all ranks are to be made
+  // and no pod was refused at the last try; otherwise the pods come first. Batches grow from one
+  // pod, so that a job that is refused costs one request a try, as long as they take less than half
+  // of the time of `limit`. A refusal by quota or admission is an error and sets `stall`; a Service
+  // of another owner sets `stall` alone. A pod that is refused with its place is made behind the
+  // gate. The value: how many of `ranks` are left.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
                                      const PlaceOfRank& place_of, const CreateLimit& limit,
                                      StallReason& stall);
   // The pod of rank 0 as admission would make it behind the gate; nothing is made. A refusal is an
   // error and sets `stall`.
   absl::StatusOr<nlohmann::json> TryFirst(const api::TrainingJob& job, StallReason& stall);
+  // Whether the job would get its ComputeDomain, if its spec asks for one; nothing is made.
+  // `stall`: why not.
+  absl::Status TryComputeDomain(const api::TrainingJob& job, StallReason& stall);
   // What TryFirst sends.
   nlohmann::json FirstPodOf(const api::TrainingJob& job) const;
   // Makes the Gang, or writes its spec where it has a version. The value: as it was stored;
@@ -105,6 +108,7 @@ class WorkerWrites {
     std::int64_t begin_ms = 0;
     std::size_t batch = 1;
     bool has_service = false;
+    bool has_domain = false;
   };
 
   WorkerShape ShapeOf(const api::TrainingJob& job) const;
@@ -115,6 +119,9 @@ class WorkerWrites {
   absl::Status CreateService(const api::TrainingJob& job, StallReason& stall);
   absl::Status PublishNames(const api::TrainingJob& job, const nlohmann::json& service,
                             const nlohmann::json& there);
+  absl::Status EnsureComputeDomain(const api::TrainingJob& job, Creation& creation,
+                                   StallReason& stall);
+  absl::Status CreateComputeDomain(const api::TrainingJob& job, bool dry_run, StallReason& stall);
   absl::StatusOr<nlohmann::json> CreateMember(const api::TrainingJob& job, const WorkerShape& shape,
                                               int member, const WorkerPlace* place);
   // Calls write(i) for every i in [0, count), `calls` at the same time. Returns the first error.

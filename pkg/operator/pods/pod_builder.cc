@@ -10,6 +10,7 @@
 #include "pkg/api/pod_manifest.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/pods/pod_checkpoint.h"
+#include "pkg/operator/pods/pod_compute_domain.h"
 #include "pkg/operator/pods/pod_network.h"
 #include "pkg/operator/pods/pod_queue.h"
 #include "pkg/operator/pods/pod_rental.h"
@@ -165,6 +166,7 @@ json BuildPod(const api::TrainingJob& job, const WorkerShape& shape, int rank,
     AddRendezvous(job, shape, container);
     AddRank(job, shape, rank, container);
   }
+  if (shape.claims_channel) AddChannelClaim(job, pod);
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
   AddAdmission(job, 0, pod);
   AddRental(job, pod);

@@ -56,6 +56,7 @@ struct WorkerShape {
   std::string nodes = {};         // PET_NNODES of a job that takes workers in; empty: all of them
   bool restarts_in_place = true;  // where the template allows it (pod_restart.h)
   bool claims_gpus = false;       // the template's claims ask for them
+  bool claims_channel = false;    // of the job's ComputeDomain (pod_compute_domain.h)
 };
 
 // Where a worker that is made after its place goes, and what it carries from the start.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kHostPort = "yardmaster.dev/host-port-";
 constexpr std::string_view kOnePerHost = "yardmaster.dev/one-per-host-";
+constexpr std::string_view kComputeDomain = "compute-domain";
 
 bool IsBytes(std::string_view resource) {
   return resource == "memory" || resource == "ephemeral-storage" ||
@@ -50,6 +51,9 @@ void ResourceShortages::AppendReasons(std::vector<Reason>& reasons) const {
     std::string message = Count(shortage.hosts, "host");
     if (name.rfind(kHostPort, 0) == 0) {
       message += StrCat(" whose host port ", name.substr(kHostPort.size()), " is taken");
+    } else if (name.rfind(kOnePerHost, 0) == 0 &&
+               name.substr(kOnePerHost.size()) == kComputeDomain) {
+      message += " with a pod of a ComputeDomain, which has the host's channel";
     } else if (name.rfind(kOnePerHost, 0) == 0) {
       message += " with a pod that the workers' anti-affinity excludes";
     } else {

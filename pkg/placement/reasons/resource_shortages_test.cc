@@ -30,10 +30,11 @@ class ShortagesTest : public testing::Test {
   ShortagesTest() : cluster_(MakeCluster({{3}})) {
     HostResources& resources = cluster_.resources;
     resources.names = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{
-        "cpu", "yardmaster.dev/host-port-80", "yardmaster.dev/one-per-host-x"});
+        "cpu", "yardmaster.dev/host-port-80", "yardmaster.dev/one-per-host-compute-domain",
+        "yardmaster.dev/one-per-host-x"});
     resources.allocatable = std::make_shared<const std::vector<std::int64_t>>(
-        std::vector<std::int64_t>{8000, 1, 1, 4000, 1, 1, 16'000, 1, 1});
-    resources.free = {2000, 0, 0, -3000, 0, 1, 16'000, 1, 1};
+        std::vector<std::int64_t>{8000, 1, 1, 1, 4000, 1, 1, 1, 16'000, 1, 1, 1});
+    resources.free = {2000, 0, 0, 0, -3000, 0, 1, 1, 16'000, 1, 1, 1};
   }
 
   // The reasons for workers with these requests.
@@ -78,6 +79,10 @@ TEST_F(ShortagesTest, HostPortsAndAntiAffinityReadAsWhatTheyAre) {
   const auto pods = Reasons({{"yardmaster.dev/one-per-host-x", 1}}, false);
   ASSERT_EQ(pods.size(), 1u);
   EXPECT_EQ(pods[0].message, "1 host with a pod that the workers' anti-affinity excludes");
+  const auto channels = Reasons({{"yardmaster.dev/one-per-host-compute-domain", 1}}, false);
+  ASSERT_EQ(channels.size(), 1u);
+  EXPECT_EQ(channels[0].message,
+            "1 host with a pod of a ComputeDomain, which has the host's channel");
 }
 
 TEST_F(ShortagesTest, AHostIsCountedOnceForTheFirstResourceByName) {
