@@ -243,9 +243,11 @@ void Run(int nodes, int pods) {
   FakeClock clock;
   kube::FakeClient client(clock);
   std::shared_ptr<const View> view;
+  ClusterPlanner::Options options;
+  options.await_limit_ms = 30'000;  // as the process has it
   ClusterPlanner planner(
       client, cluster.cache(), clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}},
-      [&](auto v) { view = std::move(v); }, [](const ObjectNotice&) {}, {});
+      [&](auto v) { view = std::move(v); }, [](const ObjectNotice&) {}, options);
   planner.RunOnce();
   struct Change {
     const char* name;

@@ -38,6 +38,9 @@ inline constexpr char kRunningCondition[] = "Running";
 inline constexpr char kResizedCondition[] = "Resized";
 // It queues behind the others since this condition's transition.
 inline constexpr char kRequeuedCondition[] = "Requeued";
+// It waits for hosts that come free soon, or has done so since it had its last place: since this
+// condition's transition, once. False: its time for that is over.
+inline constexpr char kAwaitsHostsCondition[] = "AwaitsHosts";
 // A placed gang has no pod. True until one of its pods is on a node, or its hosts are given back.
 inline constexpr char kPodsGoneCondition[] = "PodsGone";
 inline constexpr char kPreemptingCondition[] = "Preempting";  // on the gang that gets room

@@ -21,6 +21,7 @@ constexpr std::string_view kCodeNames[] = {"NotEnoughHosts",
                                            "GroupTooLarge",
                                            "Reserved",
                                            "WaitsForTurn",
+                                           "HostsLeaving",
                                            "SearchCut",
                                            "Invalid"};
 constexpr std::string_view kLevelNames[] = {"host", "domain", "segment", "fabricPod", "fabric"};

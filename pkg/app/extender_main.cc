@@ -61,6 +61,10 @@ void AddTimeLimitFlags(CLI::App& app, extender::ClusterPlanner::Options& options
   AddSeconds(app, "--unbound-timeout", options.gates.unbound_timeout_ms, 0, kYear,
              "seconds after which a placed gang of which no pod could be bound gives its hosts "
              "back; 0: it keeps them for ever");
+  options.await_limit_ms = 30'000;
+  AddSeconds(app, "--wait-for-leaving", options.await_limit_ms, 0, 3'600,
+             "seconds that a gang may wait for hosts which come free soon, where they make its "
+             "place, or a better one; 0: it takes what is there");
   options.taints.unbound_after_ms = 30'000;
   AddSeconds(app, "--taint-after", options.taints.unbound_after_ms, 0, 86'400,
              "seconds after which a promised host is tainted while its pods are not bound; 0: at "

@@ -34,6 +34,14 @@ std::map<NamespacedName, GangNote> NotesOf(const PassFacts& facts) {
   return notes;
 }
 
+// A wait goes before a choice among places, and before others are stopped.
+plan::PlanOptions WithWaits(plan::PlanOptions options, std::int64_t limit_ms) {
+  if (limit_ms == 0) return options;
+  const plan::Policies waits = plan::AwaitLeavingHosts(limit_ms);
+  options.policies.insert(options.policies.begin(), waits.begin(), waits.end());
+  return options;
+}
+
 }  // namespace
 
 ClusterPlanner::ClusterPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
@@ -46,7 +54,7 @@ ClusterPlanner::ClusterPlanner(kube::Client& client, state::ClusterCache& cache,
       resize_(options_.plan.placement),
       gates_(options_.gates),
       stale_releases_(options_.stale_releases),
-      placement_(options_.plan, options_.preemption),
+      placement_(WithWaits(options_.plan, options_.await_limit_ms), options_.preemption),
       release_(options_.release),
       taints_(options_.taints) {}
 
@@ -99,6 +107,8 @@ PassFacts ClusterPlanner::GatherFacts() {
     facts.gathered.insert_or_assign(std::move(key), std::move(gang));
   }
   facts.idle_pods = gatherer_.Idle();
+  facts.leaving_pods = gatherer_.LeavingAlone();
+  facts.await_limit_ms = options_.await_limit_ms;
   return facts;
 }
 

@@ -79,6 +79,8 @@ class ClusterPlanner {
     std::int64_t gate_slice_ms = 250;
     std::int64_t write_slice_ms = 250;
     plan::PlanOptions plan = {};
+    // That a gang may wait for hosts which come free soon (plan/leaving_hosts.h); 0: not at all.
+    std::int64_t await_limit_ms = 0;
     PreemptionDecider::Options preemption = {};
     TaintStep::Options taints = {};
     Ledger::Options ledger = {};

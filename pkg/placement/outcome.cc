@@ -38,6 +38,8 @@ std::string_view Name(ReasonCode code) {
       return "Reserved";
     case ReasonCode::kWaitsForTurn:
       return "WaitsForTurn";
+    case ReasonCode::kHostsLeaving:
+      return "HostsLeaving";
     case ReasonCode::kSearchCut:
       return "SearchCut";
     case ReasonCode::kInvalid:

@@ -30,6 +30,7 @@ enum class ReasonCode {
   kGroupTooLarge,          // a Required group needs more than any place of its level has
   kReserved,               // hosts reserved for a job that waits longer
   kWaitsForTurn,           // an earlier job of the queue must go first
+  kHostsLeaving,           // hosts that come free soon make its place, or a better one
   kSearchCut,              // the exact search was cut; the bound says how far off
   kInvalid,                // the job contradicts itself
 };

@@ -43,6 +43,7 @@ class PlanDraft {
   Plan plan;
   std::vector<JobId> stopped;  // jobs being stopped, already or by this plan
   int victim_searches = 0;     // jobs for which StopOthers has looked for victims
+  int later_searches = 0;      // jobs for which AwaitLeavingHosts has looked for a later place
 
  private:
   placement::GangPlan PlanPreferredFirst(JobId job, bool explain) const;

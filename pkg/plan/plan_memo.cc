@@ -30,8 +30,9 @@ bool Equal(const JobState& a, const JobState& b) {
          a.leaving == b.leaving;
 }
 
-// Only reservations look at the time.
+// Only reservations and waits for hosts that come free look at the time.
 bool LooksAtTime(const Snapshot& snapshot) {
+  if (!snapshot.leaving.empty()) return true;
   return std::any_of(snapshot.jobs.begin(), snapshot.jobs.end(), [](const JobState& job) {
     return !job.assignment && job.job.reserve_after_ms.has_value();
   });
@@ -42,7 +43,7 @@ bool LooksAtTime(const Snapshot& snapshot) {
 const Plan* PlanMemo::Find(const Snapshot& snapshot) const {
   if (!kept_ || snapshot.places != snapshot_.places || snapshot.network != snapshot_.network ||
       snapshot.jobs.size() != snapshot_.jobs.size() || LooksAtTime(snapshot) ||
-      !Equal(snapshot.cluster, snapshot_.cluster)) {
+      !snapshot_.leaving.empty() || !Equal(snapshot.cluster, snapshot_.cluster)) {
     return nullptr;
   }
   const bool same = std::equal(snapshot.jobs.begin(), snapshot.jobs.end(), snapshot_.jobs.begin(),

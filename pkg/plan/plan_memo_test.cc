@@ -63,8 +63,11 @@ TEST(PlanMemoTest, WhateverPlanningLooksAtMakesAnotherPlanNecessary) {
       [](Snapshot& c) { c.jobs[0].assignment.reset(); },
       [](Snapshot& c) { c.jobs.pop_back(); },
       [](Snapshot& c) { c.places = std::make_shared<const fabric::Places>(*c.places); },
-      // Reservations look at the time.
+      // Reservations look at the time, and waits for hosts that come free.
       [](Snapshot& c) { c.jobs[1].job.reserve_after_ms = 60'000; },
+      [](Snapshot& c) {
+        c.leaving.push_back({HostId(0), 1'000, 8, {}, "Pod default/a"});
+      },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     Snapshot changed = s;

@@ -71,6 +71,7 @@ class Planner {
     }
     out.gang = draft_.Search(job);
     if (out.gang.outcome == Outcome::kPlaced) ApplyPolicies(PlanStep::kFound, out);
+    if (out.awaited) return out;
     if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
     NameWhoHasHosts(out.gang);
     if (out.gang.outcome == Outcome::kPlaced) {

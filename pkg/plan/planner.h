@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pkg/placement/gang_planner.h"
+#include "pkg/plan/leaving_hosts.h"
 #include "pkg/plan/place_policy.h"
 #include "pkg/plan/preemption.h"
 #include "pkg/plan/queue.h"
@@ -32,6 +33,9 @@ struct JobPlan {
   std::string contention_note;
   // Of a job placed by this call: what its author should know of the place, each with the fix.
   std::vector<std::string> warnings;
+  // A waiting job that waits for hosts which come free soon. They and the rest of its place are
+  // kept for it.
+  std::optional<AwaitedHosts> awaited;
   bool sought_victims = false;  // a waiting job for which victims were looked for
   // Of a job that waits: the gangs to stop for it, if that helps. Without victims: the place that
   // gangs stopped for other jobs leave.

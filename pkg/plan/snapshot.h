@@ -50,6 +50,16 @@ struct OrdinaryPod {
   bool operator==(const OrdinaryPod&) const = default;
 };
 
+// What a pod that ends, or a gang that does, still holds of a host.
+struct Departure {
+  fabric::HostId host;
+  std::int64_t free_ms = 0;  // when it is expected to be gone: wall time
+  int gpus = 0;              // of placement::HostState::free_gpus
+  workload::ResourceList requests;
+  std::string holder;  // as people know it, "TrainingJob default/bert"
+  bool operator==(const Departure&) const = default;
+};
+
 struct JobState {
   workload::Job job;  // with the workers that it was placed with, once it is placed
   // Shared between copies; never null.
@@ -79,6 +89,9 @@ struct JobState {
   bool leaving = false;
   // Of a waiting job. False: no job is preempted for it now.
   bool may_stop_others = true;
+  // Of a waiting job: since when it waits for hosts that come free soon (leaving_hosts.h); nothing:
+  // it has not begun to.
+  std::optional<std::int64_t> awaits_since_ms;
   // What it is given to write a checkpoint and end when it is stopped.
   int grace_seconds = 30;
   std::string owner;  // as people know it, "TrainingJob default/bert"; empty: by its key
@@ -99,6 +112,7 @@ struct Snapshot {
   placement::Cluster cluster;
   std::vector<JobState> jobs;  // ascending by key
   std::vector<PodBudget> budgets;
+  std::vector<Departure> leaving;  // by host, then holder
   // By HostId: the ordinary pods there, by name; null: none. Empty: they are not known.
   std::vector<std::shared_ptr<const std::vector<OrdinaryPod>>> ordinary_pods;
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up

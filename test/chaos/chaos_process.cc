@@ -30,6 +30,7 @@ extender::ClusterPlanner::Options PlannerOptions() {
   options.release.network_wait_ms = 10'000;
   options.eviction_threads = 1;
   options.taints.threads = 1;
+  options.await_limit_ms = 30'000;
   options.ledger.fence_threads = 1;
   return options;
 }

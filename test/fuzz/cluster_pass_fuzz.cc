@@ -309,6 +309,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.release.threads = options.eviction_threads = options.taints.threads = 1;
   options.gates.gate_timeout_ms = in.OneIn(4) ? 60'000 : 0;
   options.gates.ready_timeout_ms = in.OneIn(4) ? 60'000 : 0;
+  options.await_limit_ms = 30'000;
   extender::ClusterPlanner planner(
       client, cache, clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}}, [](auto) {},
       [](const extender::ObjectNotice&) {}, options);

@@ -48,7 +48,9 @@ struct PassFacts {
 
   Times now;  // of the decision that is being made
   state::ClusterState cluster;
-  std::vector<PodPtr> idle_pods;  // behind our gate, although they ask for no GPU
+  std::vector<PodPtr> idle_pods;     // behind our gate, although they ask for no GPU
+  std::vector<PodPtr> leaving_pods;  // with GPUs, on a node, of no gang and being deleted
+  std::int64_t await_limit_ms = 0;   // that a gang may wait for hosts that come free; 0: not at all
   GatheredGangs gathered;
   Gangs gangs;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.

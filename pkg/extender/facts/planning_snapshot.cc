@@ -4,9 +4,11 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "pkg/api/names.h"
+#include "pkg/extender/facts/departures.h"
 #include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/facts/follow_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
@@ -73,6 +75,18 @@ void AddHold(const Hold& hold, PassFacts& facts) {
   }
 }
 
+// Of a gang without a place. 0: its time for that is over, or others are stopped for it. So is the
+// time of one that began in the future, by the clock of another process.
+std::optional<std::int64_t> AwaitsSinceMs(const PassFacts& facts, const api::Gang& gang) {
+  if (gang.status.preemption) return 0;
+  const api::Condition* awaits =
+      api::FindCondition(gang.status.conditions, api::kAwaitsHostsCondition);
+  if (awaits == nullptr) return std::nullopt;
+  const bool goes_on =
+      awaits->status == api::ConditionStatus::kTrue && awaits->transition_ms <= facts.now.wall_ms;
+  return goes_on ? awaits->transition_ms : 0;
+}
+
 // What the gang's pods and status say besides its Gang's spec.
 void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   plan::JobState& job = snapshot.jobs[id.index()];
@@ -91,6 +105,7 @@ void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   if (!job.assignment && requeued != nullptr) {
     job.job.created_ms = std::max(job.job.created_ms, requeued->transition_ms);
   }
+  if (!job.assignment) job.awaits_since_ms = AwaitsSinceMs(facts, gang);
 }
 
 }  // namespace
@@ -126,6 +141,7 @@ std::vector<Unreadable> SetSnapshot(plan::Snapshot snapshot, PassFacts& facts) {
       unreadable.push_back({facts.Job(id).job.key, error.what()});
     }
   }
+  if (facts.await_limit_ms > 0) facts.snapshot->leaving = DeparturesOf(facts);
   AddHolds(HoldsOf(facts), facts);
   facts.not_in_snapshot.clear();
   return unreadable;

@@ -107,6 +107,10 @@ void Gatherer::Add(const PodPtr& pod) {
       pod->gpus() == 0) {
     idle_[KeyOf(meta)] = pod;
   }
+  if (!wants_gang && meta.deleted_ms && !pod->node_name.empty() && !pod->finished() &&
+      pod->gpus() > 0) {
+    leaving_alone_[KeyOf(meta)] = pod;
+  }
   if (!wants_gang || AddUnnumbered(pod)) return;
   std::string problem;
   std::optional<api::Membership> membership = MembershipOf(*pod, problem);
@@ -134,6 +138,7 @@ void Gatherer::Remove(const api::Pod& pod, Places::iterator at) {
   // These are nearly always empty; then no key is made.
   if (!problems_.empty()) problems_.erase(KeyOf(pod.metadata));
   if (!idle_.empty()) idle_.erase(KeyOf(pod.metadata));
+  if (!leaving_alone_.empty()) leaving_alone_.erase(KeyOf(pod.metadata));
   if (!unnumbered_.empty()) unnumbered_.erase(KeyOf(pod.metadata));
   if (pod.finished()) return RemoveFinished(pod);
   if (at == places_.end()) return;
@@ -271,6 +276,12 @@ std::vector<std::shared_ptr<const GatheredGang>> Gatherer::Gangs(const GangOf& g
 std::vector<PodPtr> Gatherer::Idle() const {
   std::vector<PodPtr> out;
   for (const auto& [key, pod] : idle_) out.push_back(pod);
+  return out;
+}
+
+std::vector<PodPtr> Gatherer::LeavingAlone() const {
+  std::vector<PodPtr> out;
+  for (const auto& [key, pod] : leaving_alone_) out.push_back(pod);
   return out;
 }
 

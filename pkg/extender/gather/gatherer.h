@@ -55,6 +55,8 @@ class Gatherer {
   std::vector<PodProblem> Problems() const;
   // Pods behind our gate alone that ask for no GPU and are in no gang, such as a launcher.
   std::vector<PodPtr> Idle() const;
+  // Pods with GPUs, on a node and in no gang, that are being deleted.
+  std::vector<PodPtr> LeavingAlone() const;
   // Unfinished pods that are not being deleted and have no rank yet; by (namespace, name).
   std::vector<UnnumberedPod> Unnumbered() const;
 
@@ -102,6 +104,7 @@ class Gatherer {
   KeptGangs gangs_;
   Places places_;
   std::map<NamespacedName, PodPtr> idle_;
+  std::map<NamespacedName, PodPtr> leaving_alone_;
   std::map<NamespacedName, UnnumberedPod> unnumbered_;  // by pod
   std::map<NamespacedName, PodProblem> problems_;       // by pod
 };

@@ -34,8 +34,10 @@ void StartAnew(api::GangStatus& status, const api::Gang& gang, std::int64_t now_
   for (const char* type : kOfAPlace) {
     if (!api::IsTrue(status.conditions, type)) Forget(status, type);
   }
-  for (const char* type : {state::kFinishedCondition, api::kRequeuedCondition})
+  for (const char* type :
+       {state::kFinishedCondition, api::kRequeuedCondition, api::kAwaitsHostsCondition}) {
     Forget(status, type);
+  }
   if (api::FindCondition(status.conditions, api::kReleasedCondition) != nullptr) {
     SetCondition(status, gang, api::kReleasedCondition, false, "Placed",
                  "its pods are about to be released", now_ms);

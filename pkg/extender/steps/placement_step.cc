@@ -27,8 +27,12 @@ bool SameReasons(const api::GangStatus& a, const api::GangStatus& b) {
     const api::Condition* c = api::FindCondition(status.conditions, api::kPlannedCondition);
     return c == nullptr ? std::string() : StrCat(static_cast<int>(c->status), c->reason);
   };
+  const auto awaits = [](const api::GangStatus& status) {
+    const api::Condition* c = api::FindCondition(status.conditions, api::kAwaitsHostsCondition);
+    return c == nullptr ? -1 : static_cast<int>(c->status);
+  };
   return a.outcome == b.outcome && a.observed_generation == b.observed_generation &&
-         planned(a) == planned(b) && a.assignments == b.assignments &&
+         planned(a) == planned(b) && awaits(a) == awaits(b) && a.assignments == b.assignments &&
          std::equal(a.reasons.begin(), a.reasons.end(), b.reasons.begin(), b.reasons.end(),
                     [](const placement::Reason& x, const placement::Reason& y) {
                       return x.code == y.code && x.level == y.level;
@@ -38,6 +42,25 @@ bool SameReasons(const api::GangStatus& a, const api::GangStatus& b) {
                     [](const placement::Relaxation& x, const placement::Relaxation& y) {
                       return x.outcome == y.outcome;
                     });
+}
+
+// The clock of the wait is the condition's transition, so that it goes on when another process
+// leads.
+void NoteAwaitedHosts(const PassFacts& facts, plan::JobId id, bool awaits,
+                      api::GangStatus& status) {
+  const api::Gang& gang = *facts.GangOf(id);
+  const std::int64_t limit_s = facts.await_limit_ms / 1000;
+  if (awaits) {
+    SetCondition(status, gang, api::kAwaitsHostsCondition, true, "HostsLeaving",
+                 StrCat("hosts come free that make its place, or a better one; it waits for them ",
+                        "until ", limit_s, " s after the transition at most"),
+                 facts.now.wall_ms);
+  } else if (api::IsTrue(status.conditions, api::kAwaitsHostsCondition) &&
+             plan::AwaitsUntilMs(*facts.snapshot, id, facts.await_limit_ms) <= facts.now.wall_ms) {
+    SetCondition(status, gang, api::kAwaitsHostsCondition, false, "LimitReached",
+                 StrCat("it has waited for hosts for ", limit_s, " s and takes what is there"),
+                 facts.now.wall_ms);
+  }
 }
 
 std::vector<Effect> CountWaiting(const PassFacts& facts, plan::JobId job) {
@@ -142,11 +165,12 @@ bool PlacementStep::IsNews(const PassFacts& facts, const api::Gang& gang,
 }
 
 Decision PlacementStep::ReportNotPlaced(const PassFacts& facts, plan::JobId id,
-                                        const placement::GangPlan& plan) {
+                                        const placement::GangPlan& plan, bool awaits_hosts) {
   const GangPtr gang = facts.GangOf(id);
   const NamespacedName key = KeyOf(gang->metadata);
   Decision decision{{Change(GangWaits{key, placement::Sentence(plan)})}};
   api::GangStatus status = NotPlaced(*gang, plan, facts.now.wall_ms);
+  NoteAwaitedHosts(facts, id, awaits_hosts, status);
   if (!IsNews(facts, *gang, status)) return decision;
   const bool decided = !facts.Job(id).assignment && gang->status.outcome != status.outcome;
   decision.effects.push_back(CommitGangStatus{key, gang, std::move(status)});
@@ -315,13 +339,13 @@ Decision PlacementStep::IsolateFaulty(const PassFacts& facts, const std::string&
 std::vector<Work> PlacementStep::ReportWaiting(const PassFacts& facts) {
   std::vector<Work> works;
   for (const plan::JobPlan* job : WaitingJobs(plan_, *facts.snapshot, reported_ms_)) {
-    works.push_back({facts.Job(job->job).job.key, [this, job](const PassFacts& now) {
-                       Decision decision = ReportNotPlaced(now, job->job, job->gang);
-                       const auto counted = CountWaiting(now, job->job);
-                       decision.effects.insert(decision.effects.begin(), counted.begin(),
-                                               counted.end());
-                       return decision;
-                     }});
+    works.push_back(
+        {facts.Job(job->job).job.key, [this, job](const PassFacts& now) {
+           Decision decision = ReportNotPlaced(now, job->job, job->gang, job->awaited.has_value());
+           const auto counted = CountWaiting(now, job->job);
+           decision.effects.insert(decision.effects.begin(), counted.begin(), counted.end());
+           return decision;
+         }});
   }
   return works;
 }
@@ -374,10 +398,16 @@ Decision PlacementStep::StopOthers(const PassFacts& facts, const plan::JobPlan& 
   });
 }
 
-Decision PlacementStep::ReserveHosts(const PassFacts&) const {
+Decision PlacementStep::ReserveHosts(const PassFacts& facts) const {
   Decision decision;
   for (const plan::Reservation& reservation : plan_.reservations) {
     decision.effects.push_back(Change(HostsReserved{reservation.job, reservation.hosts}));
+  }
+  for (const plan::JobPlan& job : plan_.jobs) {
+    if (!job.awaited) continue;
+    decision.effects.push_back(Change(HostsReserved{job.job, job.awaited->hosts}));
+    decision.effects.push_back(
+        WakeIn{std::max<std::int64_t>(0, job.awaited->until_ms - facts.now.wall_ms) + 1});
   }
   return decision;
 }

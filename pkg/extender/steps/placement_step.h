@@ -59,8 +59,9 @@ class PlacementStep {
   Decision IsolateFaulty(const PassFacts& facts, const std::string& error) const;
   Decision Place(const PassFacts& facts, const plan::JobPlan& job);
   Decision StopOthers(const PassFacts& facts, const plan::JobPlan& job);
-  Decision ReportNotPlaced(const PassFacts& facts, plan::JobId job,
-                           const placement::GangPlan& plan);
+  // `awaits_hosts`: that come free soon.
+  Decision ReportNotPlaced(const PassFacts& facts, plan::JobId job, const placement::GangPlan& plan,
+                           bool awaits_hosts = false);
   bool IsNews(const PassFacts& facts, const api::Gang& gang, const api::GangStatus& status);
 
   const plan::PlanOptions options_;

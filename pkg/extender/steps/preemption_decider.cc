@@ -112,6 +112,7 @@ bool PreemptionDecider::MayStopOthers(const PassFacts& facts, const plan::Plan& 
   return std::any_of(plan.jobs.begin(), plan.jobs.end(), [&](const plan::JobPlan& waits) {
     const plan::JobState& job = jobs[waits.job.index()];
     if (job.assignment || waits.gang.outcome != placement::Outcome::kNotNow) return false;
+    if (waits.awaited) return false;
     return MayDecide(facts, waits.job) &&
            std::any_of(jobs.begin(), jobs.end(), [&](const plan::JobState& other) {
              return other.assignment &&
