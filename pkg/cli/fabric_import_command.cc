@@ -1,5 +1,6 @@
 #include <istream>
 #include <ostream>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 
@@ -33,8 +34,10 @@ void Declare(FabricImportFlags& flags, CLI::App& app) {
   app.add_option("--from", flags.from, "tool that wrote the file: simai or topograph")
       ->required()
       ->check(CLI::IsMember({"simai", "topograph"}));
-  app.add_option("file", flags.file,
-                 "a SimAI topology, or Nodes with topograph's labels; - reads standard input")
+  app.add_option(
+         "file", flags.file,
+         "a SimAI topology, or Nodes with topograph's labels and NicDevices; - reads standard "
+         "input")
       ->required();
   app.add_option("--name", flags.name, "name of the Fabric");
   app.add_option("--preset", flags.preset, "topograph: the Fabric whose ports and speeds to take");
@@ -48,7 +51,19 @@ void Declare(FabricImportFlags& flags, CLI::App& app) {
       ->capture_default_str();
 }
 
-absl::StatusOr<ImportedFabric> FromTopograph(const FabricImportFlags& flags, std::istream& in) {
+void ReportNicPorts(const std::vector<NicPortValue>& ports, std::ostream& err) {
+  if (ports.empty()) return;
+  err << "note: the agents know the ports by these values of the chart:\n"
+      << "agent:\n"
+      << "  nicPorts:\n";
+  for (const NicPortValue& port : ports) {
+    err << "  - {rail: " << port.rail << ", port: " << port.port
+        << ", interface: " << nlohmann::json(port.interface).dump() << "}\n";
+  }
+}
+
+absl::StatusOr<ImportedFabric> FromTopograph(const FabricImportFlags& flags, std::istream& in,
+                                             std::ostream& err) {
   if (flags.preset.empty()) {
     return FieldError("--preset", "is missing",
                       "labels do not say how many ports there are; name a preset or a Fabric");
@@ -57,7 +72,15 @@ absl::StatusOr<ImportedFabric> FromTopograph(const FabricImportFlags& flags, std
   YM_ASSIGN_OR_RETURN(const Manifests manifests, ReadManifests({flags.file}, in));
   std::vector<api::Node> nodes;
   for (const auto& node : manifests.cluster.nodes) nodes.push_back(*node);
-  return ImportTopograph(nodes, base, flags.keys);
+  YM_ASSIGN_OR_RETURN(ImportedFabric imported, ImportTopograph(nodes, base, flags.keys));
+  std::vector<std::string> hosts;
+  for (const api::Node& node : nodes) {
+    if (node.gpus() > 0) hosts.push_back(node.metadata.name);
+  }
+  YM_ASSIGN_OR_RETURN(NicFindings nics, SetNics(hosts, manifests.nics, imported.fabric.spec));
+  for (std::string& note : nics.notes) imported.notes.push_back(std::move(note));
+  ReportNicPorts(nics.ports, err);
+  return imported;
 }
 
 absl::StatusOr<ImportedFabric> FromSimAi(const FabricImportFlags& flags, std::istream& in) {
@@ -87,7 +110,7 @@ absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricImportFlags& flag
                                                    std::ostream& err) {
   const bool simai = flags.from == "simai";
   YM_ASSIGN_OR_RETURN(ImportedFabric imported,
-                      simai ? FromSimAi(flags, in) : FromTopograph(flags, in));
+                      simai ? FromSimAi(flags, in) : FromTopograph(flags, in, err));
   if (!flags.name.empty()) {
     imported.fabric.metadata.name = imported.fabric.spec.name = flags.name;
   }
@@ -108,7 +131,10 @@ int RunFabricImportCommand(const Args& args, std::istream& in, std::ostream& out
       "Examples:\n"
       "  kubectl yardmaster fabric import --from simai topology.txt --name mine > fabric.yaml\n"
       "  kubectl get nodes -o yaml | kubectl yardmaster fabric import --from topograph - --preset "
-      "hpn-7.0");
+      "hpn-7.0\n"
+      "  kubectl get nodes,nicdevices -A -o yaml | kubectl yardmaster fabric import --from "
+      "topograph "
+      "- --preset hpn-7.0");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   return PrintObjects(Answer(flags, in, err), flags.output, out, err);
 }

@@ -10,6 +10,7 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/input/fabric_import_topograph.h"
 #include "pkg/cli/input/manifests.h"
+#include "pkg/cli/input/nic_devices.h"
 #include "pkg/cli/input/presets.h"
 #include "pkg/cli/input/render_fabric.h"
 #include "pkg/fabric/network.h"
@@ -319,6 +320,150 @@ TEST(ImportTopographTest, WhatIsWrongIsNamed) {
   const api::Fabric podless = LoadPreset("two-layer-clos").value();
   EXPECT_THAT(MessageOf(ImportTopograph(TwoSpines(), podless, {}).status()),
               HasSubstr("spec.size.fabricPods"));
+}
+
+nlohmann::json NicObject(const std::string& node, int rail, const std::vector<int>& planes) {
+  nlohmann::json ports = nlohmann::json::array();
+  for (const int plane : planes) {
+    ports.push_back({{"pci", "0000:1a:00.0"}, {"networkInterface", StrCat("r", rail, "p", plane)}});
+  }
+  return {{"apiVersion", kNicDeviceVersion},
+          {"kind", kNicDeviceKind},
+          {"metadata",
+           {{"name", StrCat(node, "-", rail, "-", planes.front())}, {"namespace", "network"}}},
+          {"spec",
+           {{"interfaceNameTemplate",
+             {{"nicIndex", rail}, {"railIndex", rail}, {"planeIndices", planes}}}}},
+          {"status", {{"node", node}, {"ports", ports}}}};
+}
+
+// NICs of the hosts: of each rail one for each list of planes.
+std::vector<NicDevice> Nics(const std::vector<std::string>& hosts, int rails,
+                            const std::vector<std::vector<int>>& planes) {
+  std::vector<NicDevice> out;
+  for (const std::string& host : hosts) {
+    for (int rail = 0; rail < rails; ++rail) {
+      for (const std::vector<int>& of_nic : planes) {
+        const auto nic = DecodeNicDevice(NicObject(host, rail, of_nic));
+        EXPECT_TRUE(nic.ok()) << nic.status();
+        if (nic.ok()) out.push_back(*nic);
+      }
+    }
+  }
+  return out;
+}
+
+const std::vector<std::string> kThree = {"h0", "h1", "h2"};
+
+TEST(SetNicsTest, RailsAndPlanesAreThoseOfTheNics) {
+  fabric::FabricSpec spec = LoadPreset("hpn-7.0")->spec;
+  spec.rails = 1;
+  const auto found = SetNics(kThree, Nics(kThree, 8, {{0, 1}}), spec);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(spec.rails, 8);
+  EXPECT_EQ(spec.planes, 2);
+  EXPECT_EQ(spec.nic_ports, 2);
+  EXPECT_FALSE(spec.nic_spraying);
+  EXPECT_THAT(found->notes,
+              testing::ElementsAre(
+                  "NicDevices say 8 rails in 2 planes; the Fabric had 1 rail in 2 planes"));
+  ASSERT_EQ(found->ports.size(), 16U);
+  EXPECT_EQ(found->ports[3], (NicPortValue{1, 1, "r1p1"}));
+}
+
+TEST(SetNicsTest, NicsOfOneRailShareOutItsPlanes) {
+  fabric::FabricSpec spec = LoadPreset("hpn-7.0")->spec;
+  const auto found = SetNics(kThree, Nics(kThree, 8, {{1}, {0}}), spec);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->notes, std::vector<std::string>{"NicDevices say 8 rails in 2 planes"});
+}
+
+TEST(SetNicsTest, HardwareThatBalancesPacketsSprays) {
+  fabric::FabricSpec spec = LoadPreset("hpn-7.0")->spec;
+  std::vector<NicDevice> nics;
+  for (int rail = 0; rail < 8; ++rail) {
+    nlohmann::json object = NicObject("h0", rail, {0, 1});
+    object["spec"]["configuration"]["template"]["spectrumXOptimized"]["multiplaneMode"] = "hwplb";
+    nics.push_back(DecodeNicDevice(object).value());
+  }
+  ASSERT_TRUE(SetNics({"h0"}, nics, spec).ok());
+  EXPECT_TRUE(spec.nic_spraying);
+  nics.back().spraying = false;
+  EXPECT_THAT(MessageOf(SetNics({"h0"}, nics, spec).status()),
+              HasSubstr("Node h0: spec.configuration.template.spectrumXOptimized.multiplaneMode: "
+                        "is hwplb for 7 of 8 NICs"));
+}
+
+TEST(SetNicsTest, HostsUnlikeMostAreNamedWithTheField) {
+  const auto notes_with = [](const std::vector<NicDevice>& of_h2) {
+    fabric::FabricSpec spec = LoadPreset("hpn-7.0")->spec;
+    std::vector<NicDevice> nics = Nics({"h0", "h1"}, 8, {{0, 1}});
+    nics.insert(nics.end(), of_h2.begin(), of_h2.end());
+    const auto found = SetNics(kThree, nics, spec);
+    EXPECT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(spec.planes, 2);
+    EXPECT_TRUE(found->ports.empty());
+    return Join(found->notes, "\n");
+  };
+  const std::vector<std::string> h2 = {"h2"};
+  EXPECT_THAT(notes_with(Nics(h2, 4, {{0, 1}})),
+              HasSubstr("Node h2: spec.interfaceNameTemplate.railIndex: 4 rails, most hosts have "
+                        "8"));
+  EXPECT_THAT(notes_with(Nics(h2, 8, {{0, 1}, {2, 3}})),
+              HasSubstr("Node h2: spec.interfaceNameTemplate.planeIndices: 4 planes"));
+  EXPECT_THAT(notes_with(Nics(h2, 8, {{0, 1}, {1, 2}})),
+              HasSubstr("the NICs of rail 0 have two ports in plane 1"));
+  EXPECT_THAT(notes_with(Nics(h2, 8, {{1}})), HasSubstr("rail 0 have no port below plane 1"));
+  std::vector<NicDevice> without_rail_0 = Nics(h2, 2, {{0, 1}});
+  without_rail_0.erase(without_rail_0.begin());
+  EXPECT_THAT(notes_with(without_rail_0), HasSubstr("there is a rail 1 and no rail 0"));
+  EXPECT_THAT(notes_with({}), HasSubstr("Node h2: no NicDevice names a rail of it"));
+}
+
+TEST(SetNicsTest, WithoutNicsOfTheHostsNothingChanges) {
+  fabric::FabricSpec spec = LoadPreset("hpn-7.0")->spec;
+  for (const auto& nics : {std::vector<NicDevice>{}, Nics({"other"}, 2, {{0}})}) {
+    const auto found = SetNics(kThree, nics, spec);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(found->notes.empty());
+    EXPECT_EQ(spec.rails, 8);
+  }
+}
+
+TEST(SetNicsTest, NicsThatTheFabricHasNoPortsForAreRefused) {
+  fabric::FabricSpec spec = LoadPreset("hpn-7.0")->spec;
+  EXPECT_THAT(MessageOf(SetNics(kThree, Nics(kThree, 7, {{0, 1}}), spec).status()),
+              HasSubstr("NicDevices say 7 rails in 2 planes: "));
+}
+
+TEST(SetNicsTest, AFieldThatCannotBeReadIsNamed) {
+  nlohmann::json object = NicObject("h0", 99, {0});
+  object["spec"]["interfaceNameTemplate"]["planeIndices"] = {-1};
+  object["status"].erase("node");
+  const std::string message = MessageOf(DecodeNicDevice(object).status());
+  EXPECT_THAT(message, HasSubstr("spec.interfaceNameTemplate.railIndex"));
+  EXPECT_THAT(message, HasSubstr("spec.interfaceNameTemplate.planeIndices[0]"));
+  EXPECT_THAT(message, HasSubstr("status.node: is missing"));
+}
+
+TEST(ImportTopographTest, TheCommandTakesRailsFromNicDevices) {
+  std::string objects;
+  for (const api::Node& node : TwoSpines()) {
+    objects += api::EncodeNode(node).dump() + "\n---\n";
+    for (int rail = 0; rail < 8; ++rail) {
+      objects += NicObject(node.metadata.name, rail, {0, 1}).dump() + "\n---\n";
+    }
+  }
+  std::istringstream in(objects);
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(RunFabricImportCommand(
+                {"--from", "topograph", "-", "-o", "json", "--preset", "hpn-7.0"}, in, out, err),
+            0)
+      << err.str();
+  EXPECT_THAT(err.str(), HasSubstr("note: NicDevices say 8 rails in 2 planes\n"));
+  EXPECT_THAT(err.str(),
+              HasSubstr("agent:\n  nicPorts:\n  - {rail: 0, port: 0, interface: \"r0p0\"}\n"));
 }
 
 TEST(ImportTopographTest, TheCommandReadsNodesAndAsksForAPreset) {

@@ -13,6 +13,7 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/input/cluster_overlay.h"
 #include "pkg/cli/input/manifests.h"
+#include "pkg/cli/input/nic_devices.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/verifier.h"
 #include "pkg/state/snapshot_builder.h"
@@ -61,6 +62,17 @@ void CheckPlan(plan::Snapshot snapshot) {
   }
 }
 
+// A Fabric with the NICs that are read is one that can be built, or they are refused with a text.
+void CheckNics(const cli::Manifests& manifests) {
+  std::vector<std::string> hosts;
+  for (const auto& node : manifests.cluster.nodes) hosts.push_back(node->metadata.name);
+  for (const auto& fabric : manifests.cluster.fabrics) {
+    fabric::FabricSpec spec = fabric->spec;
+    const auto found = cli::SetNics(hosts, manifests.nics, spec);
+    if (found.ok() ? !fabric::Validate(spec).ok() : found.status().message().empty()) std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -76,6 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   CheckPlan(state::BuildSnapshot(manifests->cluster));
+  CheckNics(*manifests);
   // On top of themselves they are what they were.
   const cli::Manifests twice = cli::Overlay(*manifests, *manifests);
   if (twice.cluster.jobs.size() != manifests->cluster.jobs.size() ||

@@ -193,6 +193,10 @@ class ManifestReader {
       Keep(out_.cluster.pods, kind, api::DecodePod(object), where, path);
     } else if (version.starts_with("resource.k8s.io/v1")) {
       ReadDevices(object, kind, where, path);
+    } else if (version == kNicDeviceVersion && kind == kNicDeviceKind) {
+      absl::StatusOr<NicDevice> nic = DecodeNicDevice(object);
+      if (!nic.ok()) return Fail(where, path, MessageOf(nic.status()));
+      out_.nics.push_back(*std::move(nic));
     } else if (kind == "PodDisruptionBudget" && version == "policy/v1") {
       ReadBudget(object, where, path);
     } else if (kind == "PriorityClass") {

@@ -22,6 +22,7 @@
 
 #include "pkg/api/capacity_pool.h"
 #include "pkg/api/disruption_budget.h"
+#include "pkg/cli/input/nic_devices.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
@@ -54,6 +55,7 @@ struct Manifests {
   std::map<NamespacedName, std::shared_ptr<const WorkloadSource>> workload_of_pod;
   std::vector<api::DisruptionBudget> budgets;
   std::vector<api::CapacityPool> pools;
+  std::vector<NicDevice> nics;
 };
 
 // Errors: InvalidArgument or NotFound with one line per error.
