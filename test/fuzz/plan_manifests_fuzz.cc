@@ -66,8 +66,8 @@ void CheckPlan(plan::Snapshot snapshot) {
 void CheckNics(const cli::Manifests& manifests) {
   std::vector<std::string> hosts;
   for (const auto& node : manifests.cluster.nodes) hosts.push_back(node->metadata.name);
-  for (const auto& fabric : manifests.cluster.fabrics) {
-    fabric::FabricSpec spec = fabric->spec;
+  for (const auto& described : manifests.cluster.fabrics) {
+    fabric::FabricSpec spec = described->spec;
     const auto found = cli::SetNics(hosts, manifests.nics, spec);
     if (found.ok() ? !fabric::Validate(spec).ok() : found.status().message().empty()) std::abort();
   }
