@@ -139,6 +139,19 @@ json CostOf(const api::TrainingJob& job) {
           {"hosts", std::move(hosts)}};
 }
 
+json WhenSet(std::int64_t time_ms) { return time_ms == 0 ? json() : json(time_ms); }
+
+// What incidents cost a job that ran; null for one that did not.
+json WorkOf(const api::TrainingJobStatus& status) {
+  if (status.start_ms == 0) return nullptr;
+  const std::vector<api::Incident>& incidents = status.recovery.incidents;
+  const bool stopped = !incidents.empty() && incidents.back().end_ms == 0;
+  return {{"sinceMs", status.start_ms},
+          {"untilMs", WhenSet(status.completion_ms)},
+          {"stoppedMs", WhenSet(stopped ? incidents.back().start_ms : 0)},
+          {"lost", status.lost_gpu_seconds}};
+}
+
 // Of a job without a place.
 json EmptyJobBlock(const std::string& namespace_name, const std::string& name,
                    const std::string& kind, int workers, std::int64_t gpus, int priority) {
@@ -157,7 +170,8 @@ json EmptyJobBlock(const std::string& namespace_name, const std::string& name,
           {"conditions", json::array()},
           {"plan", 0},
           {"restarts", 0},
-          {"cost", nullptr}};
+          {"cost", nullptr},
+          {"work", nullptr}};
 }
 
 // What its pods lack is the state of a job, and its only reason: it is not planned.
@@ -193,6 +207,7 @@ json JobBlock(const state::Subject& subject, const Places& places) {
     out["ready"] = subject.job->status.ready_workers;
     out["restarts"] = subject.job->status.restarts;
     out["cost"] = CostOf(*subject.job);
+    out["work"] = WorkOf(subject.job->status);
     conditions = ConditionsOf(subject.job->status.conditions);
   }
   if (subject.gang != nullptr) {
@@ -241,6 +256,11 @@ json NetworkBlock(const NetworkPicture& picture) {
     segments.push_back(
         {s, load.uplinks, load.shared_uplinks, Rounded(load.gbps), Rounded(load.peak)});
   }
+  json planes = json::array();
+  for (const PlaneLoad& load : picture.planes) {
+    planes.push_back(
+        {load.uplinks, load.shared_uplinks, Rounded(load.gbps), Rounded(load.peak), load.down});
+  }
   json busiest = json::array();
   for (const LinkPicture& link : picture.busiest) {
     json jobs = json::array();
@@ -255,6 +275,7 @@ json NetworkBlock(const NetworkPicture& picture) {
   json out = {{"known", true},
               {"problem", nullptr},
               {"segments", std::move(segments)},
+              {"planes", std::move(planes)},
               {"busiest", std::move(busiest)}};
   if (!picture.problem.empty()) out["problem"] = picture.problem;
   return out;
@@ -265,6 +286,7 @@ void AddNetwork(const NetworkPicture* picture, const Places& places, Blocks& out
     out["network"] = TextOf({{"known", false},
                              {"problem", "this replica plans no network; its leader does"},
                              {"segments", json::array()},
+                             {"planes", json::array()},
                              {"busiest", json::array()}});
     return;
   }
@@ -274,10 +296,12 @@ void AddNetwork(const NetworkPicture* picture, const Places& places, Blocks& out
     for (const auto& [pair, gbps] : paths.between) {
       between.push_back({pair.first, pair.second, Rounded(gbps)});
     }
-    out["net/" + key.text()] = TextOf({{"flows", paths.flows},
-                                       {"unplanned", paths.unplanned},
-                                       {"gbps", Rounded(paths.gbps)},
-                                       {"between", std::move(between)}});
+    out["net/" + key.text()] =
+        TextOf({{"flows", paths.flows},
+                {"unplanned", paths.unplanned},
+                {"gbps", Rounded(paths.gbps)},
+                {"share", paths.share ? json(Rounded(*paths.share)) : json()},
+                {"between", std::move(between)}});
   }
 }
 

@@ -9,17 +9,23 @@
 //                  communicationSeconds, reasons: [{code, message}], relaxations: [{change,
 //                  outcome}], hosts: [HOST of rank 0, ...] (-1: no such host), plan, restarts,
 //                  conditions: [{type, status, message, timeMs}], cost: {phase, rate, rateCap,
-//                  spent, spentCap, moves, message, hosts: [{pool, type, hosts, provided}]}}; cost
-//                  null: the job may not rent hosts and never did; amounts are texts ("12.50 USD"),
-//                  a cap is null where there is none
+//                  spent, spentCap, moves, message, hosts: [{pool, type, hosts, provided}]},
+//                  work: {sinceMs, untilMs, stoppedMs, lost: {CAUSE: GPU_SECONDS}}}; cost null:
+//                  the job may not rent hosts and never did; amounts are texts ("12.50 USD"), a cap
+//                  is null where there is none; work null: no TrainingJob, or it never ran; since
+//                  all workers ran first (again, after it was suspended), until it ended, stopped
+//                  by an incident that has not ended, null: not so; lost is of its whole life
 //                  also for pods that are not a whole gang: state and the only reason say what they
 //                  lack (extender/gather/incomplete_gang.h)
-//   net/NS/GANG    {flows, unplanned, gbps, between: [[SEGMENT, SEGMENT, GBPS]]}
+//   net/NS/GANG    {flows, unplanned, gbps, share, between: [[SEGMENT, SEGMENT, GBPS]]}; share of
+//   the
+//                  rate without contention, null: not predicted
 //   queue          keys NS/GANG of the jobs that wait, in the order in which they are planned, then
 //                  those whose pods are not a whole gang
 //   totals         hosts by letter, GPUs: {hosts: {f: 3, ...}, gpus: {all, free}}
-//   network        {known, problem, segments: [[SEGMENT, UPLINKS, SHARED, GBPS, PEAK]], busiest:
-//                  [{link, gbps, capacity, jobs: [[NS/GANG, LEVEL, GBPS]]}]}
+//   network        {known, problem, segments: [[SEGMENT, UPLINKS, SHARED, GBPS, PEAK]], planes:
+//                  [[UPLINKS, SHARED, GBPS, PEAK, DOWN]], busiest: [{link, gbps, capacity, jobs:
+//                  [[NS/GANG, LEVEL, GBPS]]}]}; planes in their order, empty where there is one
 //   down           names of cables that are down; after 100, a line that counts the others
 //   warnings       what cannot be used, one line each; after 100, a line that counts the others
 //

@@ -120,6 +120,43 @@ TEST(ClusterPageTest, AJobThatRentsHostsCarriesWhatItPays) {
       "hosts": [{"pool": "a", "type": "Spot", "hosts": 2, "provided": 2}]})"));
 }
 
+TEST(ClusterPageTest, ATrainingJobThatRanCarriesWhatIncidentsCostIt) {
+  state::ClusterState cluster = TwoSegments();
+  api::TrainingJob job;
+  job.metadata.name = "bert";
+  job.metadata.namespace_name = "demo";
+  Put(cluster, job);
+  EXPECT_EQ(At(BlocksOf(cluster), "job/demo/trainingjob-bert")["work"], json());
+  job.status.start_ms = 1000;
+  job.status.lost_gpu_seconds = {{"HostLost", 640}};
+  api::Incident& incident = job.status.recovery.incidents.emplace_back();
+  incident.start_ms = 5000;
+  Put(cluster, job);
+  EXPECT_EQ(At(BlocksOf(cluster), "job/demo/trainingjob-bert")["work"],
+            json::parse(R"({"sinceMs": 1000, "untilMs": null, "stoppedMs": 5000,
+      "lost": {"HostLost": 640.0}})"));
+  incident.end_ms = 6000;
+  job.status.completion_ms = 9000;
+  Put(cluster, job);
+  const json work = At(BlocksOf(cluster), "job/demo/trainingjob-bert")["work"];
+  EXPECT_EQ(work["stoppedMs"], json());
+  EXPECT_EQ(work["untilMs"], 9000);
+}
+
+TEST(ClusterPageTest, TheNetworkCarriesPlanesAndEachJobsShare) {
+  const state::ClusterState cluster = TwoSegments();
+  const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
+  NetworkPicture picture;
+  picture.places = snapshot.places;
+  picture.planes = {{.uplinks = 4, .shared_uplinks = 1, .gbps = 123.456, .peak = 0.5, .down = 2}};
+  picture.jobs[{"demo", "trainingjob-bert"}].share = 0.98765;
+  picture.jobs[{"demo", "trainingjob-gpt"}].flows = 1;
+  const Blocks blocks = page::BlocksOf(cluster, snapshot, &picture);
+  EXPECT_EQ(At(blocks, "network")["planes"], json::parse("[[4, 1, 123.0, 0.5, 2]]"));
+  EXPECT_EQ(At(blocks, "net/demo/trainingjob-bert")["share"], 0.988);
+  EXPECT_EQ(At(blocks, "net/demo/trainingjob-gpt")["share"], json());
+}
+
 TEST(ClusterPageTest, TheQueueStandsInPlanningOrderWithReasons) {
   state::ClusterState cluster = TwoSegments();
   for (const auto& [name, priority] :

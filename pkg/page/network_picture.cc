@@ -42,6 +42,7 @@ class Painter {
       for (; load != plan_.sprayed.loads.end() && load->job == job; ++load) AddSprayed(*load);
     }
     AddSegments();
+    AddPlanes();
     AddClasses();
     AddBusiest();
     return std::move(picture_);
@@ -71,6 +72,7 @@ class Painter {
     JobPaths& job = picture_.jobs[KeyOf(path.job)];
     ++job.flows;
     job.gbps += gbps;
+    if (plan_.jobs[path.job.index()]) job.share = plan_.jobs[path.job.index()]->share;
     if (path.source_port == 0) ++job.unplanned;
     const fabric::Places& places = *snapshot_.places;
     job.between[{places.segment_of(path.src.host).value, places.segment_of(path.dst.host).value}] +=
@@ -129,6 +131,30 @@ class Painter {
       segment.shared_uplinks += jobs_on_[l] > 1 ? 1 : 0;
       segment.gbps += gbps_[l];
       segment.peak = std::max(segment.peak, gbps_[l] / network_.gbps(link));
+    }
+  }
+
+  void AddPlanes() {
+    const int planes = network_.spec().planes;
+    if (planes < 2 || !network_.spec().tiers[0].per_plane) return;
+    picture_.planes.resize(static_cast<std::size_t>(planes));
+    for (std::size_t l = 0; l < gbps_.size(); ++l) {
+      const LinkId link(static_cast<std::int32_t>(l));
+      const fabric::CableId cable = Network::cable_of(link);
+      if (gbps_[l] <= 0 || Network::is_down(link) || network_.is_host_cable(cable)) continue;
+      const fabric::SwitchPlace place = network_.place_of(network_.switch_port_of(cable).id);
+      if (place.tier != 0) continue;
+      PlaneLoad& plane = picture_.planes[static_cast<std::size_t>(place.plane)];
+      ++plane.uplinks;
+      plane.shared_uplinks += jobs_on_[l] > 1 ? 1 : 0;
+      plane.gbps += gbps_[l];
+      plane.peak = std::max(plane.peak, gbps_[l] / network_.gbps(link));
+    }
+    for (const fabric::CableId cable : netplan::DownCables(snapshot_)) {
+      const int plane = network_.is_host_cable(cable)
+                            ? network_.plane_of(network_.nic_port_of(cable))
+                            : network_.place_of(network_.switch_port_of(cable).id).plane;
+      if (plane >= 0) ++picture_.planes[static_cast<std::size_t>(plane)].down;
     }
   }
 

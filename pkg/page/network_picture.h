@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,15 @@ struct SegmentLoad {
   int shared_uplinks = 0;  // by two jobs or more
   double gbps = 0;
   double peak = 0;  // of the busiest one: load over capacity
+};
+
+// The links that lead up from the ToRs of a plane, of all segments.
+struct PlaneLoad {
+  int uplinks = 0;         // that carry something
+  int shared_uplinks = 0;  // by two jobs or more
+  double gbps = 0;
+  double peak = 0;  // of the busiest one: load over capacity
+  int down = 0;     // cables that are down, hosts' included
 };
 
 // All links between two tiers, both directions.
@@ -68,6 +78,8 @@ struct JobPaths {
   int flows = 0;
   int unplanned = 0;
   double gbps = 0;
+  // Of the rate that it has without contention, what it is predicted to get.
+  std::optional<double> share;
   // Load between segments (ids of the snapshot), from and to.
   std::map<std::pair<int, int>, double> between;
   std::vector<SamplePath> sample;  // one for each rank, as far as kMaxSample reaches
@@ -77,6 +89,7 @@ struct NetworkPicture {
   // Places of the snapshot: segment ids mean its segments.
   std::shared_ptr<const fabric::Places> places;
   std::vector<SegmentLoad> segments;  // by SegmentId; empty where ToRs serve more than a segment
+  std::vector<PlaneLoad> planes;      // by plane; empty: the fabric has one, or ToRs serve several
   std::vector<LinkPicture> busiest;   // by load over capacity, at most kMaxBusiest
   std::map<std::string, LinkClassLoad> classes;  // "host-tor", "tor-agg": tiers by their roles
   GpuUse gpus;

@@ -75,6 +75,23 @@ TEST_F(NetworkPictureTest, UplinksCarryWhatLeavesTheSegment) {
   }
 }
 
+TEST_F(NetworkPictureTest, PlanesShareTheUplinksAndCountTheirCablesThatAreDown) {
+  const fabric::Network& network = *snapshot_.network;
+  ASSERT_EQ(network.spec().planes, 2);
+  snapshot_.cable_down.assign(static_cast<std::size_t>(network.num_cables()), 0);
+  snapshot_.cable_down[network.host_cable({HostId(5), 0, 1}).index()] = 1;
+  for (auto& job : plan_.jobs) job->share = 0.5;
+  const NetworkPicture picture = PictureOf(plan_, snapshot_);
+  ASSERT_EQ(picture.planes.size(), 2u);
+  EXPECT_EQ(picture.planes[0].down, 0);
+  EXPECT_EQ(picture.planes[1].down, 1);
+  double of_planes = 0, of_segments = 0;
+  for (const PlaneLoad& plane : picture.planes) of_planes += plane.gbps;
+  for (const SegmentLoad& segment : picture.segments) of_segments += segment.gbps;
+  EXPECT_NEAR(of_planes, of_segments, 1e-6 * of_segments);
+  for (const auto& [key, job] : picture.jobs) EXPECT_EQ(job.share, 0.5);
+}
+
 TEST_F(NetworkPictureTest, SprayedFlowsAreOnAllTheirUplinksInEqualParts) {
   fabric::FabricSpec spec = Spec();
   spec.nic_spraying = true;
