@@ -281,6 +281,12 @@ TEST_F(ClusterVerbsTest, GetSelectsAndFormats) {
   EXPECT_THAT(err_, HasSubstr("'}' is missing"));
 }
 
+TEST(PrintTableTest, NoLineEndsInBlanks) {
+  std::ostringstream out;
+  PrintTable({{"A", "B", "NOTE"}, {"1", "", ""}, {"2", "", "kept"}}, out);
+  EXPECT_EQ(out.str(), "A   B   NOTE\n1\n2       kept\n");
+}
+
 TEST(PrintTableTest, ColoursStatesWithoutMovingColumns) {
   std::ostringstream plain, coloured;
   const Table rows = {{"NAME", "STATE", "X"}, {"a", "Never", "1"}, {"b", "Running", "2"}};

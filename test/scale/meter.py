@@ -17,12 +17,17 @@ def samples(text, name):
         yield {key: value.strip('"') for key, value in fields.items()}, float(value)
 
 
-def client_calls(port):
-    """Calls to the API server by verb, as a process of ours counts them."""
+def metrics(port):
+    """What a process of ours says at /metrics."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.request("GET", "/metrics")
+    return connection.getresponse().read().decode()
+
+
+def client_calls(port):
+    """Calls to the API server by verb, as a process of ours counts them."""
     out = {}
-    for line in connection.getresponse().read().decode().splitlines():
+    for line in metrics(port).splitlines():
         if not line.startswith("rest_client_requests_total{"):
             continue
         labels, value = line[len("rest_client_requests_total{"):].rsplit("} ", 1)
@@ -124,15 +129,19 @@ class PodWatch:
     def __init__(self, api, namespace):
         self.api, self.path = api, f"/api/v1/namespaces/{namespace}/pods?watch=1&resourceVersion=0"
         self.began, self.reached, self.lock = time.monotonic(), {}, threading.Lock()
+        self.ended = threading.Event()
         threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self):
-        while True:  # the server ends a watch that it finds too slow; a new one begins with what the server's cache has
+        # The server ends a watch that it finds too slow; a new one begins with what the server's cache has.
+        while not self.ended.is_set():
             connection = http.client.HTTPSConnection(self.api.server.hostname, self.api.server.port, context=self.api.context,
                                                      timeout=20)
             try:
                 connection.request("GET", self.path)
                 for line in connection.getresponse():
+                    if self.ended.is_set():
+                        break
                     self._note(json.loads(line), time.monotonic() - self.began)
             except (OSError, ValueError, http.client.HTTPException):
                 pass
@@ -150,6 +159,10 @@ class PodWatch:
     def count(self, stage):
         with self.lock:
             return len(self.reached.get(stage, ()))
+
+    def end(self):
+        """The watch ends with the next event, so that it costs the phases after it nothing."""
+        self.ended.set()
 
     def stages(self, uid, began):
         """Seconds from `began`, a monotonic time, until the pod reached each stage."""

@@ -84,12 +84,15 @@ std::vector<std::size_t> WidthsOf(const std::vector<std::vector<std::string>>& r
 
 void PrintRow(const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
               std::ostream& out, bool colour) {
-  for (std::size_t c = 0; c < row.size(); ++c) {
+  // Empty cells at the end are left out, so that no line ends in blanks.
+  std::size_t cells = row.size();
+  while (cells > 1 && row[cells - 1].empty()) --cells;
+  for (std::size_t c = 0; c < cells; ++c) {
     const std::string_view begin = colour ? ColourOf(row[c]) : "";
     if (!begin.empty()) WriteControl(out, begin);
     out << OneLine(row[c]);
     if (!begin.empty()) WriteControl(out, "\033[0m");
-    if (c + 1 == row.size()) break;
+    if (c + 1 == cells) break;
     const std::size_t width = c < widths.size() ? widths[c] : 0;
     out << std::string(std::max(width, row[c].size()) - row[c].size() + 3, ' ');
   }
