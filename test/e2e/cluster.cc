@@ -147,8 +147,8 @@ absl::Status Cluster::SignalLeader(const std::string& component, int signal) {
 
 absl::Status Cluster::StartOperator() {
   std::vector<std::string> arguments = {
-      "--leader-elect",  "--kube-api-qps",          "500", "--kube-api-burst", "1000",
-      "--no-rent-hosts", "--segment-loss-grace-ms", "3000"};
+      "--leader-elect",  "--kube-api-qps",          "500",  "--kube-api-burst",          "1000",
+      "--no-rent-hosts", "--segment-loss-grace-ms", "3000", "--bandwidth-loss-grace-ms", "1000"};
   if (kueue_) arguments.push_back("--kueue");
   for (auto& process : operators_) {
     if (process != nullptr) continue;

@@ -114,6 +114,42 @@ TEST_F(TrainingJobLifeTest, WhenASegmentIsLostTheWholeJobMovesToTheOther) {
       << fabric().dump(1);
 }
 
+TEST_F(TrainingJobLifeTest, AHostThatHoldsItsJobBackIsLeftForAFreeOne) {
+  const auto fabric = [] { return cluster_->Get({"fabrics"})["items"][0]; };
+  const std::string name = fabric()["metadata"]["name"];
+  const auto change = [&](const std::string& patch) {
+    const auto done =
+        cluster_->plane().Kubectl({"patch", "fabric", name, "--type=merge", "-p", patch});
+    EXPECT_TRUE(done.ok()) << done.status();
+  };
+  change(R"({"spec": {"host": {"nicSpraying": true}}})");
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("slow", 3, R"("priority": 0)")).ok());
+  Patch("slow", R"({"recovery": {"onHostLoss": "Replace", "onBandwidthLoss": "Replace"}})");
+  ASSERT_TRUE(Wait("slow", "condition=Running"));
+  const auto host = [](int rank) -> std::string {
+    const json pod = cluster_->Get({"pod", "-n", "team", StrCat("slow-", rank)});
+    return pod.is_object() ? pod.value("/spec/nodeName"_json_pointer, "") : "";
+  };
+  const std::string before[] = {host(0), host(1), host(2)};
+  const json links = {{"version", 1}, {"links", json::array({before[1] + ":r3p0"})}};
+  change(
+      json{{"metadata", {{"annotations", {{"yardmaster.dev/down-links", links.dump()}}}}}}.dump());
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    const std::string now = host(1);
+    return !now.empty() && now != before[1] && ConditionOf(Job("slow"), "Running") == "True" &&
+           ConditionOf(Job("slow"), "Recovering") == "False";
+  })) << Job("slow").dump(1);
+  const json incident = Job("slow").value("/status/recovery/incidents/0"_json_pointer, json());
+  EXPECT_EQ(incident.value("cause", ""), "HostFault") << incident.dump(1);
+  EXPECT_NE(incident.value("message", "").find("50 % of its bandwidth"), std::string::npos)
+      << incident.dump(1);
+  EXPECT_EQ(host(0), before[0]);
+  EXPECT_EQ(host(2), before[2]);
+  CheckPromises();
+  change(R"({"metadata": {"annotations": {"yardmaster.dev/down-links": null}},
+             "spec": {"host": {"nicSpraying": false}}})");
+}
+
 TEST_F(TrainingJobLifeTest, AnElasticJobIsScaledWithKubectl) {
   ASSERT_TRUE(cluster_->plane()
                   .Apply(TrainingJob(
