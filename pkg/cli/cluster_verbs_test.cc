@@ -131,7 +131,7 @@ TEST_F(ClusterVerbsTest, DrainSaysWhatWouldMoveAndChangesNothing) {
   EXPECT_EQ(Run(RunDrainCommand, {"n1"}),
             "1 host, 1 rank to move\n"
             "JOB            RANK   FROM   TO   REASON\n"
-            "default/bert   1      n1     n2   \n");
+            "default/bert   1      n1     n2\n");
   EXPECT_THAT(err_, HasSubstr("nothing was changed"));
   EXPECT_FALSE(client_.Get({kube::Nodes(), "", "n1", ""})->at("spec").contains("taints"));
   const json moves = json::parse(Run(RunDrainCommand, {"s0", "-o", "json"}));
