@@ -47,7 +47,7 @@ std::string TextLine(std::string_view ts, LogLevel level, std::string_view messa
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return static_cast<char>(c - 'a' + 'A'); });
   std::string line = StrCat(ts, " ", name, " ");
-  for (const char c : message) line.push_back(c >= 0 && c < 0x20 ? ' ' : c);
+  for (const char c : message) line.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
   return line;
 }
 
