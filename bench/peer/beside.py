@@ -15,6 +15,7 @@ import pathlib
 import socket
 import subprocess
 import time
+import urllib.parse
 
 import yaml  # Debian's python3-yaml
 from others import Kueue, KueueStages, Volcano
@@ -82,22 +83,25 @@ class KueueBeside(Beside, Kueue):
     def install(self):
         """As the tests have it; the folder of the programs is one that test/controlplane/build makes, or of another release."""
         sh(ROOT / "test/cluster/prepare", self.folder)  # certificates for 127.0.0.1
-        how = json.loads(sh(ROOT / "test/kinds/install", self.given, self.folder, self.kubeconfig))
-        self.port = how["webhookPort"]
-        self.spawn("kueue", *how["command"])
-        self.await_webhooks()
+        self.run_controller("kueue", self.given)
         Kueue.install(self)
 
-    def await_webhooks(self):
+    def run_controller(self, name, given, configuration=None):
+        """Beside the control plane. `configuration` is merged into that of its chart."""
+        how = json.loads(sh(ROOT / "test/kinds/install", given, self.folder, self.kubeconfig, json.dumps(configuration or {})))
+        self.spawn(name, *how["command"])
+        self.await_webhooks(name, urllib.parse.urlsplit(how["webhooks"]).port)
+
+    def await_webhooks(self, name, port):
         for _ in range(300):
             if self.children[-1].poll() is not None:
                 break
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection(("127.0.0.1", port), 1).close()
                 return
             except OSError:
                 time.sleep(0.2)
-        self.fail("kueue")
+        self.fail(name)
 
 
 class KueueStagesBeside(KueueBeside, KueueStages):

@@ -120,11 +120,12 @@ class Yardmaster(Scheduler):
     """This project: TrainingJobs, an extender and an operator with the chart's rights."""
 
     title = "Yardmaster"
+    operator_flags = ()
 
     def start(self):
         sh(ROOT / "test/cluster/prepare", self.folder)
         super().start()
-        for process, more in (("extender", self.front()), ("operator", [])):
+        for process, more in (("extender", self.front()), ("operator", self.operator_flags)):
             log = open(self.folder / (process + ".log"), "w")
             self.children.append(subprocess.Popen(
                 [BIN / ("yardmaster-" + process), "--kubeconfig", self.folder / (process + ".kubeconfig"), "--health-bind-address",
