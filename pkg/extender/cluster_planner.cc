@@ -63,7 +63,7 @@ PassReport ClusterPlanner::RunOnce() {
     RunPass();
   } catch (const std::exception& error) {
     // Nothing is lost: what was derived from the cache is derived again.
-    gatherer_ = Gatherer(Orphans::kRefuse);
+    gatherer_ = Gatherer(Orphans::kRefuse, options_.ungated);
     executor_.Abandon(error.what());
   }
   return executor_.End();

@@ -87,6 +87,7 @@ class ClusterPlanner {
     StaleReleaseStep::Options stale_releases = {};
     GateStep::Options gates = {};
     PodRelease::Options release = {};
+    Ungated ungated = Ungated::kGather;
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
 
@@ -116,7 +117,7 @@ class ClusterPlanner {
   const Notify notify_;
   const Options options_;
   Executor executor_;
-  Gatherer gatherer_{Orphans::kRefuse};
+  Gatherer gatherer_{Orphans::kRefuse, options_.ungated};
   GangCleanup cleanup_;
   NumberStep numbers_{gatherer_};
   GangSpecStep specs_{gatherer_};

@@ -1,7 +1,8 @@
 // Whole clusters of hostile objects: Pods, Nodes, Gangs and Jobs whose labels, annotations, owners
 // and fields come from the bytes, over which the extender's planner makes passes as leader. No pass
 // may crash or end in an exception, no host may be promised to two gangs, and a gang is committed
-// whole or not at all.
+// whole or not at all. What Observe mode does on the same clusters, a pass that does not lead and a
+// look, must not write anything.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/cluster_planner.h"
+#include "pkg/extender/observe/observer.h"
 #include "pkg/kube/object.h"
 #include "pkg/kube/testing/fake_client.h"
 #include "pkg/kube/testing/relist.h"
@@ -299,6 +301,19 @@ void CheckReport(const extender::PassReport& report) {
 
 }  // namespace
 
+namespace {
+
+// Ends the program at a write.
+absl::Status RefuseWrites(const kube::Call& call) {
+  const bool reads = call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList ||
+                     call.verb == kube::Verb::kWatch;
+  if (reads) return absl::OkStatus();
+  std::fprintf(stderr, "Observe mode writes %s\n", kube::Describe(call.target).c_str());
+  std::abort();
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Bytes in(data, size);
   FakeClock clock;
@@ -313,11 +328,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   extender::ClusterPlanner planner(
       client, cache, clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}}, [](auto) {},
       [](const extender::ObjectNotice&) {}, options);
+  extender::ClusterPlanner follower(
+      client, cache, clock, {[] { return std::int64_t{0}; }, [](std::int64_t) {}}, [](auto) {},
+      [](const extender::ObjectNotice&) {}, options);
+  extender::Observer observer(/*max_comparisons=*/4);
   ClusterMaker maker(in, client);
   maker.Nodes();
   for (int pass = 0; pass < 12 && !in.empty(); ++pass) {
     for (unsigned i = 0; i <= in.Below(8); ++i) maker.Step();
     feed.Run();
+    client.SetHook(RefuseWrites);
+    CheckReport(follower.RunOnce());
+    observer.Observe(cache.Take());
+    client.SetHook({});
     CheckReport(planner.RunOnce());
     clock.Advance(1'000 * in.Below(90));
   }

@@ -258,6 +258,10 @@ bool NamesHosts(const GatheredGang& gang) {
                      [](const GangMember& member) { return !member.pod->selected_host().empty(); });
 }
 
+bool CameBehindGate(const api::Pod& pod) {
+  return pod.gated() || api::Find(pod.metadata.annotations, api::kSlotAnnotation).has_value();
+}
+
 bool IsLeftToCore(const api::Pod& pod) {
   if (pod.pod_group.empty() || pod.gated()) return false;
   // Our release writes this toleration, also into pods that came without the gate.

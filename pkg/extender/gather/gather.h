@@ -125,6 +125,10 @@ bool NoneCanRun(const GatheredGang& gang);
 // Pods that run or may start at any moment, without those that are on their way out. None of null.
 std::vector<PodPtr> Evictable(const GatheredGang* gang);
 
+// The pod was made behind our gate or with its place in it: it stands behind the gate, or has its
+// slot.
+bool CameBehindGate(const api::Pod& pod);
+
 // Some member is on a node already.
 inline bool AnyBound(const GatheredGang& gang) {
   return gang.unbound < static_cast<int>(gang.members.size());

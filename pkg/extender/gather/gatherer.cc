@@ -27,6 +27,10 @@ void Gatherer::Update(const state::ObjectTable<api::Pod>& pods) {
   pods_ = pods;
 }
 
+bool Gatherer::IsForUs(const api::Pod& pod) const {
+  return api::WantsGang(pod) && (ungated_ == Ungated::kGather || CameBehindGate(pod));
+}
+
 void Gatherer::Problem(const api::Pod& pod, std::string text) {
   const api::ObjectMeta& meta = pod.metadata;
   PodProblem& problem = problems_[KeyOf(meta)];
@@ -91,6 +95,7 @@ bool Gatherer::Replace(Places::iterator at, const PodPtr& after) {
   const api::Pod& before = *at->first;
   if (after->finished() || !before.problems.empty() || !after->problems.empty()) return false;
   if (!api::SameMembershipInputs(before, *after)) return false;
+  if (ungated_ == Ungated::kLeave && IsForUs(before) != IsForUs(*after)) return false;
   at->second.gang->second.gang = nullptr;
   at->second.member->second.pod = after;
   auto place = places_.extract(at);
@@ -102,7 +107,7 @@ bool Gatherer::Replace(Places::iterator at, const PodPtr& after) {
 void Gatherer::Add(const PodPtr& pod) {
   if (!pod->problems.empty()) Problem(*pod, Join(pod->problems, "; "));
   const api::ObjectMeta& meta = pod->metadata;
-  const bool wants_gang = api::WantsGang(*pod);
+  const bool wants_gang = IsForUs(*pod);
   if (!wants_gang && pod->gated() && !pod->gated_by_others() && !meta.deleted_ms &&
       pod->gpus() == 0) {
     idle_[KeyOf(meta)] = pod;
@@ -151,7 +156,7 @@ void Gatherer::Remove(const api::Pod& pod, Places::iterator at) {
 }
 
 void Gatherer::RemoveFinished(const api::Pod& pod) {
-  if (!api::WantsGang(pod)) return;
+  if (!IsForUs(pod)) return;
   std::string problem;
   const std::optional<api::Membership> membership = MembershipOf(pod, problem);
   if (!membership) return;

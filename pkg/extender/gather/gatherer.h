@@ -25,6 +25,9 @@ namespace yardmaster::extender {
 // they have none; in a cluster such a pod carries copied labels. Pods that say that they are a gang
 // may always be one.
 enum class Orphans { kAccept, kRefuse };
+// Whether pods that say their parallelism are gathered where they did not come behind our gate,
+// too. Where only some namespaces have the gate, the pods of the others are ordinary ones.
+enum class Ungated { kGather, kLeave };
 
 // A pod whose rank the extender has still to write onto it (steps/number_step.h).
 struct UnnumberedPod {
@@ -35,7 +38,8 @@ struct UnnumberedPod {
 
 class Gatherer {
  public:
-  explicit Gatherer(Orphans orphans = Orphans::kAccept) : orphans_(orphans) {}
+  explicit Gatherer(Orphans orphans = Orphans::kAccept, Ungated ungated = Ungated::kGather)
+      : orphans_(orphans), ungated_(ungated) {}
   Gatherer(Gatherer&&) = default;
   Gatherer& operator=(Gatherer&&) = default;
 
@@ -84,6 +88,7 @@ class Gatherer {
   };
   using Places = std::unordered_map<const api::Pod*, Place>;
 
+  bool IsForUs(const api::Pod& pod) const;
   // Another state of a pod that has a place. False: it may belong to another gang or rank.
   bool Replace(Places::iterator at, const PodPtr& after);
   // `at`: the pod's place, or none.
@@ -100,6 +105,7 @@ class Gatherer {
   static std::vector<Replica> EndedOf(const GatheredGang& gang, const Kept& kept);
 
   Orphans orphans_;
+  Ungated ungated_;
   state::ObjectTable<api::Pod> pods_;
   KeptGangs gangs_;
   Places places_;

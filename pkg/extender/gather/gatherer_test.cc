@@ -109,12 +109,43 @@ TEST(GathererTest, ARankThatEndedBeyondTheSizeKeepsNoGangIncomplete) {
   EXPECT_TRUE(IsComplete(gang, 3));
 }
 
+// Without what it has kept.
+Gathered FromNothing(const Pods& pods, Ungated ungated) {
+  Gatherer gatherer(Orphans::kAccept, ungated);
+  for (const PodPtr& pod : pods) gatherer.Add(pod);
+  Gathered out;
+  for (const auto& gang :
+       gatherer.Gangs([](const GatheredGang&) -> const api::Gang* { return nullptr; })) {
+    out.gangs.push_back(*gang);
+  }
+  out.problems = gatherer.Problems();
+  return out;
+}
+
+TEST(GathererTest, PodsThatCameWithoutTheGateMayBeLeft) {
+  Pods pods;
+  for (int i = 0; i < 3; ++i) {
+    api::Pod pod;
+    workload::SetAmount(pod.requests, api::kGpuResource, 8);
+    pod.metadata.namespace_name = "team";
+    pod.metadata.name = StrCat("p", i);
+    pod.metadata.labels = {{api::kJobLabel, "j"}, {api::kRankLabel, StrCat(i)}};
+    pod.metadata.owners = {{api::kGroupVersion, "TrainingJob", "j", "uid", true}};
+    if (i == 0) pod.scheduling_gates = {api::kPlacementGate};
+    if (i == 1) pod.metadata.annotations = {{api::kSlotAnnotation, "{}"}};  // released before
+    pods.Put(std::make_shared<const api::Pod>(pod));
+  }
+  EXPECT_EQ(FromNothing(pods, Ungated::kGather).gangs[0].members.size(), 3u);
+  EXPECT_EQ(FromNothing(pods, Ungated::kLeave).gangs[0].members.size(), 2u);
+}
+
 TEST(GathererTest, AfterAnyHistoryItHasWhatItWouldHaveFromNothing) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     std::mt19937 random(seed);
     Pods pods;
-    Gatherer kept;
+    const Ungated ungated = seed % 3 == 0 ? Ungated::kLeave : Ungated::kGather;
+    Gatherer kept(Orphans::kAccept, ungated);
     api::Gang known;
     known.job.workers = 5;
     known.rank_bases = {{"", 0}};
@@ -137,7 +168,7 @@ TEST(GathererTest, AfterAnyHistoryItHasWhatItWouldHaveFromNothing) {
         return gang.owner_uid == "uid0" ? &known : nullptr;
       };
       kept.Update(pods);
-      Gathered fresh = Gather(pods);
+      Gathered fresh = FromNothing(pods, ungated);
       EXPECT_EQ(kept.Problems(), fresh.problems);
       const auto gangs = kept.Gangs(gang_of);
       ASSERT_EQ(gangs.size(), fresh.gangs.size());

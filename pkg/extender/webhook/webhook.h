@@ -19,6 +19,15 @@ namespace yardmaster::extender {
 
 class Webhook {
  public:
+  struct Options {
+    // Nothing is decided: Filter and Preempt let every node pass, and Prioritize prefers none.
+    bool passes_all = false;
+    // Pods that say their parallelism and came without our gate are ordinary ones (gatherer.h).
+    bool gated_only = false;
+  };
+  Webhook() = default;
+  explicit Webhook(Options options) : options_(options) {}
+
   // Before the first Publish, Filter answers every pod with an error, Prioritize gives 0 to every
   // node and Preempt keeps no candidate, so that pods stay pending instead of going where a gang
   // will be.
@@ -36,6 +45,7 @@ class Webhook {
   std::shared_ptr<const View> view() const;
 
  private:
+  const Options options_ = {};
   mutable Mutex mutex_;  // held for the copy of a pointer only
   std::shared_ptr<const View> view_ ABSL_GUARDED_BY(mutex_);
 };

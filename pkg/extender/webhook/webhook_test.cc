@@ -86,6 +86,39 @@ TEST_F(WebhookTest, DeepNestingAndInvalidTextAreErrorsAndNoCrash) {
   EXPECT_TRUE(Filter(deep, AllNodes()).is_object());
 }
 
+TEST_F(WebhookTest, InObserveModeEveryNodePassesAndNoneIsPreferred) {
+  const Webhook observing(Webhook::Options{.passes_all = true});
+  json gang_pod = OrdinaryPod(8);
+  gang_pod["metadata"]["annotations"] = {{api::kParallelismAnnotation, "tp=8,dp=2"}};
+  for (const json& pod : {OrdinaryPod(8), gang_pod}) {
+    const std::string body = json{{"Pod", pod}, {"NodeNames", AllNodes()}}.dump();
+    const json passed = json::parse(*observing.Filter(body));
+    EXPECT_EQ(passed["NodeNames"], AllNodes()) << passed;
+    EXPECT_EQ(passed.value("Error", ""), "");
+    for (const json& score : json::parse(*observing.Prioritize(body))) {
+      EXPECT_EQ(score["Score"], 0);
+    }
+    const auto kept = observing.Preempt(
+        json{{"Pod", pod}, {"NodeNameToMetaVictims", {{"s0h0", {{"Pods", {}}}}}}}.dump());
+    EXPECT_TRUE(json::parse(*kept)["NodeNameToMetaVictims"].contains("s0h0"));
+  }
+}
+
+TEST_F(WebhookTest, WhereTheGateIsOnInSomeNamespacesPodsOfTheOthersAreOrdinary) {
+  PassOfANewProcess();
+  Webhook webhook(Webhook::Options{.gated_only = true});
+  webhook.Publish(view_);
+  json pod = OrdinaryPod(8);
+  pod["metadata"]["annotations"] = {{api::kParallelismAnnotation, "tp=8,dp=2"}};
+  const auto passes = [&] {
+    const auto answer = webhook.Filter(json{{"Pod", pod}, {"NodeNames", AllNodes()}}.dump());
+    return !json::parse(*answer)["NodeNames"].empty();
+  };
+  EXPECT_TRUE(passes());
+  pod["spec"]["schedulingGates"] = json::array({{{"name", api::kPlacementGate}}});
+  EXPECT_FALSE(passes()) << "its gang is not planned";
+}
+
 TEST_F(WebhookTest, NodesThatNobodyKnowsAreNotOursToRefuse) {
   PublishView();
   const json answer = Filter(OrdinaryPod(8), json::array({"elsewhere", NodeName(0, 0)}));

@@ -1,0 +1,43 @@
+// A client that lets reads through and refuses every write, whatever asks for it: the second fence
+// of a process that only observes, behind the rights it was given.
+//
+// Thread safety: as Client.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "pkg/kube/client.h"
+
+namespace yardmaster::kube {
+
+class ReadOnlyClient : public Client {
+ public:
+  explicit ReadOnlyClient(std::unique_ptr<Client> inner) : inner_(std::move(inner)) {}
+
+  absl::StatusOr<nlohmann::json> Get(const Target& target) override;
+  absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
+                                   const OnObject& on_object) override;
+  absl::Status Watch(const Target& target, const WatchOptions& options, std::stop_token stop,
+                     const std::function<void(const WatchEvent&)>& on_event) override;
+  // PermissionDenied, without a call, also of a dry run: admission plugins of others may act on it.
+  absl::StatusOr<nlohmann::json> Create(const Target& target, const nlohmann::json& object,
+                                        const WriteOptions& options) override;
+  absl::StatusOr<nlohmann::json> Replace(const Target& target, const nlohmann::json& object,
+                                         const WriteOptions& options) override;
+  absl::StatusOr<nlohmann::json> Patch(const Target& target, const PatchBody& patch,
+                                       const WriteOptions& options) override;
+  absl::Status Delete(const Target& target, const DeleteOptions& options) override;
+
+  std::int64_t refused() const { return refused_; }
+
+ private:
+  absl::Status Refuse(const char* verb, const Target& target);
+
+  std::unique_ptr<Client> inner_;
+  std::atomic<std::int64_t> refused_ = 0;
+};
+
+}  // namespace yardmaster::kube
