@@ -23,7 +23,8 @@ COPY simulation simulation
 COPY cmd cmd
 COPY crds crds
 COPY ui/dist ui/dist
-RUN cmake --preset release --log-level=WARNING && \
+ARG REVISION=""
+RUN cmake --preset release --log-level=WARNING -DYARDMASTER_COMMIT=${REVISION} && \
     cmake --build build/release -j ${JOBS} \
       --target yardmaster-extender yardmaster-operator yardmaster-agent kubectl-yardmaster \
       yardmaster-verbs yardmaster-socket

@@ -11,6 +11,7 @@
 #include "pkg/app/kube_access.h"
 #include "pkg/app/runtime.h"
 #include "pkg/base/status.h"
+#include "pkg/base/version.h"
 #include "pkg/kube/events.h"
 
 namespace yardmaster::app {
@@ -158,7 +159,7 @@ int AgentMain(int argc, char** argv) {
       "--prepare-folders-for", options.prepare_folders_for,
       "make the folders of --plan-dir and of unix: sockets, give them to the user of this "
       "number, and end: for an init container, so that the agent need not be root");
-  app.set_version_flag("--version", YARDMASTER_VERSION);
+  app.set_version_flag("--version", VersionText());
   FinishFlags(app);
   CLI11_PARSE(app, argc, argv);
   const char* node = std::getenv("NODE_NAME");

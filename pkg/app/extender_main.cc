@@ -4,6 +4,7 @@
 #include "pkg/app/extender_app.h"
 #include "pkg/app/runtime.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/version.h"
 
 namespace yardmaster::app {
 
@@ -79,7 +80,7 @@ int ExtenderMain(int argc, char** argv) {
   CLI::App app("Places gangs and answers kube-scheduler.", "yardmaster-extender");
   AddCommonFlags(app, options.common);
   AddLeaderFlags(app, options.leader);
-  app.set_version_flag("--version", YARDMASTER_VERSION);
+  app.set_version_flag("--version", VersionText());
   AddWebhookFlags(app, options.webhook);
   extender::ClusterPlanner::Options& planner = options.planner;
   app.add_flag("--preemption,!--no-preemption", planner.preemption.enabled,

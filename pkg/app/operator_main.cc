@@ -10,6 +10,7 @@
 #include "pkg/app/operator_app.h"
 #include "pkg/app/runtime.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/version.h"
 
 namespace yardmaster::app {
 
@@ -197,7 +198,7 @@ int OperatorMain(int argc, char** argv) {
   CLI::App app("Runs TrainingJobs and plans their network.", "yardmaster-operator");
   AddCommonFlags(app, options.common);
   AddLeaderFlags(app, options.leader);
-  app.set_version_flag("--version", YARDMASTER_VERSION);
+  app.set_version_flag("--version", VersionText());
   app.add_option("--job-workers", options.job_workers, "TrainingJobs reconciled concurrently")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

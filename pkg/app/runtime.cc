@@ -9,6 +9,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/version.h"
 #include "pkg/metrics/endpoints.h"
 #include "pkg/metrics/loop.h"
 
@@ -74,7 +75,7 @@ Runtime::Runtime(const CommonOptions& options, std::string name)
   std::signal(SIGPIPE, SIG_IGN);
   registry_
       .GetGauge("yardmaster_build_info", "1, with the version as a label",
-                {{"process", name}, {"version", YARDMASTER_VERSION}})
+                {{"process", name}, {"version", std::string(Version())}})
       .Set(1);
   registry_.AddGaugeSource(
       "yardmaster_metrics_history_bytes", "memory of the metrics of the last hour", [this] {

@@ -8,6 +8,7 @@
 
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/version.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/completion.h"
 #include "pkg/cli/connect.h"
@@ -19,7 +20,7 @@ namespace {
 
 int RunVersion(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-    out << (args.empty() ? "kubectl-yardmaster " YARDMASTER_VERSION "\n"
+    out << (args.empty() ? StrCat("kubectl-yardmaster ", VersionText(), "\n")
                          : "usage: kubectl yardmaster version\n");
     return 0;
   }
