@@ -206,7 +206,6 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   pod.shape = ReadShape(in, spec);
   pod.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
   pod.may_preempt = spec.String("preemptionPolicy") != "Never";
-  pod.scheduler_name = spec.String("schedulerName");
   pod.pod_group = spec.OpenObject("schedulingGroup").String("podGroupName");
   pod.phase = status.String("phase");
   ReadScheduled(status, pod);

@@ -66,8 +66,7 @@ struct Pod {
   PodShape shape;
   int priority = 0;
   bool may_preempt = true;  // preemptionPolicy is not Never
-  std::string scheduler_name;
-  std::string pod_group;  // the core PodGroup it belongs to, where the API has it; or empty
+  std::string pod_group;    // the core PodGroup it belongs to, where the API has it; or empty
   // kube-scheduler found no node for it: condition PodScheduled is False with reason Unschedulable.
   bool unschedulable = false;
   std::string unschedulable_message;

@@ -122,6 +122,11 @@ struct Snapshot {
   // What could not be used, e.g. Nodes without place labels: "Node n7: metadata.labels...: ...".
   std::vector<std::string> warnings;
 
+  // The extended resource that GPUs of hosts are counted by; without a Fabric, its default.
+  const std::string& gpu_resource() const {
+    static const std::string kDefault = fabric::FabricSpec().gpu_resource;
+    return network != nullptr ? network->spec().gpu_resource : kDefault;
+  }
   fabric::IdRange<JobId> job_ids() const { return {0, static_cast<std::int32_t>(jobs.size())}; }
 };
 

@@ -44,7 +44,6 @@ DeviceKinds::DeviceKinds(const ObjectTable<devices::DeviceClass>& classes,
   }
   for (const auto& [name, device_class] : chosen) {
     extended_[device_class->metadata.name] = name;
-    extended_names_.insert(name);
     kinds_[name] = {device_class->selectors};
   }
   std::size_t counted = 0;

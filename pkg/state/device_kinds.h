@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +41,9 @@ class DeviceKinds {
   const std::string& ExtendedNameOf(const std::string& device_class) const;
   // Every name that one device of the request counts as. Empty: there is no such class.
   std::vector<std::string> NamesOf(const devices::DeviceRequest& request) const;
-  bool IsExtended(const std::string& name) const { return extended_names_.count(name) != 0; }
 
  private:
   std::map<std::string, std::string> extended_;  // by class; "": none
-  std::set<std::string> extended_names_;
   std::map<std::string, devices::DeviceKind> kinds_;
 };
 

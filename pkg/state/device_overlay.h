@@ -122,13 +122,4 @@ class DeviceOverlay {
 // One state, made from nothing.
 ClusterState WithDevices(const ClusterState& cluster);
 
-// Whether claims of a pod template of the namespace ask for GPUs: for `gpu_resource` or what else
-// is known to be one. What cannot be counted, because a class or template is not there yet, may be
-// them.
-bool AskForGpus(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
-                const DeviceTables& tables, const std::string& gpu_resource);
-// Whether they are known to ask for a channel of a ComputeDomain (api/compute_domain.h).
-bool AskForChannel(const std::vector<api::ClaimOfPod>& claims, const std::string& namespace_name,
-                   const DeviceTables& tables);
-
 }  // namespace yardmaster::state

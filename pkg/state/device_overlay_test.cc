@@ -17,11 +17,6 @@ using workload::AmountOf;
 
 constexpr char kGpuClass[] = "deviceclass.resource.kubernetes.io/gpu.nvidia.com";
 
-template <typename T>
-void Put(ObjectTable<T>& table, T object) {
-  table.Put(std::make_shared<const T>(std::move(object)));
-}
-
 std::vector<int> Numbers(int from, int to) {
   std::vector<int> out;
   for (int i = from; i < to; ++i) out.push_back(i);
@@ -242,20 +237,7 @@ TEST_F(DeviceOverlayTest, OfClassesWithOneExtendedResourceTheYoungestHasIt) {
   EXPECT_EQ(AmountOf(WithDevices(cluster_).nodes.Find({"", "n1"})->allocatable, kGpuClass), 8);
 }
 
-TEST_F(DeviceOverlayTest, ClaimsOfATemplateAskForGpusUnlessItIsKnownThatTheyDoNot) {
-  Put(cluster_.devices.classes, ClassOf("rdma", "device.driver == 'dra.net'"));
-  Put(cluster_.devices.templates, TemplateOf("nic", RequestOf("rdma", 1)));
-  const auto ask = [this](const char* claim_template) {
-    return AskForGpus({{"g", "", claim_template}}, "team", cluster_.devices, "nvidia.com/gpu");
-  };
-  EXPECT_TRUE(ask("eight"));
-  EXPECT_FALSE(ask("nic"));
-  EXPECT_TRUE(ask("absent"));
-  EXPECT_FALSE(AskForGpus({}, "team", cluster_.devices, "nvidia.com/gpu"));
-  EXPECT_FALSE(AskForGpus({{"g", "", "eight"}}, "team", {}, "nvidia.com/gpu"));
-}
-
-// A channel is no GPU, and nothing that hosts have an amount of.
+// A channel is not a GPU, and hosts have no amount of channels.
 TEST_F(DeviceOverlayTest, AChannelOfAComputeDomainIsOnePerHostAndNoDeviceOfTheHost) {
   Put(cluster_.devices.classes, ClassOf(api::kChannelClass, "device.driver == 'gpu.nvidia.com'"));
   Put(cluster_.devices.templates, TemplateOf("channel", RequestOf(api::kChannelClass, 1)));
@@ -266,12 +248,6 @@ TEST_F(DeviceOverlayTest, AChannelOfAComputeDomainIsOnePerHostAndNoDeviceOfTheHo
   EXPECT_EQ(pod->gpus(), 0);
   const auto node = WithDevices(cluster_).nodes.Find({"", "n1"});
   EXPECT_EQ(AmountOf(node->allocatable, StrCat(api::kDeviceClassPrefix, api::kChannelClass)), 0);
-  const auto ask = [this](const char* claim_template) {
-    return AskForChannel({{"g", "", claim_template}}, "team", cluster_.devices);
-  };
-  EXPECT_TRUE(ask("channel"));
-  EXPECT_FALSE(ask("eight"));
-  EXPECT_FALSE(ask("absent"));
 }
 
 TEST_F(DeviceOverlayTest, AClaimOfOurNameIsAChannelUntilItsTemplateSaysWhatItIs) {

@@ -67,11 +67,7 @@ std::string HolderOf(const PassFacts& facts, const NamespacedName& key) {
 
 class Collector {
  public:
-  explicit Collector(const PassFacts& facts) : facts_(facts) {
-    static const fabric::FabricSpec kDefault;
-    const auto& network = facts.snapshot->network;
-    gpu_resource_ = (network != nullptr ? network->spec() : kDefault).gpu_resource;
-  }
+  explicit Collector(const PassFacts& facts) : facts_(facts) {}
 
   // All that the gang and its pods hold. `ends_ms`: of pods that are not being deleted yet.
   void AddGang(const NamespacedName& key, std::int64_t ends_ms) {
@@ -93,7 +89,8 @@ class Collector {
     if (pod.node_name.empty() || pod.finished()) return;
     Add({facts_.snapshot->places->FindHost(pod.node_name),
          pod.metadata.deleted_ms.value_or(ends_ms),
-         static_cast<int>(api::GpusOf(pod, gpu_resource_)), pod.requests, holder});
+         static_cast<int>(api::GpusOf(pod, facts_.snapshot->gpu_resource())), pod.requests,
+         holder});
   }
   Departures Take() {
     std::sort(departures_.begin(), departures_.end(), [](const auto& a, const auto& b) {
@@ -135,7 +132,6 @@ class Collector {
   }
 
   const PassFacts& facts_;
-  std::string gpu_resource_;
   Departures departures_;
 };
 

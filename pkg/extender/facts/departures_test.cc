@@ -53,13 +53,7 @@ class DeparturesTest : public FactsFixture {
   }
   // With a Gang that has these hosts, where `placed`; else without.
   PassFacts FactsNow(bool placed) {
-    state::ClusterCache cache;
-    kube::Relist(client_, kube::Nodes(), cache.sink(state::Kind::kNode));
-    kube::Relist(client_, kube::Pods(), cache.sink(state::Kind::kPod));
-    kube::Relist(client_, kube::TrainingJobs(), cache.sink(state::Kind::kTrainingJob));
-    PassFacts facts;
-    facts.now = {clock_.WallMs(), clock_.SteadyMs()};
-    facts.cluster = cache.Take();
+    PassFacts facts = ObjectsNow();
     const GangPtr gang = placed ? gang_ : nullptr;
     if (placed) facts.gangs[GangOf("old")] = gang;
     Gatherer gatherer(Orphans::kRefuse);

@@ -23,8 +23,8 @@ namespace yardmaster::extender {
 
 class FactsFixture : public ClusterFixture {
  protected:
-  // Every complete set of pods has a Gang. With a snapshot.
-  PassFacts Facts() {
+  // The objects alone: nothing is gathered, and there are no Gangs.
+  PassFacts ObjectsNow() {
     state::ClusterCache cache;
     kube::Relist(client_, kube::Nodes(), cache.sink(state::Kind::kNode));
     kube::Relist(client_, kube::Pods(), cache.sink(state::Kind::kPod));
@@ -32,6 +32,11 @@ class FactsFixture : public ClusterFixture {
     PassFacts facts;
     facts.now = {clock_.WallMs(), clock_.SteadyMs()};
     facts.cluster = cache.Take();
+    return facts;
+  }
+  // Every complete set of pods has a Gang. With a snapshot.
+  PassFacts Facts() {
+    PassFacts facts = ObjectsNow();
     Gatherer gatherer(Orphans::kRefuse);
     gatherer.Update(facts.cluster.pods);
     for (const auto& open : gatherer.Gangs([](const GatheredGang&) { return nullptr; })) {

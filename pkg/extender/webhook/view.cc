@@ -50,12 +50,6 @@ const api::Pod* View::FindPod(std::string_view uid) const {
   return at == pod_by_uid_.end() ? nullptr : at->second;
 }
 
-const std::string& View::gpu_resource() const {
-  static const fabric::FabricSpec kDefault;
-  return snapshot_->network != nullptr ? snapshot_->network->spec().gpu_resource
-                                       : kDefault.gpu_resource;
-}
-
 const GangNote* View::FindNote(const NamespacedName& key) const {
   auto at = notes_.find(key);
   return at == notes_.end() ? nullptr : &at->second;

@@ -51,7 +51,7 @@ class View {
   // The host of that name, or an invalid id.
   fabric::HostId FindHost(std::string_view node) const { return snapshot_->places->FindHost(node); }
   // The extended resource that hosts are counted by.
-  const std::string& gpu_resource() const;
+  const std::string& gpu_resource() const { return snapshot_->gpu_resource(); }
   // Over those hosts of a segment that are available and not kept as backup: GPUs that are neither
   // held nor promised, and all GPUs.
   int free_gpus(fabric::SegmentId segment) const { return free_gpus_[segment.index()]; }

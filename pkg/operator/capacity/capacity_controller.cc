@@ -38,13 +38,8 @@ std::string RefusalOf(const kube::Target& target, const absl::Status& status) {
 }
 
 bool BelongsTo(const json& object, const api::TrainingJob& job) {
-  const json metadata = object.value("metadata", json::object());
-  const json labels = metadata.value("labels", json::object());
-  if (labels.value(api::kRentalLabel, "") == job.metadata.uid) return true;
-  for (const json& owner : metadata.value("ownerReferences", json::array())) {
-    if (owner.value("uid", "") == job.metadata.uid) return true;
-  }
-  return false;
+  const json labels = object.value("/metadata/labels"_json_pointer, json::object());
+  return labels.value(api::kRentalLabel, "") == job.metadata.uid || IsOwnedBy(object, job);
 }
 
 api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t generation) {

@@ -4,7 +4,7 @@
 
 #include "pkg/api/compute_domain.h"
 #include "pkg/kube/testing/kill_at_write.h"
-#include "pkg/operator/testing/job_fixture.h"
+#include "pkg/operator/testing/placed_job_fixture.h"
 
 namespace yardmaster::op {
 namespace {
@@ -14,38 +14,13 @@ using ::testing::HasSubstr;
 
 const json kWithDomain = {{"computeDomain", true}};
 
-class JobComputeDomainTest : public JobFixture {
+class JobComputeDomainTest : public PlacedJobFixture {
  protected:
   JobComputeDomainTest() { PlaceFirst(true); }
 
   void PlaceFirst(bool first) {
     place_ = {.first = first};
     NewLeader();
-  }
-  static std::string GangName() { return api::GangName(api::kTrainingJobKind, "a"); }
-  std::optional<api::Gang> Gang() {
-    const auto object = client_.Find(kube::Gangs(), "team", GangName());
-    if (!object) return std::nullopt;
-    auto gang = api::DecodeGang(*object);
-    EXPECT_TRUE(gang.ok()) << gang.status();
-    return gang.ok() ? std::optional(*std::move(gang)) : std::nullopt;
-  }
-  // As the extender commits it: rank r on host n<r>.
-  void Place() {
-    api::Gang gang = Gang().value();
-    ++gang.status.plan_generation;
-    for (int rank = 0; rank < Workers(); ++rank) {
-      gang.status.assignments.push_back({rank, StrCat("n", rank), "p0", "s0", {0}});
-    }
-    client_.Seed(kube::Gangs(), api::EncodeGang(gang));
-  }
-  void MarkReleased() {
-    api::Gang gang = Gang().value();
-    api::SetCondition(
-        gang.status.conditions,
-        {api::kReleasedCondition, api::ConditionStatus::kTrue, "Because", "it is so", 1, 0},
-        clock_.WallMs());
-    client_.Seed(kube::Gangs(), api::EncodeGang(gang));
   }
   // Asks for its place, gets it, and runs.
   void RunPlaced() {
@@ -237,6 +212,16 @@ TEST_F(JobComputeDomainTest, ADeletedJobStaysAndItsDomainWithItUntilItsPodsAreGo
 }
 
 // The parameter: how many writes the first process gets through before it is killed.
+TEST_F(JobComputeDomainTest, AProcessThatDoesNotLeadAnyMoreMakesNoDomain) {
+  SeedJob(2, 2, kWithDomain);
+  RunUntilStable();
+  Place();
+  writes_left_ = 0;
+  EXPECT_TRUE(absl::IsUnavailable(TryReconcile().status()));
+  EXPECT_EQ(Domain(), json());
+  EXPECT_TRUE(client_.All(kube::Services()).empty());
+}
+
 class JobComputeDomainKillTest : public JobComputeDomainTest,
                                  public ::testing::WithParamInterface<int> {};
 

@@ -99,7 +99,8 @@ TEST_F(JobLeadershipTest, AProcessThatDoesNotLeadAnyMoreMakesNoFurtherPodAndTheN
   Sync();
   writes_left_ = 40;
   EXPECT_TRUE(absl::IsUnavailable(TryReconcile().status()));
-  EXPECT_EQ(client_.All(kube::Pods()).size(), 40u);
+  EXPECT_EQ(client_.All(kube::Services()).size(), 1u);
+  EXPECT_EQ(client_.All(kube::Pods()).size(), 39u) << "40 writes, and one was the Service";
   writes_left_ = INT_MAX;
   NewLeader();
   RunUntilStable();

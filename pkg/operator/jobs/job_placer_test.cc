@@ -7,14 +7,14 @@
 #include "pkg/api/slot.h"
 #include "pkg/operator/capacity/capacity_observer.h"
 #include "pkg/operator/jobs/refusal_reason.h"
-#include "pkg/operator/testing/job_fixture.h"
+#include "pkg/operator/testing/placed_job_fixture.h"
 
 namespace yardmaster::op {
 namespace {
 
 using nlohmann::json;
 
-class JobPlacerTest : public JobFixture {
+class JobPlacerTest : public PlacedJobFixture {
  protected:
   static constexpr std::int64_t kNetworkWaitMs = 10'000;
 
@@ -23,43 +23,12 @@ class JobPlacerTest : public JobFixture {
     NewLeader();
   }
 
-  static std::string GangName() { return api::GangName(api::kTrainingJobKind, "a"); }
-  std::optional<api::Gang> Gang() {
-    const auto object = client_.Find(kube::Gangs(), "team", GangName());
-    if (!object) return std::nullopt;
-    auto gang = api::DecodeGang(*object);
-    EXPECT_TRUE(gang.ok()) << gang.status();
-    return gang.ok() ? std::optional(*std::move(gang)) : std::nullopt;
-  }
-  void Write(api::Gang gang) { client_.Seed(kube::Gangs(), api::EncodeGang(gang)); }
-  // As the extender commits it: rank r on host n<r>.
-  void Place() {
-    api::Gang gang = Gang().value();
-    ++gang.status.plan_generation;
-    gang.status.committed_ms = clock_.WallMs();
-    for (int rank = 0; rank < Workers(); ++rank) {
-      gang.status.assignments.push_back({rank, StrCat("n", rank), "p0", "s0", {0}});
-    }
-    SetGangCondition(gang, api::kPlannedCondition, true);
-    Write(std::move(gang));
-  }
   void GiveBack() {
     api::Gang gang = Gang().value();
     gang.status.assignments.clear();
     SetGangCondition(gang, api::kPlannedCondition, false);
     SetGangCondition(gang, api::kReleasedCondition, false);
-    Write(std::move(gang));
-  }
-  void MarkReleased() {
-    api::Gang gang = Gang().value();
-    SetGangCondition(gang, api::kReleasedCondition, true);
-    Write(std::move(gang));
-  }
-  void SetGangCondition(api::Gang& gang, const char* type, bool holds) {
-    api::SetCondition(gang.status.conditions,
-                      {type, holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-                       "Because", "it is so", 1, 0},
-                      clock_.WallMs());
+    Write(gang);
   }
   // As a round plans the network of the gang's ranks.
   void PlanNetwork() {
@@ -280,7 +249,7 @@ TEST_F(JobPlacerTest, WhatIsLeftOfARefusedAttemptGoesInEveryTurn) {
   EXPECT_FALSE(controller_->RunOnce("team/a", JobTurn::kBackground).ok());
   api::Gang gang = Gang().value();
   gang.pods = api::GangPods::kRefused;
-  Write(std::move(gang));
+  Write(gang);
   NewLeader();
   ASSERT_TRUE(Turn().ok());
   EXPECT_FALSE(HasPod(0));
@@ -381,7 +350,7 @@ TEST_F(JobPlacerTest, AStoppedGangGetsNoPodsBehindTheGateWhereTheWatchIsLate) {
   Sync();
   api::Gang gang = Gang().value();
   SetGangCondition(gang, api::kPreemptedCondition, true);
-  Write(std::move(gang));
+  Write(gang);
   client_.ClearCalls();
   for (int turn = 0; turn < 4; ++turn) {
     clock_.Advance(1'000);
@@ -398,7 +367,7 @@ TEST_F(JobPlacerTest, AStoppedGangGetsNoPodsBehindTheGateWhileTheLastOfItsPodsGo
   RunUntilStable();
   api::Gang gang = Gang().value();
   SetGangCondition(gang, api::kPreemptedCondition, true);
-  Write(std::move(gang));
+  Write(gang);
   // The extender evicts its pods one after the other.
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-0", ""}, {}).ok());
   client_.ClearCalls();

@@ -13,11 +13,11 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
 #include "pkg/kube/object.h"
+#include "pkg/operator/jobs/compute_domain_write.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/pods/pod_builder.h"
-#include "pkg/operator/pods/pod_compute_domain.h"
 #include "pkg/operator/write_target.h"
-#include "pkg/state/device_overlay.h"
+#include "pkg/state/template_claims.h"
 
 namespace yardmaster::op {
 
@@ -44,20 +44,12 @@ PodsOfTry TryOf(const api::TrainingJob& job, const std::vector<int>& ranks, std:
   return {job.job.workers, static_cast<std::int64_t>(workers - to_make + from) + made};
 }
 
-bool IsOwnedBy(const nlohmann::json& object, const api::TrainingJob& job) {
-  const nlohmann::json owners =
-      object.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
-  return std::any_of(owners.begin(), owners.end(), [&](const nlohmann::json& owner) {
-    return owner.value("uid", "") == job.metadata.uid;
-  });
-}
-
-std::vector<api::ClaimOfPod> ClaimsIn(const api::PodTemplate& pod_template) {
-  const nlohmann::json pod = pod_template.ToJson();
-  return api::ClaimsOfTemplate(JsonView(pod)["spec"]);
-}
-
 }  // namespace
+
+absl::Status WorkerWrites::CheckLeads() const {
+  return may_write_() ? absl::OkStatus()
+                      : absl::UnavailableError("this process does not lead any more");
+}
 
 absl::Status WorkerWrites::WriteEach(std::size_t count,
                                      const std::function<absl::Status(std::size_t)>& write,
@@ -69,8 +61,8 @@ absl::Status WorkerWrites::WriteEach(std::size_t count,
       const MutexLock lock(mutex);
       if (!first_error.ok()) return;
     }
-    const absl::Status status =
-        may_write_() ? write(i) : absl::UnavailableError("this process does not lead any more");
+    absl::Status status = CheckLeads();
+    if (status.ok()) status = write(i);
     const MutexLock lock(mutex);
     first_error.Update(status);
   });
@@ -80,6 +72,7 @@ absl::Status WorkerWrites::WriteEach(std::size_t count,
 absl::Status WorkerWrites::EnsureService(const api::TrainingJob& job, Creation& creation,
                                          StallReason& stall) {
   if (creation.has_service) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(CheckLeads());
   const absl::Status created = CreateService(job, stall);
   if (IsRefusal(created)) {
     stall = {kServiceRefused, StrCat("metadata.name: the Service of the job is refused: ",
@@ -105,71 +98,17 @@ absl::Status WorkerWrites::CreateService(const api::TrainingJob& job, StallReaso
   return absl::OkStatus();
 }
 
-namespace {
-
-// Why the ComputeDomain, as the API server answered, is none for the job.
-StallReason ProblemOfDomain(const api::TrainingJob& job,
-                            const absl::StatusOr<nlohmann::json>& created) {
-  const auto stall = [](const std::string& problem, const std::string& fix) {
-    return StallReason{kComputeDomainUnavailable,
-                       StrCat("spec.computeDomain: ", problem, "; ", fix)};
-  };
-  if (absl::IsNotFound(created.status())) {
-    return stall("the cluster has no ComputeDomains (resource.nvidia.com/v1beta1)",
-                 "install NVIDIA's DRA driver for GPUs with ComputeDomains, or create the job "
-                 "without computeDomain");
-  }
-  if (IsRefusal(created.status())) {
-    return stall(
-        StrCat("the ComputeDomain of the job is refused: ", MessageOf(created.status())),
-        "set the chart's computeDomains.enabled where the operator lacks the right, else change "
-        "what the message names");
-  }
-  if (!created.ok()) return {};
-  const std::string& name = job.metadata.name;
-  if (created->contains("/metadata/deletionTimestamp"_json_pointer)) {
-    return stall(StrCat("ComputeDomain ", name, " is being deleted"),
-                 "the job goes on when NVIDIA's controller has done so");
-  }
-  if (IsOwnedBy(*created, job)) return {};
-  return stall(StrCat("ComputeDomain ", name, " exists and does not belong to this job"),
-               "delete the ComputeDomain or create the job under another name");
-}
-
-}  // namespace
-
-// `dry_run`: whether it would be there.
-absl::Status WorkerWrites::CreateComputeDomain(const api::TrainingJob& job, bool dry_run,
-                                               StallReason& stall) {
-  const api::PodTemplate& pod_template = job.pod_template;
-  if (pod_template.has_claims() &&
-      state::AskForChannel(ClaimsIn(pod_template), job.metadata.namespace_name,
-                           cache_.Take().devices)) {
-    stall = {kComputeDomainUnavailable,
-             "spec.template.spec.resourceClaims: ask for a channel of another ComputeDomain, and a "
-             "host has one; leave the claim out of the template, or create the job without "
-             "computeDomain"};
-    return absl::OkStatus();
-  }
-  auto domain = client_.Create(TargetOf(kube::ComputeDomains(), job), BuildComputeDomain(job),
-                               {.field_manager = kFieldManager, .dry_run = dry_run});
-  if (absl::IsAlreadyExists(domain.status())) {
-    domain = client_.Get(TargetOf(kube::ComputeDomains(), job, job.metadata.name));
-    // It ended in between: the next look makes it.
-    if (absl::IsNotFound(domain.status())) return absl::AbortedError("the ComputeDomain is gone");
-  }
-  stall = ProblemOfDomain(job, domain);
-  return stall.exists() ? absl::OkStatus() : domain.status();
-}
-
 absl::Status WorkerWrites::TryComputeDomain(const api::TrainingJob& job, StallReason& stall) {
-  return job.compute_domain ? CreateComputeDomain(job, true, stall) : absl::OkStatus();
+  if (!job.compute_domain) return absl::OkStatus();
+  return CreateComputeDomain(client_, job, cache_.Take().devices, /*dry_run=*/true, stall);
 }
 
 absl::Status WorkerWrites::EnsureComputeDomain(const api::TrainingJob& job, Creation& creation,
                                                StallReason& stall) {
   if (!job.compute_domain || creation.has_domain) return absl::OkStatus();
-  YM_RETURN_IF_ERROR(CreateComputeDomain(job, false, stall));
+  YM_RETURN_IF_ERROR(CheckLeads());
+  YM_RETURN_IF_ERROR(
+      CreateComputeDomain(client_, job, cache_.Take().devices, /*dry_run=*/false, stall));
   creation.has_domain = !stall.exists();
   return absl::OkStatus();
 }
@@ -226,8 +165,9 @@ WorkerShape WorkerWrites::ShapeOf(const api::TrainingJob& job) const {
     shape.nodes = StrCat(smallest, ":", largest);
   }
   if (job.pod_template.has_claims()) {
-    shape.claims_gpus = state::AskForGpus(ClaimsIn(job.pod_template), job.metadata.namespace_name,
-                                          cache_.Take().devices, job.job.gpu_resource);
+    shape.claims_gpus =
+        state::AskForGpus(state::ClaimsOf(job.pod_template), job.metadata.namespace_name,
+                          cache_.Take().devices, job.job.gpu_resource);
   }
   shape.claims_channel = job.compute_domain;
   shape.restarts_in_place = job.recovery.in_place_seconds > 0;
@@ -247,7 +187,7 @@ absl::StatusOr<nlohmann::json> WorkerWrites::TryFirst(const api::TrainingJob& jo
 }
 
 absl::StatusOr<std::optional<api::Gang>> WorkerWrites::WriteGang(const api::Gang& gang) {
-  if (!may_write_()) return absl::UnavailableError("this process does not lead any more");
+  YM_RETURN_IF_ERROR(CheckLeads());
   const api::ObjectMeta& meta = gang.metadata;
   const auto written = meta.resource_version.empty()
                            ? client_.Create({kube::Gangs(), meta.namespace_name, "", ""},

@@ -111,6 +111,8 @@ class WorkerWrites {
     bool has_domain = false;
   };
 
+  // Unavailable where this process does not lead any more.
+  absl::Status CheckLeads() const;
   WorkerShape ShapeOf(const api::TrainingJob& job) const;
   // As the last call has kept it, or a new one.
   Creation Begin(const api::TrainingJob& job);
@@ -121,7 +123,6 @@ class WorkerWrites {
                             const nlohmann::json& there);
   absl::Status EnsureComputeDomain(const api::TrainingJob& job, Creation& creation,
                                    StallReason& stall);
-  absl::Status CreateComputeDomain(const api::TrainingJob& job, bool dry_run, StallReason& stall);
   absl::StatusOr<nlohmann::json> CreateMember(const api::TrainingJob& job, const WorkerShape& shape,
                                               int member, const WorkerPlace* place);
   // Calls write(i) for every i in [0, count), `calls` at the same time. Returns the first error.

@@ -93,7 +93,7 @@ class JobFixture : public JobClusterFixture {
   std::vector<JobNotice> notices_;
   std::unique_ptr<state::ClusterCache> cache_;
   std::vector<FaultRule> fault_rules_ = DefaultFaultRules();
-  std::atomic<int> writes_left_ = INT_MAX;  // of pods; then the process does not lead any more
+  std::atomic<int> writes_left_ = INT_MAX;  // then the process does not lead any more
   HostMarker::Options marker_options_;      // of the next NewLeader
   PlaceOptions place_;                      // of the next NewLeader: pods come first
   std::vector<HostNotice> host_notices_;

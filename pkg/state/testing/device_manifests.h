@@ -1,6 +1,7 @@
 // Objects of resource.k8s.io for tests, as a driver of GPUs and a cluster have them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,11 @@
 namespace yardmaster::state {
 
 inline constexpr char kTestDriver[] = "gpu.nvidia.com";
+
+template <typename T>
+void Put(ObjectTable<T>& table, T object) {
+  table.Put(std::make_shared<const T>(std::move(object)));
+}
 
 inline devices::ResourceSlice SliceOfGpus(const std::string& node, int gpus,
                                           std::int64_t generation = 1) {
