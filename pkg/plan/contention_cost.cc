@@ -166,6 +166,21 @@ std::vector<double> ContentionCost::Rates(
   return rates;
 }
 
+double ContentionCost::LostGpus() const {
+  const crux::Problem problem{1, links_, {}};
+  crux::LoadCounter counter(problem);
+  std::vector<const crux::ContendingJob*> jobs;
+  for (const Placed& placed : placed_) jobs.push_back(&placed.traffic);
+  const std::vector<double> rates = Rates(jobs);
+  double lost = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const std::vector<std::int32_t> paths(jobs[j]->flows.size(), 0);
+    const double alone = LoneRate(*jobs[j], counter.Count(*jobs[j], paths));
+    lost += jobs[j]->gpus * std::max(0.0, 1 - rates[j] / alone);
+  }
+  return lost;
+}
+
 std::optional<PlaceCost> ContentionCost::Of(JobId job,
                                             const std::vector<HostId>& host_of_rank) const {
   const std::optional<crux::ContendingJob> fresh = TrafficOf(job, host_of_rank);

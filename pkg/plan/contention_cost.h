@@ -42,6 +42,10 @@ class ContentionCost {
   // The same, each job's part weighted with its FLOP/s: what is at stake on a segment's uplinks.
   std::vector<double> FlopAtStake() const;
 
+  // GPUs whose work the placed jobs are predicted to lose to each other: of each job its GPUs times
+  // the share of its pace alone that it does not reach.
+  double LostGpus() const;
+
   // nullopt: the job would send nothing between segments, or its FLOP or compute time is unknown.
   std::optional<PlaceCost> Of(JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
 

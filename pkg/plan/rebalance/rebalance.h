@@ -1,0 +1,40 @@
+// Proposes moves of running gangs: first those that let waiting gangs start (consolidation.h), in
+// the order of the queue, then those that give gangs better places.
+//
+// No move makes the objective worse, and none gives a gang a worse place by the objective of
+// placement: each lets a waiting gang fit, alone or with those that follow it for the same gang; or
+// gives its gang a better place; or an equal one at which all running gangs are predicted to lose
+// so much less to contention that the price is earned within the horizon. A gang moves once at
+// most. Where a waiting gang has reserved its place by its long wait and gets none, those behind it
+// get none by moves either.
+//
+// A move's hosts are free when it is made, after the moves before it, its own hosts counted as
+// free. VerifyPlacement checks each.
+//
+// Complexity: at most max_plans plans of one gang besides one plan of the queue, and for each move
+// and each candidate for one a prediction of contention. Deterministic. Thread safety: pure
+// function.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/plan/rebalance/move.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::plan {
+
+struct Rebalancing {
+  std::vector<Move> moves;  // in the order in which they are made
+  FleetObjective before, after;
+  bool is_cut = false;  // max_plans ended the search
+};
+
+// `terms` by JobId. Errors: InvalidArgument where they are not as many as the jobs; Internal where
+// the verifier refuses a move.
+absl::StatusOr<Rebalancing> ProposeMoves(const Snapshot& snapshot,
+                                         const std::vector<MoveTerms>& terms,
+                                         const RebalanceOptions& options = {});
+
+}  // namespace yardmaster::plan
