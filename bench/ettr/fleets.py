@@ -18,7 +18,7 @@ from trace import ROOT  # noqa: E402
 import http.client  # noqa: E402  (after `trace`, which is bench/peer's here)
 
 NOT_READY, FAILED = "node-not-ready.stage.kwok.x-k8s.io", "pod-failed.stage.kwok.x-k8s.io"
-QUIET_SECONDS, POLL_SECONDS, PATIENCE_SECONDS = 5.0, 0.05, 600.0
+QUIET_SECONDS, POLL_SECONDS, PATIENCE_SECONDS = 3.0, 0.05, 600.0
 JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/%s/jobsets" % NAMESPACE
 # One NotReady Node is tainted every ten seconds at most by default, which is longer than the time between two faults here.
 TAINT_AT_ONCE = ("--controller-manager-arg", "node-eviction-rate=1000", "--controller-manager-arg", "secondary-node-eviction-rate=1000")
@@ -140,6 +140,7 @@ class RealFleet:
                 and self.scheduler.identity(pod["metadata"]["labels"])[0] == job]
 
     def _on(self, host):
+        """Jobs with pods there, also such that are ending."""
         return {self.scheduler.identity(pod["metadata"]["labels"])[0] for pod in self.pods.all() if pod["spec"].get("nodeName") == host}
 
     def _forget_whole(self):
@@ -174,7 +175,8 @@ class RealFleet:
                 self._look()
             if all(seconds is not None for seconds in self.pending.values()):
                 return
-            quiet = time.monotonic() - max(self.pods.moved_at, self.began) > QUIET_SECONDS
+            # Nobody has seen yet that a host is lost while pods stand there: Kubernetes looks every 5 s.
+            quiet = time.monotonic() - max(self.pods.moved_at, self.began) > QUIET_SECONDS and not any(self._on(host) for host in self.out)
             if quiet and not all_of_them:
                 self._look()
                 return
