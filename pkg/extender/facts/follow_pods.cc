@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "pkg/api/suspended_wait.h"
 #include "pkg/api/training_job.h"
 
 namespace yardmaster::extender {
@@ -21,16 +22,23 @@ bool WantsPods(const api::TrainingJob& job) {
          status.elastic.target == 0;
 }
 
-bool HasAnyPod(const GatheredGang* gathered) {
-  return gathered != nullptr && !(gathered->members.empty() && gathered->leaving.empty() &&
-                                  gathered->strays.empty() && gathered->finished == 0);
+bool HasLivePod(const GatheredGang* gathered) {
+  return gathered != nullptr &&
+         !(gathered->members.empty() && gathered->leaving.empty() && gathered->strays.empty());
 }
 
 }  // namespace
 
+bool IsOfSuspendedJob(const api::Gang& gang) {
+  return gang.pods != api::GangPods::kFirst && api::MayWaitSuspended(gang.owner);
+}
+
 bool MayBePlacedFirst(const PassFacts& facts, const api::Gang& gang) {
   if (gang.pods != api::GangPods::kFollow || gang.metadata.deleted_ms) return false;
-  if (HasAnyPod(facts.GatheredOf(KeyOf(gang.metadata)))) return false;
+  const GatheredGang* gathered = facts.GatheredOf(KeyOf(gang.metadata));
+  if (HasLivePod(gathered)) return false;
+  if (IsOfSuspendedJob(gang)) return true;
+  if (gathered != nullptr && gathered->finished > 0) return false;
   const auto job = OwnerOf(facts, gang);
   return job != nullptr && WantsPods(*job) && job->job.workers == gang.job.workers;
 }
@@ -38,6 +46,10 @@ bool MayBePlacedFirst(const PassFacts& facts, const api::Gang& gang) {
 bool PodsAreToCome(const api::Gang& gang) {
   return gang.pods != api::GangPods::kFirst && gang.status.committed() &&
          !api::IsTrue(gang.status.conditions, api::kReleasedCondition);
+}
+
+std::int64_t PodsComeWithinMs(const api::Gang& gang) {
+  return kPodsComeMs + (IsOfSuspendedJob(gang) ? kSuspendedAgainMs : 0);
 }
 
 std::vector<std::string> AvoidedByJob(const PassFacts& facts, const api::Gang& gang) {

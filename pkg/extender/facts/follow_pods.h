@@ -3,7 +3,9 @@
 //
 // The Gang alone does not say that its pods will come: its TrainingJob does. It must be the one
 // that the Gang was made for, want pods now, and want as many as the Gang says; what changes after
-// that is written into the Gang by the operator first.
+// that is written into the Gang by the operator first. Of jobs of other controllers that wait
+// suspended (api/suspended_wait.h) it is the operator that says it, by the Gang's spec: it writes
+// Follow only while such a job waits, and what it cannot take back in time is bounded here.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -19,11 +21,18 @@ namespace yardmaster::extender {
 // The operator has that long from the commit: for the network plan, a new leader, and the first
 // pods. Then the gang gives its hosts back and queues behind the others.
 inline constexpr std::int64_t kPodsComeMs = 120'000;
+// Beyond that time, for a job that the operator suspends again then.
+inline constexpr std::int64_t kSuspendedAgainMs = 30'000;
 
-// Without a place. It has no pod at all: the names of those that go are still taken.
+// Its job is of another controller, and waits suspended until the gang has its place.
+bool IsOfSuspendedJob(const api::Gang& gang);
+// Without a place. It has no pod at all: the names of those that go are still taken. Pods of other
+// controllers have names of their own, and those that have finished do not count.
 bool MayBePlacedFirst(const PassFacts& facts, const api::Gang& gang);
 // It has its hosts, and its pods have never been there all together since it got them.
 bool PodsAreToCome(const api::Gang& gang);
+// For how long it keeps its hosts then.
+std::int64_t PodsComeWithinMs(const api::Gang& gang);
 // Hosts that its job avoids, which its pods are yet to say. Of other gangs none.
 std::vector<std::string> AvoidedByJob(const PassFacts& facts, const api::Gang& gang);
 

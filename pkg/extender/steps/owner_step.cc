@@ -7,6 +7,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/rank_resolver.h"
+#include "pkg/api/suspended_wait.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/follow_pods.h"
@@ -85,6 +86,10 @@ Decision FollowOwner(const PassFacts& facts, const GangPtr& gang, const EffectOu
   }
   const OwnerState owner = read.done() ? OwnerStateOf(*gang, read.object) : OwnerStateOf(*gang, {});
   if (owner.phase == OwnerPhase::kActive) return NotePodsGone(facts, gang);
+  // The operator is about to resume it.
+  const bool waits = owner.phase == OwnerPhase::kSuspended && IsOfSuspendedJob(*gang) &&
+                     PodsAreToCome(*gang) && api::WaitsSuspended(read.object);
+  if (waits) return {};
   const std::string why = owner.why + "; the hosts are free";
   if (owner.phase == OwnerPhase::kSuspended) {
     return GiveBack(gang, GivenBack(*gang, "Suspended", why, facts.now.wall_ms), why);
@@ -132,10 +137,23 @@ Decision FollowOwnerWithoutPods(const GangPtr& gang, const PassFacts& now,
   return PlannedWithoutPods(gang, now, "OwnerGone", owner.why);
 }
 
+const char* WhyRefused(const api::Gang& gang) {
+  return IsOfSuspendedJob(gang) ? "its job asks for no place now" : "pods of it were refused";
+}
+
+// Set again, so that its transition says when the gang went to the back of the queue.
+void Requeue(const api::Gang& gang, const char* reason, const std::string& why, std::int64_t now_ms,
+             api::GangStatus& status) {
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == api::kRequeuedCondition;
+  });
+  SetCondition(status, gang, api::kRequeuedCondition, true, reason, why, now_ms);
+}
+
 // Looks through every pod of the cluster: in the gang's turn.
 Decision FindWhyNoPods(const PassFacts& facts, const GangPtr& gang) {
   if (gang->pods == api::GangPods::kRefused) {
-    return PlannedWithoutPods(gang, facts, "PodsRefused", "pods of it were refused");
+    return PlannedWithoutPods(gang, facts, "PodsRefused", WhyRefused(*gang));
   }
   if (WereReleased(facts, *gang)) {
     return PlannedWithoutPods(gang, facts, "ReleasedWithoutPlace",
@@ -163,19 +181,18 @@ bool DescribesPlan(const api::GangStatus& status) {
 std::optional<Decision> EndWaitForPods(const PassFacts& facts, const GangPtr& gang) {
   const std::int64_t now_ms = facts.now.wall_ms;
   if (gang->pods == api::GangPods::kRefused) {
-    const std::string why = "pods of it were refused; the hosts are free";
-    return GiveBack(gang, GivenBack(*gang, "PodsRefused", why, now_ms), why);
+    const std::string why = StrCat(WhyRefused(*gang), "; the hosts are free");
+    api::GangStatus status = GivenBack(*gang, "PodsRefused", why, now_ms);
+    if (IsOfSuspendedJob(*gang)) Requeue(*gang, "PodsRefused", why, now_ms, status);
+    return GiveBack(gang, std::move(status), why);
   }
-  if (gang->status.committed_ms + kPodsComeMs > now_ms) return std::nullopt;
+  const std::int64_t limit_ms = PodsComeWithinMs(*gang);
+  if (gang->status.committed_ms + limit_ms > now_ms) return std::nullopt;
   const std::string why =
-      StrCat("no pod of the gang was made in the ", kPodsComeMs / 1000,
+      StrCat("no pod of the gang was made in the ", limit_ms / 1000,
              " s since it was placed; the hosts are free, and it queues behind the others");
   api::GangStatus status = GivenBack(*gang, "NoPods", why, now_ms);
-  // Set again, so that its transition says when the gang went to the back of the queue.
-  std::erase_if(status.conditions, [](const api::Condition& condition) {
-    return condition.type == api::kRequeuedCondition;
-  });
-  SetCondition(status, *gang, api::kRequeuedCondition, true, "NoPods", why, now_ms);
+  Requeue(*gang, "NoPods", why, now_ms, status);
   return GiveBack(gang, std::move(status), why, /*warning=*/true);
 }
 
@@ -199,7 +216,8 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
   Decision decision;
   if (PodsAreToCome(*gang)) {
     if (auto ended = EndWaitForPods(facts, gang)) return *std::move(ended);
-    decision.effects.push_back(WakeIn{gang->status.committed_ms + kPodsComeMs - now_ms});
+    decision.effects.push_back(
+        WakeIn{gang->status.committed_ms + PodsComeWithinMs(*gang) - now_ms});
   }
   if (const auto since_ms = PodsGoneSinceMs(gang->status, now_ms)) {
     const std::int64_t left_ms = *since_ms + KeepsHostsForMs(gang->status, *since_ms) - now_ms;

@@ -74,6 +74,11 @@ std::vector<Release> ReleasesOf(const PassFacts& facts, std::vector<Effect>& eff
     if (facts.IsStopping(key) || facts.indeterminate.count(key) != 0) continue;
     if (facts.IsLeftAlone(key)) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
+    // The others are still to be made, and may be refused.
+    if (IsOfSuspendedJob(*gang->second) && PodsAreToCome(*gang->second) &&
+        !IsComplete(*gathered, gang->second->placed_workers())) {
+      continue;
+    }
     const std::size_t before = releases.size();
     try {
       AddReleases(facts, *gang->second, *gathered, releases);
