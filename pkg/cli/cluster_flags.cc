@@ -5,7 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/status.h"
-#include "pkg/cli/input/cluster_reader.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/state/device_overlay.h"
 
 namespace yardmaster::cli {
@@ -21,13 +21,13 @@ void DeclareRead(ReadFlags& flags, CLI::App& app) {
 }
 
 absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connector& connect,
-                                                std::ostream& err) {
+                                                std::ostream& err, OurKinds ours) {
   ConnectedCluster cluster;
   YM_ASSIGN_OR_RETURN(cluster.connection, connect(flags.cluster));
   if (flags.namespace_name.empty()) flags.namespace_name = cluster.connection.default_namespace;
-  YM_ASSIGN_OR_RETURN(cluster.state, ReadCluster(*cluster.connection.client));
+  YM_ASSIGN_OR_RETURN(cluster.state, ReadCluster(*cluster.connection.client, ours));
   cluster.state = state::WithDevices(cluster.state);
-  for (const std::string& problem : cluster.state.problems) err << "warning: " << problem << "\n";
+  PrintWarnings(cluster.state.problems, err);
   return cluster;
 }
 

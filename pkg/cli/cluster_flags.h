@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/cli/connect.h"
+#include "pkg/cli/input/cluster_reader.h"
 #include "pkg/state/cluster_state.h"
 
 namespace CLI {
@@ -33,6 +34,7 @@ struct ConnectedCluster {
 
 // Connects and reads everything; objects that cannot be read are named on `err`.
 absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connector& connect,
-                                                std::ostream& err);
+                                                std::ostream& err,
+                                                OurKinds ours = OurKinds::kRequired);
 
 }  // namespace yardmaster::cli

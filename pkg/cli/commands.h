@@ -53,6 +53,8 @@ int RunFabricShowCommand(const Args& args, const Connector& connect, std::ostrea
 int RunGetCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err);
 int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& out,
                       std::ostream& err);
+int RunObserveCommand(const Args& args, const Connector& connect, std::ostream& out,
+                      std::ostream& err);
 int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ostream& out,
                             std::ostream& err);
 int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err);

@@ -15,6 +15,7 @@
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/cli/output/job_cost.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/cli/output/print_objects.h"
 
 namespace yardmaster::cli {
@@ -41,7 +42,7 @@ absl::StatusOr<std::vector<api::CapacityPool>> PoolsOfCluster(const CostFlags& f
   YM_ASSIGN_OR_RETURN(const ClusterConnection connection, connect(flags.cluster));
   state::ClusterState cluster;
   YM_RETURN_IF_ERROR(ReadPools(*connection.client, cluster));
-  for (const std::string& problem : cluster.problems) err << "warning: " << problem << "\n";
+  PrintWarnings(cluster.problems, err);
   return PoolsOf(cluster);
 }
 

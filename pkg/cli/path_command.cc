@@ -8,6 +8,7 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/config/observations.h"
 #include "pkg/repac/path.h"
 
@@ -80,7 +81,7 @@ ordered_json ToJson(const Network& network, const repac::PredictedPath& path) {
 
 absl::StatusOr<ordered_json> Answer(const PathFlags& flags, std::istream& in, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(FabricInput input, ReadFabricInput(flags.fabric, in));
-  for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
+  PrintWarnings(input.warnings, err);
   const Network& network = *input.network;
   YM_ASSIGN_OR_RETURN(const fabric::NicPort from,
                       config::ParseNicPort(network, "--from", flags.from));

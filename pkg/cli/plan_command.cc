@@ -1,11 +1,16 @@
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
+#include "pkg/api/names.h"
+#include "pkg/api/rank_resolver.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
@@ -31,7 +36,7 @@ struct PlanFlags {
   bool paths = false;
   std::vector<std::string> files;
   std::string namespace_name;
-  std::string output = "json";
+  std::string output;  // empty: a table on a terminal, else json
   std::uint64_t seed = 1;
   std::int64_t max_steps = placement::PlannerOptions{}.max_steps;
   bool avoid_contention = false;
@@ -53,9 +58,9 @@ void Declare(PlanFlags& flags, CLI::App& app) {
       ->excludes(offline)
       ->needs(files);
   app.add_flag("--paths", flags.paths, "also the source port and links of every connection");
-  app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"json", "yaml", "table"}))
-      ->capture_default_str();
+  app.add_option("-o,--output", flags.output,
+                 "output format; when left out, table on a terminal and json elsewhere")
+      ->check(CLI::IsMember({"json", "yaml", "table"}));
   DeclareSeed(flags.seed, app);
   app.add_option("--max-steps", flags.max_steps, "search steps before an exact search is cut")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
@@ -95,7 +100,21 @@ struct Question {
   std::optional<PlanInput> before;
   std::map<std::string, std::string> origin;
   nlohmann::json costs = nlohmann::json::array();  // of the jobs given that have a cost cap
+  // Workloads given whose parallelism is guessed, by Gang.
+  std::map<NamespacedName, std::shared_ptr<const WorkloadSource>> guessed;
 };
+
+std::map<NamespacedName, std::shared_ptr<const WorkloadSource>> GuessedIn(const Manifests& given) {
+  std::map<NamespacedName, std::shared_ptr<const WorkloadSource>> out;
+  for (const auto& pod : given.expected_pods) {
+    const auto source = given.workload_of_pod.find(KeyOf(pod->metadata));
+    if (source == given.workload_of_pod.end() || !source->second->guessed) continue;
+    const auto membership = api::ResolveMembership(*pod);
+    if (!membership.ok() || !*membership) continue;
+    out[{pod->metadata.namespace_name, (*membership)->gang_name}] = source->second;
+  }
+  return out;
+}
 
 // Pools of the files, where they hold some, else those of the cluster.
 nlohmann::json CostsOf(const Manifests& given, const state::ClusterState* cluster) {
@@ -126,6 +145,7 @@ absl::StatusOr<Question> AskFiles(const PlanFlags& flags, std::istream& in, std:
   Question question;
   question.origin = manifests.origin;
   question.costs = CostsOf(manifests, nullptr);
+  question.guessed = GuessedIn(manifests);
   question.input = InputOfFiles(std::move(manifests), err);
   return question;
 }
@@ -163,6 +183,7 @@ absl::StatusOr<Question> AskCluster(const PlanFlags& flags, const Connector& con
   Question question;
   question.origin = given.origin;
   question.costs = CostsOf(given, &read->manifests.cluster);
+  question.guessed = GuessedIn(given);
   if (flags.diff) {
     // Its problems are reported once, below.
     std::ostream nowhere(nullptr);
@@ -175,6 +196,7 @@ absl::StatusOr<Question> AskCluster(const PlanFlags& flags, const Connector& con
 void Print(const nlohmann::json& report, const std::string& format, std::ostream& out) {
   if (format != "table") return PrintAnswer(report, format, out);
   PrintTable(ReportTable(report), out, WantsColour(out));
+  for (const std::string& line : AdviceLines(report)) out << OneLine(line) << "\n";
   for (const nlohmann::json& cost : report.value("costs", nlohmann::json::array())) {
     out << "\nCost of " << cost["namespace"].get<std::string>() << "/"
         << cost["name"].get<std::string>() << ": " << cost["message"].get<std::string>() << "\n";
@@ -182,6 +204,24 @@ void Print(const nlohmann::json& report, const std::string& format, std::ostream
   if (!report.contains("changes")) return;
   out << "\n";
   PrintTable(ChangesTable(report["changes"]), out);
+}
+
+// Says in the report and on `err` which jobs were planned on a guess.
+void SayGuesses(const Question& question, nlohmann::json& report, std::ostream& err) {
+  std::set<const WorkloadSource*> said;
+  for (const auto& [gang, source] : question.guessed) {
+    if (!said.insert(source.get()).second) continue;
+    const std::string text = StrCat(
+        "its pods state no parallelism, so they are planned as one data-parallel group of all "
+        "their GPUs; without ",
+        api::kParallelismAnnotation, " on the pod template kube-scheduler places them one by one");
+    err << "warning: " << source->where << ": " << source->kind << " " << source->key.text() << ": "
+        << text << "\n";
+    for (nlohmann::json& job : report["jobs"]) {
+      if (job["namespace"] != gang.namespace_name || job["name"] != source->key.name) continue;
+      job["warnings"].push_back("parallelism guessed: one data-parallel group of all its GPUs");
+    }
+  }
 }
 
 // Says what contradicts itself, with the place it was read from. True when something does that was
@@ -261,6 +301,8 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
                                   {input.snapshot, plans.placement, plans.network}),
                     names);
   }
+  SayGuesses(*question, report, err);
+  if (flags.output.empty()) flags.output = IsTerminal(out) ? "table" : "json";
   Print(report, flags.output, out);
   const bool contradicts = PrintProblems(*question, flags.offline, err);
   const bool bad_hashes = PrintHashesProblem(*question, plans.network, err);

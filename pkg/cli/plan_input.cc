@@ -7,13 +7,14 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/extender/gather/gather.h"
-#include "pkg/extender/steps/adoption.h"
+#include "pkg/extender/observe/pods_as_gangs.h"
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/operator/telemetry/network_profiles.h"
 #include "pkg/state/device_overlay.h"
-#include "pkg/state/node_facts.h"
+#include "pkg/state/guessed_places.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/used_fabric.h"
 
@@ -34,36 +35,6 @@ Keys KnownJobs(const state::ClusterState& cluster) {
         {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
   }
   return known;
-}
-
-// By rank, where all pods of the gang run, or where another controller wants all of them. Empty:
-// the gang is to be planned.
-std::vector<std::string> HostsOfPods(const extender::GatheredGang& pods, const api::Gang& gang,
-                                     const state::ClusterState& cluster) {
-  extender::GatheredGang ranked = pods;
-  extender::AssignRanks(gang.rank_bases, gang.job.workers, ranked);
-  std::vector<std::string> hosts;
-  for (const extender::GangMember& member : ranked.members) {
-    hosts.push_back(member.pod->node_name);
-  }
-  if (std::count(hosts.begin(), hosts.end(), "") > 0) {
-    hosts = extender::HostsChosenByOthers(ranked, gang.job.workers, {}, cluster.nodes)
-                .value_or(std::vector<std::string>());
-  }
-  const auto fabric = state::UsedFabric(cluster.fabrics);
-  const fabric::FabricSpec spec = fabric == nullptr ? fabric::FabricSpec{} : fabric->spec;
-  const bool known = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
-    const auto node = cluster.nodes.Find({"", host});
-    return node != nullptr && state::PlaceOf(*node, spec).place.has_value();
-  });
-  return known ? hosts : std::vector<std::string>();
-}
-
-void PlaceOnHosts(const std::vector<std::string>& hosts, api::Gang& gang) {
-  gang.status.plan_generation = hosts.empty() ? 0 : 1;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    gang.status.assignments.push_back({static_cast<int>(rank), hosts[rank], "", "", {}});
-  }
 }
 
 // A gang, or a pod that wants to be in one, that is not planned.
@@ -126,7 +97,7 @@ std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const
         (*gang)->metadata.created_ms =
             std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
       }
-      PlaceOnHosts(HostsOfPods(pods, **gang, cluster), **gang);
+      extender::PlaceOnHosts(extender::HostsOfPods(pods, **gang, cluster), **gang);
       cluster.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
       continue;
     }
@@ -240,7 +211,8 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   for (const auto& [kind, count] : manifests.ignored) {
     err << "ignored: " << Count(count, kind)
         << " (read are Nodes, Pods, our own kinds, and workloads, not suspended, deleted or ended, "
-        << "whose pods ask for GPUs and carry " << api::kParallelismAnnotation << ")\n";
+        << "whose pods ask for GPUs and carry " << api::kParallelismAnnotation
+        << ", or are still to be created and numbered)\n";
   }
   CountDevices(manifests);
   PlanInput input;
@@ -258,17 +230,16 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   return input;
 }
 
-// What takes the place of a Fabric among files.
-std::string NoFabricText() {
+// What takes the place of a Fabric among files. `guesses`: of places.
+std::string NoFabricText(const std::vector<std::string>& guesses) {
   const fabric::FabricSpec standard;
-  return StrCat("there is no Fabric in the input, so jobs are placed by the Nodes' labels ",
-                standard.fabric_pod_label, " and ", standard.segment_label,
+  const std::string by = guesses.empty()
+                             ? StrCat("by the Nodes' labels ", standard.fabric_pod_label, " and ",
+                                      standard.segment_label)
+                             : StrCat("where Nodes seem to stand (", Join(guesses, "; "), ")");
+  return StrCat("there is no Fabric in the input, so jobs are placed ", by,
                 ", and get no levels and no paths; give a Fabric with -f (kubectl yardmaster "
-                "fabric render writes one)");
-}
-
-void PrintWarnings(const plan::Snapshot& snapshot, std::ostream& err) {
-  for (const std::string& warning : snapshot.warnings) err << "warning: " << warning << "\n";
+                "fabric render or fabric import writes one)");
 }
 
 // Measured profiles, levels and ports, out of the objects that carry them.
@@ -295,9 +266,15 @@ void ReadNetwork(const state::ClusterState& cluster, PlanInput& input) {
 
 PlanInput InputOfFiles(Manifests manifests, std::ostream& err) {
   const bool no_fabric = manifests.cluster.fabrics.empty();
+  std::vector<std::string> guesses;
+  if (no_fabric) {
+    state::GuessedPlaces guessed = state::WithGuessedPlaces(manifests.cluster.nodes);
+    manifests.cluster.nodes = std::move(guessed.nodes);
+    guesses = std::move(guessed.notes);
+  }
   PlanInput input = BuildInput(manifests, err);
-  if (no_fabric) input.snapshot.warnings.push_back(NoFabricText());
-  PrintWarnings(input.snapshot, err);
+  if (no_fabric) input.snapshot.warnings.push_back(NoFabricText(guesses));
+  PrintWarnings(input.snapshot.warnings, err);
   return input;
 }
 
@@ -312,7 +289,7 @@ PlanInput InputOfCluster(Manifests manifests, std::int64_t now_ms, std::ostream&
         "there is no Fabric that can be used, so jobs are placed and get no levels and no paths; "
         "apply a Fabric, or give one with -f");
   }
-  PrintWarnings(input.snapshot, err);
+  PrintWarnings(input.snapshot.warnings, err);
   return input;
 }
 

@@ -120,6 +120,45 @@ TEST(PlanPlacesTest, WithoutAFabricOneWarningSaysWhatTakesItsPlace) {
   EXPECT_THAT(with.err, Not(HasSubstr("there is no Fabric")));
 }
 
+TEST(PlanPlacesTest, WithoutAFabricLabelsOfOthersSayWhereHostsStand) {
+  std::string nodes;
+  for (int i = 0; i < 4; ++i) {
+    nodes += StrCat("---\napiVersion: v1\nkind: Node\nmetadata: {name: n", i,
+                    ", labels: {topology.k8s.aws/network-node-layer-2: l2, ",
+                    "topology.k8s.aws/network-node-layer-3: l3-", i / 2, "}}\n",
+                    "status: {allocatable: {nvidia.com/gpu: \"8\"}}\n");
+  }
+  const PlanAnswer answer = PlanOffline(
+      nodes +
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\n"
+      "spec: {workers: 2, template: {}}\n");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  const nlohmann::json job = answer.job("a");
+  EXPECT_EQ(job["objective"]["segments"], 1);
+  EXPECT_EQ(job["assignments"][0]["fabricPod"], "l2");
+  EXPECT_THAT(answer.err, HasSubstr("guessed from labels of EKS: segment by "
+                                    "topology.k8s.aws/network-node-layer-3 (2)"));
+  EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+}
+
+TEST(PlanPlacesTest, NodesWithoutAnyLabelAreOneSegmentAndNodesWithoutAPlaceOneWarning) {
+  const auto bare = [](int i) {
+    return StrCat("---\napiVersion: v1\nkind: Node\nmetadata: {name: n", i,
+                  "}\nstatus: {allocatable: {nvidia.com/gpu: \"8\"}}\n");
+  };
+  const std::string job =
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\n"
+      "spec: {workers: 2, template: {}}\n";
+  std::string nodes;
+  for (int i = 100; i < 321; ++i) nodes += bare(i);
+  const PlanAnswer all = PlanOffline(nodes + job);
+  EXPECT_EQ(all.job("a")["assignments"][0]["segment"], "all");
+  EXPECT_THAT(all.err, HasSubstr("no label states where hosts stand"));
+  const PlanAnswer some = PlanOffline(nodes + Node("h0", "p0", "s0") + job);
+  EXPECT_THAT(some.err, HasSubstr("warning: Nodes n[100-320]: metadata.labels"));
+  EXPECT_EQ(std::count(some.err.begin(), some.err.end(), '\n'), 2) << some.err;
+}
+
 TEST(PlanPlacesTest, AGangThatLacksHostsForNewWorkersSaysSo) {
   const PlanAnswer answer = PlanOffline(
       Node("h0", "p0", "s0") +

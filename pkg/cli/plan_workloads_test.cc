@@ -171,6 +171,28 @@ TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
   EXPECT_THAT(unindexed.err, HasSubstr("let the Job have completionMode: Indexed"));
 }
 
+TEST(PlanWorkloadsTest, AWorkloadThatSaysNoParallelismIsOneDataParallelGroupAndItIsSaid) {
+  const auto job = [](const std::string& mode, const std::string& uid) {
+    return StrCat("---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: w, namespace: team", uid,
+                  "}\nspec: {", mode, "parallelism: 4, template: ", Template(""), "}\n");
+  };
+  const PlanAnswer answer = PlanOffline(Nodes(4) + job("completionMode: Indexed, ", ""));
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  const json planned = answer.job("w");
+  EXPECT_EQ(planned["outcome"], "Placed");
+  EXPECT_EQ(planned["objective"]["dataSplitSegments"], 0);
+  ASSERT_EQ(planned["warnings"].size(), 1u) << planned;
+  EXPECT_THAT(planned["warnings"][0].get<std::string>(), HasSubstr("parallelism guessed"));
+  EXPECT_THAT(answer.err, HasSubstr("Job team/w: its pods state no parallelism"));
+  // One of the API server has its pods, and one whose pods have no index can be no gang.
+  for (const std::string& other : {job("completionMode: Indexed, ", ", uid: u"), job("", "")}) {
+    const PlanAnswer left = PlanOffline(Nodes(4) + other);
+    EXPECT_EQ(left.code, 0) << left.err;
+    EXPECT_TRUE(left.report["jobs"].empty()) << other;
+    EXPECT_THAT(left.err, HasSubstr("ignored: 1 Job (read are"));
+  }
+}
+
 // The admission of JobSet writes the mode into its Jobs.
 TEST(PlanWorkloadsTest, JobsOfAJobSetAreIndexedUnlessTheySayOtherwise) {
   const auto of_mode = [](const std::string& mode) {

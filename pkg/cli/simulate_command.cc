@@ -14,6 +14,7 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/cli/input/read_input.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/cli/output/print_objects.h"
 #include "simulation/formats/trace_files.h"
 #include "simulation/simulator/trace_run.h"
@@ -182,7 +183,7 @@ absl::StatusOr<FabricInput> ReadFabric(const SimulateFlags& flags, const Connect
 absl::StatusOr<json> Simulate(const SimulateFlags& flags, const Connector& connect,
                               std::istream& in, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabric(flags, connect, in, err));
-  for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
+  PrintWarnings(input.warnings, err);
   YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, input.network->places()));
   for (const auto& [reason, rows] : trace.skipped) {
     err << "skipped " << Count(static_cast<std::int64_t>(rows), "row") << ": " << reason << "\n";

@@ -9,6 +9,7 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/cli/input/read_input.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/config/observations.h"
 
@@ -114,7 +115,7 @@ absl::StatusOr<Findings> Trust(const FabricInput& input, const std::string& text
 absl::StatusOr<Findings> AnswerTo(const VerifyFlags& flags, Finder answerer, std::istream& in,
                                   std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
-  for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
+  PrintWarnings(input.warnings, err);
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.seen, in));
   return answerer(input, text, InputName(flags.seen));
 }

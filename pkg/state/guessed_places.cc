@@ -80,7 +80,7 @@ Place PlaceOf(const api::Node& node, const PlaceLabels& labels) {
 std::string NoteOf(const PlaceLabels& labels, std::int64_t hosts, std::size_t fabric_pods,
                    std::size_t segments) {
   if (labels.segment.empty()) {
-    return StrCat("no label says where hosts stand, so the ", Count(hosts, "Node"),
+    return StrCat("no label states where hosts stand, so the ", Count(hosts, "Node"),
                   " with GPUs are taken as one segment; label them with yardmaster.dev/segment "
                   "and yardmaster.dev/fabric-pod");
   }

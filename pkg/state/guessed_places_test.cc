@@ -82,7 +82,7 @@ TEST(GuessedPlacesTest, CliquesAreDomains) {
   EXPECT_EQ(LabelOf(guessed.nodes, "b", "yardmaster.dev/domain"), "u.1");
   EXPECT_EQ(LabelOf(guessed.nodes, "b", "yardmaster.dev/segment"), "all");
   ASSERT_EQ(guessed.notes.size(), 2u);
-  EXPECT_THAT(guessed.notes[0], HasSubstr("no label says where hosts stand, so the 2 Nodes"));
+  EXPECT_THAT(guessed.notes[0], HasSubstr("no label states where hosts stand, so the 2 Nodes"));
   EXPECT_EQ(guessed.notes[1], "guessed domains: hosts that share nvidia.com/gpu.clique (2)");
 }
 

@@ -95,19 +95,25 @@ absl::Status ReadDevices(kube::Client& client, state::ClusterState& cluster) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
-  state::ClusterState cluster;
+absl::Status ReadOurKinds(kube::Client& client, state::ClusterState& cluster) {
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::Fabrics(), [](JsonView o) { return api::DecodeFabric(o, kTolerant); },
       cluster.fabrics, cluster));
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::TrainingJobs(), [](JsonView o) { return api::DecodeTrainingJob(o, kTolerant); },
       cluster.jobs, cluster));
-  YM_RETURN_IF_ERROR(ReadKind(
+  return ReadKind(
       client, kube::Gangs(), [](JsonView o) { return api::DecodeGang(o, api::Decoding::kLenient); },
-      cluster.gangs, cluster));
+      cluster.gangs, cluster);
+}
+
+}  // namespace
+
+absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client, OurKinds ours) {
+  state::ClusterState cluster;
+  const absl::Status read = ReadOurKinds(client, cluster);
+  const bool missing = ours == OurKinds::kMayBeMissing && absl::IsNotFound(read);
+  if (!missing) YM_RETURN_IF_ERROR(read);
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::Nodes(), [](JsonView o) { return api::DecodeNode(o); }, cluster.nodes,
       cluster));

@@ -21,7 +21,9 @@ namespace yardmaster::cli {
 // is missing.
 // Devices by claims are read where the cluster has them and people may list them, and are not
 // counted yet (state/device_overlay.h).
-absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client);
+enum class OurKinds { kRequired, kMayBeMissing };
+absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client,
+                                                OurKinds ours = OurKinds::kRequired);
 
 // Reads the CapacityPools alone into `cluster`. Errors: as above.
 absl::Status ReadPools(kube::Client& client, state::ClusterState& cluster);

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/state/guessed_places.h"
 
 namespace yardmaster::cli {
 
 namespace {
 
-constexpr char kTier0[] = "fabric.topograph.run/tier-0";
-constexpr char kTier1[] = "fabric.topograph.run/tier-1";
 constexpr char kLeaf[] = "network.topology.nvidia.com/leaf";
 constexpr char kSpine[] = "network.topology.nvidia.com/spine";
 // Of hosts that share a scale-up network. The second may change when a host starts again.
@@ -130,6 +130,18 @@ void SetDomains(const std::vector<const api::Node*>& hosts, ImportedFabric& out)
   scale_up.backup_hosts_per_domain = std::min(scale_up.backup_hosts_per_domain, most - 1);
 }
 
+// Those of topograph where the Nodes have no label that is known.
+state::PlaceLabels LabelsOf(const std::vector<api::Node>& nodes) {
+  state::Nodes table;
+  for (const api::Node& node : nodes) table.Put(std::make_shared<const api::Node>(node));
+  state::PlaceLabels labels = state::GuessPlaceLabels(table);
+  if (labels.segment.empty() || labels.fabric_pod.empty()) {
+    labels.segment = kLeaf;
+    labels.fabric_pod = kSpine;
+  }
+  return labels;
+}
+
 }  // namespace
 
 absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nodes,
@@ -145,9 +157,9 @@ absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nod
   ImportedFabric out;
   out.fabric = base;
   fabric::FabricSpec& spec = out.fabric.spec;
-  const bool newer = AnyHas(hosts, kTier0);
-  spec.segment_label = keys.leaf.value_or(newer ? kTier0 : kLeaf);
-  spec.fabric_pod_label = keys.spine.value_or(newer ? kTier1 : kSpine);
+  const state::PlaceLabels labels = LabelsOf(nodes);
+  spec.segment_label = keys.leaf.value_or(labels.segment);
+  spec.fabric_pod_label = keys.spine.value_or(labels.fabric_pod);
   YM_ASSIGN_OR_RETURN(const LeafPlaces places, LeafPlacesOf(hosts, spec));
   SetSize(places, spec);
   if (spec.fabric_pods > 1 && spec.tiers.back().scope != fabric::Scope::kFabric) {

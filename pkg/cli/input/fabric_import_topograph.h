@@ -1,4 +1,4 @@
-// A Fabric out of the labels that topograph writes on Nodes.
+// A Fabric out of the labels that topograph, a cloud or others write on Nodes.
 //
 // The labels say where a host stands and nothing about ports; so the Fabric is that of a base (a
 // preset, for example) whose size and label names are those of the Nodes. The base's hashes are
@@ -24,8 +24,8 @@ struct ImportedFabric {
   std::vector<std::string> notes;  // what the reader should know
 };
 
-// Label keys; nothing: those that topograph writes, by version 1 (fabric.topograph.run/tier-0 and
-// -1) or before (network.topology.nvidia.com/leaf and /spine), whichever the Nodes have.
+// Label keys; nothing: those that the Nodes have (state/guessed_places.h), those of topograph where
+// they have none.
 struct TopographKeys {
   std::optional<std::string> leaf;
   std::optional<std::string> spine;

@@ -14,6 +14,7 @@
 #include "pkg/config/json_text.h"
 #include "pkg/config/yaml.h"
 #include "pkg/extender/gather/owner_size.h"
+#include "pkg/extender/observe/pods_as_gangs.h"
 
 namespace yardmaster::cli {
 
@@ -62,6 +63,16 @@ std::optional<int> PodsInAll(const json& workload, int wanted) {
                                   false};
   const auto size = extender::SizeOf(owner, workload);
   return size && size->pods() == wanted ? std::optional<int>(wanted) : std::nullopt;
+}
+
+bool IsOfServer(const json& object) {
+  const auto meta = object.find("metadata");
+  return meta != object.end() && !TextOf(*meta, "uid").empty();
+}
+
+// Of a workload that wants no gang. None: it is none of ours, and what is wrong with it, too.
+std::vector<json> PodsIfAnnotated(const json& workload) {
+  return PodsOfWorkload(workload, /*as_if_annotated=*/true).value_or(std::vector<json>());
 }
 
 class ManifestReader {
@@ -245,6 +256,9 @@ class ManifestReader {
   void ExpandWorkloads() {
     for (const Workload& workload : workloads_) {
       absl::StatusOr<std::vector<json>> pods = PodsOfWorkload(workload.object);
+      // What an API server has is there with its pods.
+      const bool guessed = pods.ok() && pods->empty() && !IsOfServer(workload.object);
+      if (guessed) pods = PodsIfAnnotated(workload.object);
       if (!pods.ok()) {
         Fail(workload.where, workload.path, MessageOf(pods.status()));
         continue;
@@ -259,7 +273,9 @@ class ManifestReader {
       source->key = {TextOf((*pods)[0]["metadata"], "namespace"),
                      TextOf(workload.object["metadata"], "name")};
       source->pods = PodsInAll(workload.object, static_cast<int>(pods->size()));
+      source->guessed = guessed;
       if (!IsFirst(workload.kind, source->key, workload.where, workload.path)) continue;
+      std::vector<std::shared_ptr<const api::Pod>> read;
       for (json& object : *pods) {
         json& spec = object["spec"];
         const auto named = priority_classes_.find(TextOf(spec, "priorityClassName"));
@@ -272,8 +288,10 @@ class ManifestReader {
           break;
         }
         out_.workload_of_pod.emplace(KeyOf(pod->metadata), source);
-        out_.expected_pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+        read.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
       }
+      if (guessed) extender::GuessParallelism(/*min_pods=*/1, read);
+      out_.expected_pods.insert(out_.expected_pods.end(), read.begin(), read.end());
     }
   }
 

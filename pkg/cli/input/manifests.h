@@ -40,6 +40,8 @@ struct WorkloadSource {
   NamespacedName key;
   std::string where;
   std::optional<int> pods;  // that its spec asks for in all, where all of them are to be in a gang
+  // Its pods state no parallelism, and are read as one data-parallel group.
+  bool guessed = false;
 };
 
 struct Manifests {

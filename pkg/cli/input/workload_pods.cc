@@ -59,8 +59,9 @@ std::string Lower(std::string text) {
 
 class Expander {
  public:
-  explicit Expander(const json& object)
-      : object_(object),
+  Expander(const json& object, bool as_if_annotated)
+      : as_if_annotated_(as_if_annotated),
+        object_(object),
         spec_(In(object, "spec")),
         kind_(Text(object, "kind")),
         version_(Text(object, "apiVersion")) {
@@ -127,7 +128,8 @@ class Expander {
   }
 
   // Our annotation or gate.
-  static bool WantsGang(const json& pod_template) {
+  bool WantsGang(const json& pod_template) const {
+    if (as_if_annotated_) return true;
     if (In(In(pod_template, "metadata"), "annotations").contains(api::kParallelismAnnotation)) {
       return true;
     }
@@ -195,6 +197,7 @@ class Expander {
     const std::int64_t completions = Number(spec, "completions", path, parallelism);
     const std::string mode = Text(spec, "completionMode");
     const bool indexed = (mode.empty() ? default_mode : mode) == "Indexed";
+    if (as_if_annotated_ && !indexed) return;
     for (std::int64_t i = 0; i < std::min(parallelism, completions); ++i) {
       if (indexed) {
         labels["batch.kubernetes.io/job-completion-index"] = StrCat(i);
@@ -318,6 +321,7 @@ class Expander {
     }
   }
 
+  const bool as_if_annotated_;
   const json& object_;
   const json& spec_;
   const std::string kind_;
@@ -338,8 +342,8 @@ bool IsWorkload(std::string_view api_version, std::string_view kind) {
                      [&](const Kind& k) { return k.group == group && k.name == kind; });
 }
 
-absl::StatusOr<std::vector<json>> PodsOfWorkload(const json& object) {
-  return Expander(object).Run();
+absl::StatusOr<std::vector<json>> PodsOfWorkload(const json& object, bool as_if_annotated) {
+  return Expander(object, as_if_annotated).Run();
 }
 
 }  // namespace yardmaster::cli

@@ -4,9 +4,9 @@
 // they are gathered and ranked by the same table as in a cluster (api/rank_resolver.h).
 //
 // Only workloads whose pod template says that it wants a gang (the annotation
-// yardmaster.dev/parallelism, or our scheduling gate) and asks for GPUs are expanded; pods without
-// GPUs, like MPI's launcher, are left out, unless their kind numbers them with the workers. A
-// TrainJob's pods come from spec.trainer alone, as its runtime is not read.
+// yardmaster.dev/parallelism, or our scheduling gate) and asks for GPUs are expanded, others on
+// request; pods without GPUs, like MPI's launcher, are left out, unless their kind numbers them
+// with the workers. A TrainJob's pods come from spec.trainer alone, as its runtime is not read.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -25,7 +25,9 @@ namespace yardmaster::cli {
 bool IsWorkload(std::string_view api_version, std::string_view kind);
 
 // Nothing: the workload does not want a gang, or is suspended, deleted or has ended. Errors:
-// InvalidArgument naming the field. REQUIRES: IsWorkload.
-absl::StatusOr<std::vector<nlohmann::json>> PodsOfWorkload(const nlohmann::json& object);
+// InvalidArgument naming the field. `as_if_annotated`: what it would be with the annotation, unless
+// its pods have no index. REQUIRES: IsWorkload.
+absl::StatusOr<std::vector<nlohmann::json>> PodsOfWorkload(const nlohmann::json& object,
+                                                           bool as_if_annotated = false);
 
 }  // namespace yardmaster::cli

@@ -8,6 +8,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::cli {
@@ -69,34 +70,6 @@ Standing StandingOf(const api::Node* node, const placement::HostState& host, std
   return {host.backup ? "Backup" : "Free", failures};
 }
 
-// A name up to the number at its end, and that number's digits.
-struct NumberedName {
-  std::string stem;
-  std::string digits;
-};
-
-NumberedName Numbered(const std::string& name) {
-  constexpr std::size_t kMaxDigits = 9;  // fits an int
-  std::size_t at = name.size();
-  while (at > 0 && name.size() - at < kMaxDigits && name[at - 1] >= '0' && name[at - 1] <= '9')
-    --at;
-  return {name.substr(0, at), name.substr(at)};
-}
-
-// Ranges of the numbers of names with one stem and one width; they ascend.
-std::string Ranges(const std::vector<std::string>& digits) {
-  std::string out;
-  for (std::size_t first = 0; first < digits.size();) {
-    std::size_t last = first;
-    while (last + 1 < digits.size() && std::stoi(digits[last + 1]) == std::stoi(digits[last]) + 1)
-      ++last;
-    out += StrCat(out.empty() ? "" : ",", digits[first],
-                  last > first ? StrCat("-", digits[last]) : std::string());
-    first = last + 1;
-  }
-  return out;
-}
-
 constexpr int kDomainColumn = 3;  // after SEGMENT
 
 }  // namespace
@@ -119,25 +92,6 @@ Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms) {
   }
   if (places.has_domains()) rows[0].insert(rows[0].begin() + kDomainColumn, "DOMAIN");
   return rows;
-}
-
-std::string HostNames(const std::vector<std::string>& names) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < names.size();) {
-    const NumberedName first = Numbered(names[i]);
-    std::vector<std::string> digits;
-    std::size_t end = i;
-    for (; end < names.size(); ++end) {
-      const NumberedName next = Numbered(names[end]);
-      if (next.stem != first.stem || next.digits.size() != first.digits.size()) break;
-      digits.push_back(next.digits);
-    }
-    const bool alone = digits.size() == 1 || first.digits.empty();
-    if (alone) end = i + 1;
-    parts.push_back(alone ? names[i] : StrCat(first.stem, "[", Ranges(digits), "]"));
-    i = end;
-  }
-  return Join(parts, ",");
 }
 
 Table GroupedHosts(const Table& hosts) {

@@ -17,11 +17,8 @@ namespace yardmaster::cli {
 Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms);
 
 // The rows of HostsTable with hosts that differ in nothing but their name as one row, in the order
-// of the first of them. COUNT follows HOST, which names them as HostNames does.
+// of the first of them. COUNT follows HOST, which names them as HostNames (node_names.h)
+// does.
 Table GroupedHosts(const Table& hosts);
-
-// "p00s00h[000-127,130]": names that are equal up to a number of one width at their end, by ranges;
-// names that are not are listed with commas. `names` are in order.
-std::string HostNames(const std::vector<std::string>& names);
 
 }  // namespace yardmaster::cli

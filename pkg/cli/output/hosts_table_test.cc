@@ -78,13 +78,5 @@ TEST(HostsTableTest, HostsThatDifferInTheirNameAloneAreOneRow) {
                                                ElementsAre("h12", "1", "s1", "Free")));
 }
 
-TEST(HostsTableTest, NamesOfHostsAreShortenedWhereTheyAreNumberedAlike) {
-  EXPECT_EQ(HostNames({"a"}), "a");
-  EXPECT_EQ(HostNames({"a", "b"}), "a,b");
-  EXPECT_EQ(HostNames({"n1", "n2", "n10"}), "n[1-2],n10") << "of one width";
-  EXPECT_EQ(HostNames({"h000", "h001", "h003", "x"}), "h[000-001,003],x");
-  EXPECT_EQ(HostNames({"n12345678901", "n12345678902"}), "n12[345678901-345678902]");
-}
-
 }  // namespace
 }  // namespace yardmaster::cli

@@ -16,6 +16,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/output/job_cost.h"
 #include "pkg/cli/output/print_objects.h"
+#include "pkg/cli/output/unplanned_pods.h"
 #include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/extender/ledger/free_places.h"
 #include "pkg/plan/planner.h"
@@ -230,8 +231,8 @@ void ExplainPlacement(const api::Gang& gang, std::string& out) {
                    extender::RunsOf(ranks), InDomains(domains_of[segment])));
   }
   const placement::Objective& o = status.objective;
-  AddLine(out, "cost:",
-          StrCat("data groups split over segments ", o.data_split_segments, ", over fabric pods ",
+  AddLine(out, "splits:",
+          StrCat("data groups over segments ", o.data_split_segments, ", over fabric pods ",
                  o.data_split_fabric_pods, "; tensor groups ", o.tensor_split_segments, ", ",
                  o.tensor_split_fabric_pods,
                  domains_of.empty() ? std::string()
@@ -246,9 +247,16 @@ void ExplainPlacement(const api::Gang& gang, std::string& out) {
   }
 }
 
-// Conditions in `shown` are left out: a job repeats some of its gang's conditions.
+// Conditions in `shown` are left out: a job repeats some of its gang's conditions. A message that
+// repeats one of `said`, or of a condition before it, is not written out again.
 void ExplainConditions(const std::vector<api::Condition>& conditions,
-                       const std::vector<api::Condition>& shown, std::string& out) {
+                       const std::vector<api::Condition>& shown, std::vector<std::string>& said,
+                       std::string& out) {
+  const auto is_said = [&said](const std::string& message) {
+    return std::any_of(said.begin(), said.end(), [&](const std::string& text) {
+      return message.find(text) != std::string::npos;
+    });
+  };
   const auto is_shown = [&shown](const api::Condition& condition) {
     return std::any_of(shown.begin(), shown.end(), [&](const api::Condition& other) {
       return other.type == condition.type && other.status == condition.status &&
@@ -259,9 +267,15 @@ void ExplainConditions(const std::vector<api::Condition>& conditions,
     if (is_shown(condition)) continue;
     if (condition.status != api::ConditionStatus::kTrue && condition.message.empty()) continue;
     static constexpr std::string_view kAnswers[] = {"yes", "no", "unknown"};  // by status
-    AddLine(out, condition.type + ":",
-            StrCat(kAnswers[static_cast<std::size_t>(condition.status)],
-                   condition.message.empty() ? "" : ", ", condition.message));
+    const std::string answer(kAnswers[static_cast<std::size_t>(condition.status)]);
+    if (condition.message.empty()) {
+      AddLine(out, condition.type + ":", answer);
+    } else if (is_said(condition.message)) {
+      AddLine(out, condition.type + ":", answer + ", as above");
+    } else {
+      AddLine(out, condition.type + ":", StrCat(answer, ", ", condition.message));
+      said.push_back(condition.message);
+    }
   }
 }
 
@@ -294,8 +308,9 @@ void ExplainBandwidth(const state::ClusterState& cluster, const Subject& subject
   }
 }
 
-// What planning it now, on this cluster, says.
-void ExplainWaiting(const state::ClusterState& cluster, const Subject& subject, std::string& out) {
+// What planning it now, on this cluster, says. `said`: the reasons.
+void ExplainWaiting(const state::ClusterState& cluster, const Subject& subject,
+                    std::vector<std::string>& said, std::string& out) {
   const NamespacedName key = subject.key();
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   const plan::Plan plan = plan::MakePlan(snapshot);
@@ -306,6 +321,7 @@ void ExplainWaiting(const state::ClusterState& cluster, const Subject& subject, 
     AddLine(out, "planned now:", std::string(placement::Name(job.gang.outcome)));
     for (const placement::Reason& reason : job.gang.reasons) {
       AddLine(out, "  because:", StrCat(reason.message, " (", placement::Name(reason.code), ")"));
+      said.push_back(reason.message);
     }
     for (const placement::Relaxation& relaxation : job.gang.relaxations) {
       AddLine(
@@ -337,13 +353,22 @@ void ExplainWork(const api::TrainingJob& job, std::string& out) {
 struct Found {
   std::optional<Subject> subject;
   std::optional<IncompleteGang> incomplete;
+  std::optional<UnplannedPods> unplanned;  // neither of those
 
   std::string namespace_name() const {
+    if (unplanned) return unplanned->namespace_name;
     return subject ? subject->namespace_name : incomplete->gang.namespace_name;
   }
-  std::string name() const { return subject ? subject->name : incomplete->owner.name; }
-  std::string kind() const { return subject ? subject->kind : incomplete->owner.kind; }
+  std::string name() const {
+    if (unplanned) return unplanned->name;
+    return subject ? subject->name : incomplete->owner.name;
+  }
+  std::string kind() const {
+    if (unplanned) return unplanned->kind;
+    return subject ? subject->kind : incomplete->owner.kind;
+  }
   std::string state() const {
+    if (unplanned) return unplanned->state;
     return incomplete ? std::string(Name(incomplete->cause)) : StateOf(*subject);
   }
 };
@@ -353,25 +378,29 @@ absl::StatusOr<Found> FindJob(const state::ClusterState& cluster, const std::str
   const IncompleteGangs incomplete = IncompleteIn(cluster);
   absl::StatusOr<Subject> subject = FindSubject(cluster, ns, job);
   if (subject.ok()) {
-    Found found{*std::move(subject), std::nullopt};
+    Found found{*std::move(subject), std::nullopt, std::nullopt};
     const auto at = incomplete.find(found.subject->key());
     if (at != incomplete.end()) found.incomplete = at->second;
     return found;
   }
   for (const auto& [key, gang] : incomplete) {
     if (key.namespace_name == ns && (gang.owner.name == job || key.name == job)) {
-      return Found{std::nullopt, gang};
+      return Found{std::nullopt, gang, std::nullopt};
     }
+  }
+  if (auto unplanned = FindUnplannedPods(cluster, ns, job)) {
+    return Found{std::nullopt, std::nullopt, std::move(unplanned)};
   }
   return subject.status();
 }
 
 void ExplainSubject(const state::ClusterState& cluster, const Subject& subject, std::string& out) {
+  std::vector<std::string> said;
   if (subject.gang != nullptr && subject.gang->status.committed()) {
     ExplainPlacement(*subject.gang, out);
     ExplainBandwidth(cluster, subject, out);
   } else {
-    ExplainWaiting(cluster, subject, out);
+    ExplainWaiting(cluster, subject, said, out);
   }
   if (subject.job != nullptr) {
     ExplainWork(*subject.job, out);
@@ -381,8 +410,8 @@ void ExplainSubject(const state::ClusterState& cluster, const Subject& subject, 
   }
   std::vector<api::Condition> shown;
   if (subject.job != nullptr) shown = subject.job->status.conditions;
-  ExplainConditions(shown, {}, out);
-  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, shown, out);
+  ExplainConditions(shown, {}, said, out);
+  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, shown, said, out);
 }
 
 std::string TextOf(const state::ClusterState& cluster, const Found& found) {
@@ -390,6 +419,11 @@ std::string TextOf(const state::ClusterState& cluster, const Found& found) {
   AddLine(out, "job:", StrCat(found.kind(), " ", found.namespace_name(), "/", found.name()));
   AddLine(out, "state:", found.state());
   if (found.incomplete) AddLine(out, "pods:", found.incomplete->text);
+  if (found.unplanned) {
+    AddLine(out, "pods:", found.unplanned->pods);
+    AddLine(out, "planned:", "no: " + found.unplanned->why);
+    AddLine(out, "scheduler:", found.unplanned->kube_scheduler);
+  }
   if (found.subject) ExplainSubject(cluster, *found.subject, out);
   return out;
 }
@@ -467,6 +501,7 @@ absl::StatusOr<Subject> FindSubject(const state::ClusterState& cluster,
     names.push_back(subject.name);
     if (subject.name == job || subject.key().name == job) return std::move(subject);
   }
+  for (const std::string& name : OwnersOfPods(cluster, namespace_name)) names.push_back(name);
   const std::string meant = api::Nearest(job, names);
   return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
                                     meant.empty() ? "; kubectl yardmaster get jobs -A lists them"

@@ -39,8 +39,8 @@ absl::StatusOr<state::Subject> FindSubject(const state::ClusterState& cluster,
 
 // The state of a job and its cause, in words: its placement by segment, its network numbers, or
 // what is missing and what would help, planned again on this state. `job` is the name of a
-// TrainingJob, of a Gang, or of the owner of pods that are not a whole gang yet. Errors: NotFound
-// that names what is near.
+// TrainingJob, of a Gang, or of the owner of pods that are not a whole gang yet or ask for none.
+// Errors: NotFound that names what is near.
 absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job);
 

@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/clock.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/input/cluster_reader.h"
@@ -280,6 +281,77 @@ TEST_F(OverviewTest, PodsThatAreNoWholeGangAreExplained) {
   ASSERT_TRUE(object.ok()) << object.status();
   EXPECT_EQ((*object)["state"], "Incomplete");
   EXPECT_FALSE(object->contains("gang"));
+}
+
+TEST_F(OverviewTest, PodsThatAskForNoGangAreExplainedWithWhatWouldMakeThemOne) {
+  JobPod("w", 0);
+  JobPod("w", 1);
+  auto text = Explain(ClusterState(), "default", "w");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("state:      Waiting\npods:       2: 2 Pending\n"));
+  EXPECT_THAT(*text, HasSubstr("its pods are there and no Gang is"));
+  for (int i = 0; i < 2; ++i) {
+    json pod = *client_.Find(kube::Pods(), "default", StrCat("w-", i));
+    pod["metadata"].erase("annotations");
+    pod["spec"].erase("schedulingGates");
+    pod["status"] = {{"phase", i == 0 ? "Running" : "Pending"}};
+    client_.Seed(kube::Pods(), pod);
+  }
+  text = Explain(ClusterState(), "default", "w");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("job:        Job default/w\nstate:      NotPlanned\n"
+                               "pods:       2: 1 Pending, 1 Running\n"));
+  EXPECT_THAT(*text, HasSubstr("yardmaster.dev/parallelism: \"dp=16\""));
+  EXPECT_EQ((*ExplainAsJson(ClusterState(), "default", "w"))["state"], "NotPlanned");
+  EXPECT_THAT(MessageOf(Explain(ClusterState(), "default", "ww").status()),
+              HasSubstr("did you mean w?"));
+  EXPECT_FALSE(Explain(ClusterState(), "other", "w").ok());
+}
+
+TEST_F(OverviewTest, AReasonIsWrittenOutOnce) {
+  Job("big", {{"workers", 5}});
+  const auto planned = Explain(ClusterState(), "default", "big");
+  const std::string because = "  because:  ";
+  const std::size_t at = planned->find(because) + because.size();
+  const std::string reason = planned->substr(at, planned->find(" (", at) - at);
+  json conditions = json::array();
+  for (const char* type : {"Queued", "Planned", "Placed"}) {
+    conditions.push_back(
+        {{"type", type}, {"status", "False"}, {"message", StrCat(reason, "; and more")}});
+  }
+  client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                                      {"kind", "TrainingJob"},
+                                      {"metadata", {{"name", "big"}, {"namespace", "default"}}},
+                                      {"spec", {{"workers", 5}}},
+                                      {"status", {{"conditions", conditions}}}});
+  const auto text = Explain(ClusterState(), "default", "big");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(text->find(reason), text->rfind(reason)) << *text;
+  EXPECT_THAT(*text, HasSubstr("Planned:    no, as above\n"));
+}
+
+TEST_F(OverviewTest, WhereJobsRunAndWouldBePlacedNeedsNothingOfOurs) {
+  for (int i = 0; i < 2; ++i) {
+    JobPod("w", i);
+    json pod = *client_.Find(kube::Pods(), "default", StrCat("w-", i));
+    pod["metadata"].erase("annotations");
+    pod["spec"].erase("schedulingGates");
+    pod["spec"]["nodeName"] = i == 0 ? "n0" : "n3";
+    client_.Seed(kube::Pods(), pod);
+  }
+  client_.FailNext(kube::Verb::kList, "fabrics", absl::NotFoundError("no such type"));
+  std::ostringstream out, err;
+  const Connector connect = ReadingConnector(client_);
+  ASSERT_EQ(RunObserveCommand({}, connect, out, err), 0) << err.str();
+  EXPECT_THAT(out.str(), HasSubstr("default     w      Job    Running   2         16     2"));
+  EXPECT_THAT(out.str(), HasSubstr("a better place was there; parallelism guessed"));
+  EXPECT_THAT(out.str(), HasSubstr("for 1 of 1 running job a better place is there"));
+  std::ostringstream object;
+  ASSERT_EQ(RunObserveCommand({"-n", "default", "-o", "json"}, connect, object, err), 0);
+  const json job = json::parse(object.str())["jobs"][0];
+  EXPECT_EQ(job["actual"]["objective"]["segments"], 2);
+  EXPECT_EQ(job["planned"]["objective"]["segments"], 1);
+  EXPECT_TRUE(job["better"].get<bool>());
 }
 
 TEST_F(OverviewTest, AGangThatLostAPodBeforeItsPlaceSaysSo) {

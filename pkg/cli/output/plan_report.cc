@@ -244,6 +244,33 @@ std::string FirstLineOf(const json& job) {
 
 }  // namespace
 
+std::vector<std::string> AdviceLines(const json& report) {
+  std::vector<std::string> lines;
+  for (const json& job : report["jobs"]) {
+    std::vector<std::string> advice;
+    const bool placed = job["outcome"] == "Placed";
+    for (const json& reason : job["reasons"]) {
+      if (!placed) advice.push_back(StrCat("  because  ", reason["message"].get<std::string>()));
+    }
+    for (const json& change : job["relaxations"]) {
+      advice.push_back(StrCat("  try      ", change["change"].get<std::string>(), " -> ",
+                              change["outcome"].get<std::string>()));
+    }
+    if (job.contains("preemption")) {
+      advice.push_back(StrCat("  others   ", job["preemption"]["message"].get<std::string>()));
+    }
+    for (const json& warning : job.value("warnings", json::array())) {
+      advice.push_back(StrCat("  warning  ", warning.get<std::string>()));
+    }
+    if (advice.size() < 2) continue;  // the table has it
+    lines.push_back("");
+    lines.push_back(StrCat(job["namespace"].get<std::string>(), "/", job["name"].get<std::string>(),
+                           ": ", job["outcome"].get<std::string>()));
+    lines.insert(lines.end(), advice.begin(), advice.end());
+  }
+  return lines;
+}
+
 std::vector<std::vector<std::string>> ReportTable(const json& report) {
   std::vector<std::vector<std::string>> rows = {
       {"NAMESPACE", "NAME", "OUTCOME", "WORKERS", "SEGMENTS", "LEVEL", "REASON"}};

@@ -36,4 +36,9 @@ nlohmann::json IncompleteJob(const extender::IncompleteGang& gang);
 // Header and one row per job of a PlanReport.
 std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);
 
+// What follows the table: of each job without a place why, in full, and what would help; of the
+// others their warnings. Each job begins with an empty line. Of one line that the table has,
+// nothing.
+std::vector<std::string> AdviceLines(const nlohmann::json& report);
+
 }  // namespace yardmaster::cli

@@ -53,8 +53,12 @@ std::string_view ColourOf(std::string_view cell) {
 
 }  // namespace
 
+bool IsTerminal(const std::ostream& out) {
+  return &out == &std::cout && isatty(STDOUT_FILENO) != 0;
+}
+
 bool WantsColour(const std::ostream& out) {
-  if (&out != &std::cout || isatty(STDOUT_FILENO) == 0) return false;
+  if (!IsTerminal(out)) return false;
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   return (refused == nullptr || *refused == '\0') && terminal != nullptr &&

@@ -35,8 +35,9 @@ void PrintRow(const std::vector<std::string>& row, const std::vector<std::size_t
 void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out,
                 bool colour = false);
 
-// Whether `out` is this process's standard output and a terminal that is to have colours (NO_COLOR
-// is not set, TERM is not dumb).
+// Whether `out` is this process's standard output and a terminal.
+bool IsTerminal(const std::ostream& out);
+// Whether it is one that is to have colours (NO_COLOR is not set, TERM is not dumb).
 bool WantsColour(const std::ostream& out);
 
 }  // namespace yardmaster::cli

@@ -40,7 +40,7 @@ struct ObservedGang {
   std::string name;
   int workers = 0;
   std::int64_t gpus = 0;
-  bool guessed = false;                  // its pods say no parallelism
+  bool guessed = false;                  // its pods state no parallelism
   std::optional<ObservedPlace> actual;   // nothing: it does not run
   std::optional<ObservedPlace> planned;  // nothing: not compared yet, or it fits nowhere
   placement::Outcome outcome = placement::Outcome::kPlaced;  // of the plan
