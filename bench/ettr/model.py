@@ -15,6 +15,7 @@ class ModelFleet:
             self.standing[job.name], free = free[:job.workers], free[job.workers:]
         if any(len(self.standing[job.name]) < job.workers for job in jobs):
             raise ValueError("the jobs need more hosts than there are")
+        self.hosts_of_all = {*ordinary, *kept}  # not those of others
         self.free = free + list(kept)
         self.owed = []  # (job, segment of the host that it lost), the oldest first
         self.queue = []  # evicted jobs
@@ -33,7 +34,7 @@ class ModelFleet:
                     hosts.remove(host)
                     self.owed.append((job, self.segment_of[host]))
                     touched.add(job)
-        self.free += repaired
+        self.free += [host for host in repaired if host in self.hosts_of_all]
         touched |= self._fill()
         if self.evicts:
             touched |= self._evict_and_admit()
