@@ -2,7 +2,11 @@
 // nothing and kept from pass to pass, and whole passes that have nothing to write. Gangs of 128
 // workers run on all hosts but the backup ones; the rest of the pods ask for no GPU.
 //
-//   bench/pass_bench [NODES PODS]...      default: 2040 15000 16320 15000 16320 140000
+//   bench/pass_bench [--waiting JOBS KINDS] [NODES PODS]...
+//                                          default: 2040 15000 16320 15000 16320 140000
+//
+// With --waiting so many gangs of 1,000 workers and more wait, of so many sizes, placed before
+// their pods are made, and the median and the longest of the passes are printed.
 //
 // Prints for each size medians of nine, and what of the resident memory are decoded objects and
 // what is the planner's: one snapshot and all that is kept for the next.
@@ -129,6 +133,41 @@ json GangObject(int s) {
   return api::EncodeGang(gang);
 }
 
+// A TrainingJob that waits for its place, and its Gang as the operator makes it.
+struct Waiting {
+  int jobs = 0;
+  int kinds = 1;
+  int WorkersOf(int i) const { return 1'000 + i % kinds; }
+};
+json WaitingJob(int i, int workers) {
+  return {{"apiVersion", api::kGroupVersion},
+          {"kind", "TrainingJob"},
+          {"metadata",
+           {{"name", StrCat("w", i)},
+            {"namespace", "team"},
+            {"uid", StrCat("waiting-", i)},
+            {"resourceVersion", "1"}}},
+          {"spec",
+           {{"workers", workers},
+            {"gpusPerWorker", 8},
+            {"template",
+             {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
+}
+
+json WaitingGang(int i, int workers) {
+  api::Gang gang;
+  gang.metadata.name = api::GangName(api::kTrainingJobKind, StrCat("w", i));
+  gang.metadata.namespace_name = "team";
+  gang.metadata.uid = StrCat("waiting-gang-", i);
+  gang.owner = {api::kGroupVersion, "TrainingJob", StrCat("w", i), StrCat("waiting-", i), true};
+  gang.job.workers = workers;
+  gang.job.gpus_per_worker = 8;
+  gang.requests = {{api::kGpuResource, 8}};
+  gang.rank_bases = {{"", 0}};
+  gang.pods = api::GangPods::kFollow;
+  return api::EncodeGang(gang);
+}
+
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -147,6 +186,13 @@ class BenchCluster {
     }
     gang_pods_ = segments_ * kWorkers;
     for (pods_ = gang_pods_; pods_ < pods; ++pods_) DeliverOtherPod(pods_);
+  }
+  void AddWaiting(const Waiting& waiting, kube::FakeClient& client) {
+    for (int i = 0; i < waiting.jobs; ++i) {
+      cache_.Deliver(state::Kind::kTrainingJob, WaitingJob(i, waiting.WorkersOf(i)));
+      client.Seed(kube::Gangs(), WaitingGang(i, waiting.WorkersOf(i)));
+    }
+    for (const json& gang : client.All(kube::Gangs())) cache_.Deliver(state::Kind::kGang, gang);
   }
   state::ClusterCache& cache() { return cache_; }
   int pods() const { return pods_; }
@@ -209,8 +255,16 @@ std::vector<std::shared_ptr<const GatheredGang>> GangsOf(Gatherer& gatherer,
   });
 }
 
-void Run(int nodes, int pods) {
-  constexpr int kRounds = 9;
+// Until no pass has more to say.
+void Settle(ClusterPlanner& planner) {
+  int passes = 1;
+  const auto began = SteadyClock::now();
+  while (planner.RunOnce().run_again_now && passes < 1'000) ++passes;
+  std::printf("  everything said after %d passes, %.0f ms\n", passes, Since(began));
+}
+
+void Run(int nodes, int pods, const Waiting& waiting) {
+  const int kRounds = waiting.jobs > 0 ? 49 : 9;
   double before = ResidentMib();
   auto began = SteadyClock::now();
   BenchCluster cluster(nodes, pods);
@@ -249,6 +303,10 @@ void Run(int nodes, int pods) {
       client, cluster.cache(), clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}},
       [&](auto v) { view = std::move(v); }, [](const ObjectNotice&) {}, options);
   planner.RunOnce();
+  if (waiting.jobs > 0) {
+    cluster.AddWaiting(waiting, client);
+    Settle(planner);
+  }
   struct Change {
     const char* name;
     std::function<void(int)> happens;
@@ -282,10 +340,11 @@ void Run(int nodes, int pods) {
                 report.gangs_created +
                 static_cast<int>(report.errors.size() + report.problems.size());
     }
-    std::printf(
-        "  %-21s  gather %8.2f ms, snapshot %8.2f ms, take %6.2f ms, whole pass %7.1f ms%s\n",
-        change.name, Median(gather), Median(build), Median(take), Median(all),
-        writes == 0 ? "" : " (it found something to do)");
+    std::printf("  %-21s  gather %8.2f ms, snapshot %8.2f ms, take %6.2f ms, whole pass %7.1f ms",
+                change.name, Median(gather), Median(build), Median(take), Median(all));
+    if (waiting.jobs > 0)
+      std::printf(", longest %.1f ms", *std::max_element(all.begin(), all.end()));
+    std::printf("%s\n", writes == 0 ? "" : " (it found something to do)");
   }
 }
 
@@ -295,13 +354,16 @@ void Run(int nodes, int pods) {
 // Each size in a process of its own, so that the memory of one is not found free by the next.
 int main(int argc, char** argv) {
   std::vector<std::pair<int, int>> sizes;
-  for (int i = 1; i + 1 < argc; i += 2)
+  const bool has_waiting = argc > 3 && std::string(argv[1]) == "--waiting";
+  yardmaster::extender::Waiting waiting;
+  if (has_waiting) waiting = {std::atoi(argv[2]), std::max(1, std::atoi(argv[3]))};
+  for (int i = has_waiting ? 4 : 1; i + 1 < argc; i += 2)
     sizes.push_back({std::atoi(argv[i]), std::atoi(argv[i + 1])});
   if (sizes.empty()) sizes = {{2040, 15000}, {16320, 15000}, {16320, 140000}};
   for (const auto& [nodes, pods] : sizes) {
     const pid_t child = fork();
     if (child == 0) {
-      yardmaster::extender::Run(nodes, pods);
+      yardmaster::extender::Run(nodes, pods, waiting);
       std::fflush(stdout);
       _exit(0);
     }

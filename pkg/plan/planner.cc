@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/base/strings.h"
+#include "pkg/plan/alike_searches.h"
 #include "pkg/plan/host_holders.h"
 #include "pkg/plan/plan_draft.h"
 #include "pkg/plan/residual_bandwidth.h"
@@ -20,7 +21,10 @@ using placement::Outcome;
 class Planner {
  public:
   Planner(const Snapshot& snapshot, const PlanOptions& options)
-      : snapshot_(snapshot), options_(options), draft_(snapshot, options.placement) {}
+      : snapshot_(snapshot),
+        options_(options),
+        draft_(snapshot, options.placement),
+        alike_(snapshot) {}
 
   Plan Run() {
     for (const JobId job : snapshot_.job_ids()) {
@@ -69,23 +73,40 @@ class Planner {
       }
       return out;
     }
-    out.gang = draft_.Search(job);
-    if (out.gang.outcome == Outcome::kPlaced) ApplyPolicies(PlanStep::kFound, out);
+    if (const GangPlan* known = alike_.Find(job)) {
+      out.gang = *known;
+    } else {
+      SearchFor(job, out);
+    }
     if (out.awaited) return out;
-    if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
-    NameWhoHasHosts(out.gang);
     if (out.gang.outcome == Outcome::kPlaced) {
       out.is_new = true;
       out.warnings = Warnings(job, out.gang.host_of_rank);
       draft_.Occupy(job, out.gang.host_of_rank);
+      alike_.Changed();
       if (holders_) holders_->Add({job, &out.gang.host_of_rank});
     } else if (out.gang.outcome == Outcome::kNotNow) {
-      ReportReservedHosts(job, out.gang);
-      if (!ApplyPolicies(PlanStep::kWaits, out) && WaitedLongEnough(snapshot_, job)) {
+      if (ApplyPolicies(PlanStep::kWaits, out)) {
+        alike_.Changed();
+      } else if (WaitedLongEnough(snapshot_, job)) {
         KeepPlaceFor(job);
       }
     }
     return out;
+  }
+
+  // A place for the job, or why it has none.
+  void SearchFor(JobId job, JobPlan& out) {
+    out.gang = draft_.Search(job);
+    if (out.gang.outcome == Outcome::kPlaced && ApplyPolicies(PlanStep::kFound, out)) {
+      alike_.Changed();
+    }
+    if (out.awaited) return;
+    if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
+    NameWhoHasHosts(out.gang);
+    if (out.gang.outcome == Outcome::kPlaced) return;
+    if (out.gang.outcome == Outcome::kNotNow) ReportReservedHosts(job, out.gang);
+    alike_.Store(job, out.gang);
   }
 
   std::vector<std::string> Warnings(JobId job, const std::vector<HostId>& host_of_rank) const {
@@ -192,12 +213,14 @@ class Planner {
     auto reservation = Reserve(snapshot_, draft_.cluster, job, options_.placement);
     if (!reservation) return;
     draft_.KeepFor(job, reservation->hosts);
+    alike_.Changed();
     draft_.plan.reservations.push_back(*std::move(reservation));
   }
 
   const Snapshot& snapshot_;
   const PlanOptions& options_;
   PlanDraft draft_;
+  AlikeSearches alike_;
   std::optional<HostHolders> holders_;  // once a gang found hosts occupied
 };
 
