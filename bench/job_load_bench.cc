@@ -270,7 +270,7 @@ class Load {
         queue_.AddRateLimited(*key);
       } else {
         if (done->pods_left > 0) {
-          queue_.AddBackground(*key, op::BackgroundDueMs(done->pods_left));
+          queue_.AddBackground(*key, op::BackgroundDueMs(*done));
         } else {
           queue_.Forget(*key);
         }

@@ -63,15 +63,12 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
                running > 0};
   }
   const std::int64_t refused_wait_ms = refusals_.WaitMs(in_line, turn == op::JobTurn::kBackground);
-  std::size_t pods_left = 0;
-  bool waits = false;
+  op::TurnResult turned;
   const auto run = [&](op::JobTurn one) {
     return Contain([&]() -> absl::Status {
-      YM_ASSIGN_OR_RETURN(const op::TurnResult done, handlers_.run(key, one));
-      pods_left = done.pods_left;
-      waits = done.waits;
-      if (done.look_again_ms) result.Again(*done.look_again_ms);
-      if (done.taken_back > 0) refusals_.TookBack(key);
+      YM_ASSIGN_OR_RETURN(turned, handlers_.run(key, one));
+      if (turned.look_again_ms) result.Again(*turned.look_again_ms);
+      if (turned.taken_back > 0) refusals_.TookBack(key);
       return absl::OkStatus();
     });
   };
@@ -82,13 +79,13 @@ RunResult JobLoop::TakeTurn(const std::string& key, op::JobTurn turn) {
     result.Fail(key, run(op::JobTurn::kLook));
   } else if (!made.ok()) {
     result.Fail(key, made);
-  } else if (pods_left > 0 && refused_wait_ms > 0) {
+  } else if (turned.pods_left > 0 && refused_wait_ms > 0) {
     result.Again(refused_wait_ms);
-  } else if (pods_left > 0 && waits) {
+  } else if (turned.pods_left > 0 && turned.waits) {
     // Its Gang or its network plan wakes it.
     refusals_.Pause(key);
-  } else if (pods_left > 0) {
-    queue_.AddBackground(key, op::BackgroundDueMs(pods_left));
+  } else if (turned.pods_left > 0) {
+    queue_.AddBackground(key, op::BackgroundDueMs(turned));
   } else if (refusals_.Forget(key)) {
     RoomMayHaveCome(key.substr(0, key.find('/')), "");
   }

@@ -54,6 +54,8 @@ class JobLoop {
 
   // The job ("namespace/name") may have something to do.
   void Add(const std::string& key) { queue_.Add(key); }
+  // So it has, and hosts stand empty meanwhile: before other jobs of its namespace.
+  void AddFirst(const std::string& key) { queue_.AddFirst(key); }
   // Pods of the namespace have ended: there may be room for jobs that were refused. `freed_by`: the
   // key of the job that they are of; empty: of none.
   void RoomMayHaveCome(const std::string& namespace_name, const std::string& freed_by);

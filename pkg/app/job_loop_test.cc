@@ -129,6 +129,41 @@ TEST_F(JobLoopTest, AJobThatWaitsForItsHostsHasNoTurnUntilItIsWoken) {
   EXPECT_EQ(loop_.Depth(), 1u) << "it has its hosts, and pods to make";
 }
 
+TEST_F(JobLoopTest, PodsOfAJobThatHasItsHostsAreMadeBeforeOthersAsk) {
+  std::vector<std::string> made;
+  const auto add = [&](const std::string& key, const op::TurnResult& prompt) {
+    outcomes_[key] = [this, &made, key, prompt] {
+      if (turns_[key].back() == JobTurn::kPrompt) return prompt;
+      made.push_back(key);
+      if (made.size() == 4) loop_.ShutDown();
+      return op::TurnResult();
+    };
+    loop_.Add(key);
+  };
+  for (int i = 0; i < 3; ++i) add(StrCat("team/asks", i), {std::nullopt, 1});
+  op::TurnResult placed{std::nullopt, 1'000};
+  placed.has_hosts = true;
+  add("team/placed", placed);
+  loop_.Run();
+  EXPECT_EQ(made,
+            (std::vector<std::string>{"team/placed", "team/asks0", "team/asks1", "team/asks2"}));
+}
+
+TEST_F(JobLoopTest, AJobThatIsToGoFirstDoes) {
+  for (const char* key : {"team/a", "team/b", "team/c"}) loop_.Add(key);
+  loop_.AddFirst("team/c");
+  std::vector<std::string> order;
+  for (const char* key : {"team/a", "team/b", "team/c"}) {
+    outcomes_[key] = [&order, key] {
+      order.push_back(key);
+      return op::TurnResult();
+    };
+  }
+  loop_.ShutDown();
+  loop_.Run();
+  EXPECT_EQ(order, (std::vector<std::string>{"team/c", "team/a", "team/b"}));
+}
+
 TEST_F(JobLoopTest, ARefusedJobWaitsAndItsTurnsMakeNoPodsMeanwhile) {
   Put("team", "a", true);
   outcomes_["team/a"] = [] { return absl::PermissionDeniedError("exceeded quota"); };

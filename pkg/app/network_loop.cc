@@ -67,7 +67,10 @@ void NetworkLoop::Await(const std::stop_token& stop) {
       seen_.waiting.blocked_released_gangs != before.waiting.blocked_released_gangs) {
     schedule_.Urgent(now_ms);
   }
-  if (seen_.waiting != before.waiting) schedule_.RequestAt(now_ms + kWaitingPodsMs);
+  if (seen_.waiting != before.waiting) {
+    schedule_.RequestAt(now_ms + kWaitingPodsMs);
+    schedule_.ShortenPause();
+  }
 }
 
 RunResult NetworkLoop::WriteDeferred() {

@@ -2,7 +2,9 @@
 // annotations go out.
 //
 //   changes of objects         a round once they are quiet, or after a limit (round_schedule.h)
-//   pods without a first plan  a round soon, although other objects go on changing
+//   gangs without a plan for their places, and pods without a first plan
+//                              a round soon, although other objects go on changing, and after a
+//                              pause that is no longer than a round
 //   lost links, and gangs that stand still for a rank's plan: a round at once
 //   deferred annotations       between rounds, as the write limit lets them go
 //

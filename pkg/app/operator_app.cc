@@ -24,6 +24,7 @@
 #include "pkg/operator/hosts/node_observer.h"
 #include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/jobs/jobs_by_host.h"
+#include "pkg/operator/jobs/place_request.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/network/plan_waiters.h"
 #include "pkg/operator/queue/queue_controller.h"
@@ -99,7 +100,7 @@ class Operator {
   }
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   bool NotePod(const std::string& key);
-  void NoteGang(const std::string& key);
+  void NoteGang(const api::ObjectMeta& metadata);
   void WakeJob(const api::Gang& gang);
   void RecordJobEvent(const op::JobNotice& notice);
   void RecordNetworkEvent(const op::NetworkNotice& notice);
@@ -180,15 +181,22 @@ bool Operator::NotePod(const std::string& key) {
   return !pod->finished();
 }
 
-void Operator::NoteGang(const std::string& key) {
+void Operator::NoteGang(const api::ObjectMeta& metadata) {
+  const std::string key = kube::MakeKey(metadata.namespace_name, metadata.name);
   const auto gang = cache_.FindGang(key);
   waiters_.NoteGang(key, gang.get());
+  const bool has_hosts = gang != nullptr && op::PodsAreToCome(*gang);
+  for (const api::OwnerReference& owner : metadata.owners) {
+    if (owner.kind != api::kTrainingJobKind) continue;
+    const std::string job = kube::MakeKey(metadata.namespace_name, owner.name);
+    has_hosts ? job_loop_.AddFirst(job) : job_loop_.Add(job);
+  }
 }
 
 // Its pods are made with the plan that is there now.
 void Operator::WakeJob(const api::Gang& gang) {
   if (gang.owner.kind != api::kTrainingJobKind) return;
-  job_loop_.Add(kube::MakeKey(gang.metadata.namespace_name, gang.owner.name));
+  job_loop_.AddFirst(kube::MakeKey(gang.metadata.namespace_name, gang.owner.name));
 }
 
 void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
@@ -204,11 +212,7 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
       return;
     }
     case state::Kind::kGang:
-      NoteGang(kube::MakeKey(ns, metadata.name));
-      for (const api::OwnerReference& owner : metadata.owners) {
-        if (owner.kind == api::kTrainingJobKind) job_loop_.Add(kube::MakeKey(ns, owner.name));
-      }
-      return;
+      return NoteGang(metadata);
     case state::Kind::kNode:
       if (op::ObserveNode(cache_, options_.hosts.faults, metadata.name, runtime_.clock().SteadyMs(),
                           hosts_)) {

@@ -51,10 +51,14 @@ class RoundSchedule {
     if (!result.again_ms) return;
     const std::int64_t at_ms = now_ms + *result.again_ms;
     RequestAt(at_ms);
-    if (BrokeOff(result)) not_before_ms_ = std::max(not_before_ms_, at_ms);
+    if (!BrokeOff(result)) return;
+    not_before_ms_ = std::max(not_before_ms_, at_ms);
+    short_pause_end_ms_ = not_before_ms_;
   }
   // What has changed does not wait for the pause to end.
   void SkipPause() { not_before_ms_ = 0; }
+  // Nor does it wait for longer than the round took: half of the time is left alone all the same.
+  void ShortenPause() { not_before_ms_ = std::min(not_before_ms_, short_pause_end_ms_); }
   // A change that waits neither for quiet nor for the pause to end.
   void Urgent(std::int64_t now_ms) {
     Changed(now_ms);
@@ -81,6 +85,7 @@ class RoundSchedule {
   void End(std::int64_t now_ms, std::int64_t waited_ms = 0) {
     const std::int64_t busy_ms = std::max<std::int64_t>(0, now_ms - begun_ms_ - waited_ms);
     not_before_ms_ = now_ms + std::min(times_.pause_share * busy_ms, times_.max_pause_ms);
+    short_pause_end_ms_ = now_ms + std::min(busy_ms, times_.max_pause_ms);
   }
 
  private:
@@ -93,6 +98,7 @@ class RoundSchedule {
   std::int64_t again_at_ms_ = kNever;
   std::int64_t begun_ms_ = -1;  // of the last round; -1: the first is due at once
   std::int64_t not_before_ms_ = 0;
+  std::int64_t short_pause_end_ms_ = 0;
 };
 
 }  // namespace yardmaster::app

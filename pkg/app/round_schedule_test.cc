@@ -141,6 +141,31 @@ TEST_F(RoundScheduleTest, APauseAsLongAsTheRoundLeavesHalfOfTheTimeAlone) {
   EXPECT_EQ(schedule.WaitMs(2'400), 500);
 }
 
+TEST_F(RoundScheduleTest, WhatShortensThePauseWaitsForAsLongAsTheRoundTook) {
+  schedule_.Begin(0);
+  schedule_.End(700);
+  schedule_.RequestAt(800);
+  EXPECT_EQ(schedule_.WaitMs(700), 2'100);
+  schedule_.ShortenPause();
+  EXPECT_EQ(schedule_.WaitMs(700), 700);
+  schedule_.Begin(1'400);
+  schedule_.End(2'100);
+  schedule_.RequestAt(2'200);
+  EXPECT_EQ(schedule_.WaitMs(2'100), 2'100) << "once";
+}
+
+TEST_F(RoundScheduleTest, AfterARunThatBrokeOffThePauseIsNotShortened) {
+  schedule_.Begin(0);
+  schedule_.End(10);
+  RunResult result;
+  result.Fail("", Contain([] { throw 1; }));
+  result.Again(2'000);
+  schedule_.Take(result, 10);
+  schedule_.ShortenPause();
+  schedule_.Changed(10);
+  EXPECT_EQ(schedule_.WaitMs(10), 2'000);
+}
+
 TEST_F(RoundScheduleTest, AfterARunThatBrokeOffNoChangeBringsTheNextOneForward) {
   schedule_.Begin(0);
   RunResult result;

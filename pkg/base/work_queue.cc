@@ -28,7 +28,8 @@ bool DueEarlier(const std::string& key, std::int64_t due,
 }  // namespace
 
 void WorkQueue::PushReadyLocked(const std::string& key) {
-  ready_.At(GroupOf(key)).push_back(key);
+  ReadyKeys& keys = ready_.At(GroupOf(key));
+  (first_.erase(key) != 0 ? keys.first : keys.others).push_back(key);
   wake_.notify_one();
 }
 
@@ -41,6 +42,17 @@ void WorkQueue::AddLocked(const std::string& key) {
 void WorkQueue::Add(const std::string& key) {
   MutexLock lock(mutex_);
   AddLocked(key);
+}
+
+void WorkQueue::AddFirst(const std::string& key) {
+  MutexLock lock(mutex_);
+  if (shut_down_) return;
+  if (processing_.count(key) != 0 || dirty_.count(key) == 0) {
+    first_.insert(key);
+    return AddLocked(key);
+  }
+  ReadyKeys& keys = ready_.At(GroupOf(key));
+  if (std::erase(keys.others, key) != 0) keys.first.push_back(key);
 }
 
 void WorkQueue::AddAfter(const std::string& key, std::int64_t delay_ms) {
@@ -85,16 +97,19 @@ void WorkQueue::AddBackground(const std::string& key, std::int64_t due_in_ms) {
 
 std::string WorkQueue::TakeReadyLocked() {
   const std::string group = ready_.turns.front();
-  std::deque<std::string>& keys = ready_.things.find(group)->second;
+  ReadyKeys& waiting = ready_.things.find(group)->second;
+  std::deque<std::string>& keys = waiting.first.empty() ? waiting.others : waiting.first;
   std::string key = std::move(keys.front());
   keys.pop_front();
   ready_.EndTurn(group);
   return key;
 }
 
-void WorkQueue::EraseReadyLocked(const std::string& key) {
+void WorkQueue::PostponeReadyLocked(const std::string& key) {
   const std::string group(GroupOf(key));
-  std::erase(ready_.At(group), key);
+  ReadyKeys& keys = ready_.At(group);
+  std::erase(keys.others, key);
+  if (std::erase(keys.first, key) != 0) first_.insert(key);
   ready_.DropIfEmpty(group);
 }
 
@@ -113,8 +128,8 @@ std::optional<std::string> WorkQueue::TakeBackgroundLocked() {
       keys.erase(at);
       background_due_.erase(taken);
       background_.EndTurn(std::string(group));
-      // Ready as well: it comes back after Done, so that no second consumer has it meanwhile.
-      if (dirty_.count(taken) != 0) EraseReadyLocked(taken);
+      // Ready as well: no second consumer has it meanwhile.
+      if (dirty_.count(taken) != 0) PostponeReadyLocked(taken);
       since_background_ = 0;
       return taken;
     }

@@ -12,7 +12,8 @@
 //   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and
 //      background work are dropped.
 //   5. Groups take turns: between two ready keys of one group, each other group that has ready keys
-//      gets one. Keys of one group are delivered in the order in which they became ready.
+//      gets one. Keys of one group are delivered in the order in which they became ready, those
+//      of AddFirst before the others.
 //   6. Background work is delivered when no key is ready, even before it is due. Groups take turns
 //      at it, too, and within one the earliest due time goes first. While keys are always ready, at
 //      most one consumer at a time has background work, only work that is due is delivered, and at
@@ -44,6 +45,8 @@ class WorkQueue {
   explicit WorkQueue(const Clock& clock) : clock_(clock) {}
 
   void Add(const std::string& key);
+  // As Add, before the keys of its group that wait already, but for those of AddFirst.
+  void AddFirst(const std::string& key);
   void AddAfter(const std::string& key, std::int64_t delay_ms);
   // As AddAfter with a delay that doubles from 50 ms to 30 s each time until Forget(key).
   void AddRateLimited(const std::string& key);
@@ -61,6 +64,11 @@ class WorkQueue {
  private:
   // Steady due time and key.
   using DueKeys = std::set<std::pair<std::int64_t, std::string>>;
+  struct ReadyKeys {
+    std::deque<std::string> first, others;
+    std::size_t size() const { return first.size() + others.size(); }
+    bool empty() const { return size() == 0; }
+  };
 
   static std::string_view GroupOf(std::string_view key) {
     const std::size_t slash = key.find('/');
@@ -71,15 +79,17 @@ class WorkQueue {
   void PushReadyLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PromoteDelayedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string TakeReadyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EraseReadyLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A consumer has it: it comes back after Done, in its order.
+  void PostponeReadyLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next background work of a key that has no consumer, if its turn has come.
   std::optional<std::string> TakeBackgroundLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_;
   CondVar wake_;
-  GroupTurns<std::deque<std::string>> ready_ ABSL_GUARDED_BY(mutex_);
+  GroupTurns<ReadyKeys> ready_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> dirty_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> first_ ABSL_GUARDED_BY(mutex_);  // of dirty_ and processing_: by AddFirst
   std::set<std::string> processing_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> in_background_ ABSL_GUARDED_BY(mutex_);  // of processing_: background work
   DueKeys delayed_ ABSL_GUARDED_BY(mutex_);

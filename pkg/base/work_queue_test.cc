@@ -31,6 +31,51 @@ TEST(WorkQueueTest, AKeyAddedWhileWorkedOnComesBackAfterDone) {
   EXPECT_EQ(queue.Depth(), 1u);
 }
 
+TEST(WorkQueueTest, KeysThatGoFirstGoBeforeOthersOfTheirGroupInTheirOwnOrder) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  for (const char* key : {"n/a", "n/b", "n/c", "m/a"}) queue.Add(key);
+  queue.AddFirst("n/c");  // waits already
+  queue.AddFirst("n/d");
+  queue.AddFirst("n/c");
+  for (const char* key : {"n/c", "m/a", "n/d", "n/a", "n/b"}) EXPECT_EQ(queue.Get(), key);
+  EXPECT_EQ(queue.Depth(), 0u);
+}
+
+TEST(WorkQueueTest, AKeyThatGoesFirstWhileItIsWorkedOnComesBackFirst) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  queue.Add("n/a");
+  ASSERT_EQ(queue.Get(), "n/a");
+  queue.Add("n/b");
+  queue.Add("n/a");
+  queue.AddFirst("n/a");
+  EXPECT_EQ(queue.Depth(), 1u) << "no second consumer gets it";
+  queue.Done("n/a");
+  EXPECT_EQ(queue.Get(), "n/a");
+  queue.Done("n/a");
+  queue.Add("n/a");
+  EXPECT_EQ(queue.Get(), "n/b") << "once";
+}
+
+TEST(WorkQueueTest, AKeyThatGoesFirstAndHasBackgroundWorkComesBackFirstAfterIt) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  queue.AddBackground("n/a", 0);
+  for (const char* key : {"x/1", "x/2", "x/3"}) queue.Add(key);
+  for (const char* key : {"x/1", "x/2", "x/3"}) ASSERT_EQ(queue.Get(), key);
+  for (const char* key : {"n/b", "n/c"}) queue.Add(key);
+  queue.AddFirst("n/a");
+  bool background = false;
+  ASSERT_EQ(queue.Get(&background), "n/a");
+  ASSERT_TRUE(background);
+  EXPECT_EQ(queue.Get(), "n/b") << "no second consumer gets it";
+  queue.Done("n/a");
+  EXPECT_EQ(queue.Get(&background), "n/a");
+  EXPECT_FALSE(background);
+  EXPECT_EQ(queue.Get(), "n/c");
+}
+
 TEST(WorkQueueTest, ADelayedKeyComesNotBeforeItsTimeAndTheEarliestDelayWins) {
   FakeClock clock;
   WorkQueue queue(clock);

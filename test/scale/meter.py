@@ -122,12 +122,12 @@ def stages_of(pod):
     return out
 
 
-class PodWatch:
-    """Follows the pods of a namespace by a watch, which costs the API server less than lists: it encodes an object once for
-    all watches of a form. Knows when each stage was reached, in seconds since this was made."""
+class Watch:
+    """Follows objects by a watch, which costs the API server less than lists: it encodes an object once for all watches of a
+    form. Knows when each stage was reached, in seconds since this was made. `stages`: those that an object has reached."""
 
-    def __init__(self, api, namespace):
-        self.api, self.path = api, f"/api/v1/namespaces/{namespace}/pods?watch=1&resourceVersion=0"
+    def __init__(self, api, path, stages):
+        self.api, self.path, self.stages_reached = api, f"{path}?watch=1&resourceVersion=0", stages
         self.began, self.reached, self.lock = time.monotonic(), {}, threading.Lock()
         self.ended = threading.Event()
         threading.Thread(target=self._follow, daemon=True).start()
@@ -153,12 +153,18 @@ class PodWatch:
             return
         uid = event["object"]["metadata"]["uid"]
         with self.lock:
-            for stage in stages_of(event["object"]):
+            for stage in self.stages_reached(event["object"]):
                 self.reached.setdefault(stage, {}).setdefault(uid, at)
 
     def count(self, stage):
         with self.lock:
             return len(self.reached.get(stage, ()))
+
+    def nth(self, stage, number):
+        """The monotonic time at which that many objects had reached the stage; None: they have not yet."""
+        with self.lock:
+            times = sorted(self.reached.get(stage, {}).values())
+        return self.began + times[number - 1] if len(times) >= number else None
 
     def end(self):
         """The watch ends with the next event, so that it costs the phases after it nothing."""
@@ -175,3 +181,10 @@ class PodWatch:
             lists = {stage: sorted(times.values()) for stage, times in self.reached.items()}
         return {stage: {"first": round(times[0], 1), "half": round(times[len(times) // 2], 1), "last": round(times[-1], 1),
                         "pods": len(times)} for stage, times in lists.items()}
+
+
+class PodWatch(Watch):
+    """Follows the pods of a namespace."""
+
+    def __init__(self, api, namespace):
+        super().__init__(api, f"/api/v1/namespaces/{namespace}/pods", stages_of)

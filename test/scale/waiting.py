@@ -50,6 +50,16 @@ def said(api, kind, condition):
     return sum(any(c["type"] == condition for c in item.get("status", {}).get("conditions", [])) for item in api.items(kind))
 
 
+def placed(gang):
+    """The stage of a Gang that has hosts."""
+    return ["placed"] if gang.get("status", {}).get("assignments") else []
+
+
+def calls_now(api):
+    """Calls of our processes by verb, and what the API server has served by verb and resource."""
+    return {"extender": meter.client_calls(28080), "operator": meter.client_calls(28081), "served": meter.served(api)}
+
+
 def touch(api, node, ended):
     """Changes a Node twice a second, so that there are passes to measure."""
     number = 0
@@ -67,34 +77,43 @@ def waiting(options, api, marks, clients, job, say):
         api.call("POST", JOBS, job(name, workers, **within))
     wait("the last binding of the jobs that fill the cluster", lambda: watch.count("bound") >= ordinary, 1200)
     say(f"{ordinary} hosts are taken")
+    gangs = meter.Watch(api, GANGS, placed)
     time.sleep(10)
-    before, cpu, began = memory_mib(marks), meter.cpu_seconds(marks), time.monotonic()
+    idle_cpu, idle_began = meter.cpu_seconds(marks), time.monotonic()
+    time.sleep(10)
+    idle = {k: v / (time.monotonic() - idle_began) for k, v in meter.difference(idle_cpu, meter.cpu_seconds(marks), 0).items()}
+    before, cpu, calls, began = memory_mib(marks), meter.cpu_seconds(marks), calls_now(api), time.monotonic()
     list(clients.map(lambda i: api.call("POST", JOBS, job(f"wait{i:04}", options.pods, **within)), range(options.waiting)))
     submitted = time.monotonic() - began
     wait("a verdict on every job", lambda: said(api, GANGS, "Planned") >= options.waiting + 2, 1200, 2)
     judged = time.monotonic() - began
     say(f"{options.waiting} jobs wait, {judged:.0f} s")
     time.sleep(10)
-    used, ended, since = meter.difference(cpu, meter.cpu_seconds(marks)), threading.Event(), passes()
+    used, seconds, ended, since = meter.difference(cpu, meter.cpu_seconds(marks)), time.monotonic() - began, threading.Event(), passes()
+    made = {who: meter.difference(calls[who], now, 0.02, options.waiting) for who, now in calls_now(api).items()}
     toucher = threading.Thread(target=touch, args=(api, next(n["metadata"]["name"] for n in api.items("/api/v1/nodes?resourceVersion=0")), ended))
     toucher.start()
     time.sleep(30)
     ended.set()
     toucher.join()
     report = {"waiting": options.waiting, "workersOfEach": options.pods, "submitSeconds": round(submitted, 1), "judgedSeconds": round(judged, 1),
-              "cpuSeconds": used, "podsOfWaitingJobs": len(api.items(PODS)) - ordinary, "passes": passes_since(since),
+              "cpuSeconds": used, "cpuSecondsBeyondIdle": {k: round(v - idle.get(k, 0) * seconds, 1) for k, v in used.items()},
+              "callsPerJob": made, "podsOfWaitingJobs": len(api.items(PODS)) - ordinary, "passes": passes_since(since),
               "memoryMib": {"before": before, "after": memory_mib(marks)}}
-    return {**report, **room(options, api, watch, ordinary, say)}
+    return {**report, **room(options, api, watch, gangs, ordinary, say)}
 
 
-def room(options, api, watch, ordinary, say):
-    """The first job ends: seconds from its last pod's end to the first and to the last binding of the job that gets its hosts."""
+def room(options, api, watch, gangs, ordinary, say):
+    """The first job ends: seconds from its last pod's end until another has its hosts, its first pod, its first and its last
+    binding."""
     api.delete(JOBS + "/first")
     of_first = "/api/v1/namespaces/team/pods?limit=1&labelSelector=yardmaster.dev%2Fjob%3Dfirst"
     wait("the end of the first job", lambda: not api.items(of_first), 600, 0.02)
     freed = time.monotonic()
     wait("the first binding", lambda: watch.count("bound") > ordinary, 300, 0.02)
-    first = time.monotonic() - freed
     wait("the last binding", lambda: watch.count("bound") >= ordinary + options.pods, 600, 0.05)
-    say(f"room: first binding after {first:.1f} s")
-    return {"firstBoundSeconds": round(first, 2), "allBoundSeconds": round(time.monotonic() - freed, 2)}
+    after = {"placedSeconds": gangs.nth("placed", 3), "firstPodSeconds": watch.nth("created", ordinary + 1),
+             "firstBoundSeconds": watch.nth("bound", ordinary + 1), "allBoundSeconds": watch.nth("bound", ordinary + options.pods)}
+    after = {name: at and round(at - freed, 2) for name, at in after.items()}
+    say(f"room: first binding after {after['firstBoundSeconds']:.1f} s")
+    return after

@@ -167,8 +167,10 @@ TEST_F(JobComputeDomainTest, HostsAreGivenBackWhereTheDomainCannotBeMadeAnyMore)
   AnswerDomains(absl::NotFoundError("gone"), /*asked_too=*/false);
   Place();
   RunUntilStable();
-  ExpectWaits("the cluster has no ComputeDomains");
-  EXPECT_EQ(Gang()->pods, api::GangPods::kRefused);
+  EXPECT_EQ(Reason("Stalled"), "ComputeDomainUnavailable");
+  EXPECT_THAT(Message("Stalled"), HasSubstr("the cluster has no ComputeDomains"));
+  EXPECT_FALSE(HasPod(0));
+  EXPECT_EQ(Gang()->pods, api::GangPods::kRefused) << "the extender takes them";
 }
 
 TEST_F(JobComputeDomainTest, OneDomainServesEveryAttemptOfTheJob) {

@@ -80,7 +80,8 @@ JobController::JobController(kube::Client& client, state::ClusterCache& cache, H
       notify_(std::move(notify)),
       placer_(client, cache, clock, writes_, place,
               [this](const api::TrainingJob& job, const std::string& reason,
-                     const std::string& note) { EmitEvent(job, true, reason, note); }) {}
+                     const std::string& note) { EmitEvent(job, true, reason, note); }),
+      statuses_(clock) {}
 
 void JobController::EmitEvent(const api::TrainingJob& job, bool warning, std::string reason,
                               std::string note) {
@@ -99,15 +100,6 @@ absl::StatusOr<bool> JobController::IsConfirmed(const api::TrainingJob& job, con
   return (*pod)["metadata"].contains("deletionTimestamp");
 }
 
-std::int64_t JobController::CountsWaitMs(const api::TrainingJob& job,
-                                         const api::TrainingJobStatus& status) {
-  if (status == job.status || !OnlyCountsDiffer(job.status, status)) return 0;
-  MutexLock lock(counts_mutex_);
-  const auto written = written_ms_.find(job.metadata.uid);
-  if (written == written_ms_.end()) return 0;
-  return std::max<std::int64_t>(0, written->second + kCountsMs - clock_.SteadyMs());
-}
-
 absl::Status JobController::WriteStatus(api::TrainingJob& job,
                                         const api::TrainingJobStatus& status) {
   if (status == job.status) return absl::OkStatus();
@@ -119,12 +111,13 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
   }
   YM_RETURN_IF_ERROR(PatchJobStatus(client_, cache_, job, fields));
   job.status = status;
-  const std::int64_t now_ms = clock_.SteadyMs();
-  MutexLock lock(counts_mutex_);
-  std::erase_if(written_ms_,
-                [&](const auto& written) { return written.second + kCountsMs <= now_ms; });
-  written_ms_[job.metadata.uid] = now_ms;
+  statuses_.Written(job);
   return absl::OkStatus();
+}
+
+void JobController::Forget(const std::string& key) {
+  placer_.Forget(key);
+  statuses_.Forget(key);
 }
 
 void JobController::CountLostWork(const api::TrainingJobStatus& before,
@@ -334,10 +327,12 @@ absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& obs
   const JobPlacer::Way way = stall.exists() ? JobPlacer::Way() : placer_.WayOf(job, observed, step);
   if (*left > 0 && way.making == JobPlacer::Making::kAsk) left = 1;
   result.waits = way.making == JobPlacer::Making::kWait;
+  result.has_hosts = way.making == JobPlacer::Making::kPlaced;
   if (way.again_ms > 0) result.LookAgain(way.again_ms);
   if (!stall.exists() && *left > 0 && limit.pods > 0 && done.ok() && !result.waits) {
     left = Make(job, way, step, limit, stall, result);
     done = left.status();
+    if (IsRefusal(done) && way.making != JobPlacer::Making::kAsk) placer_.NoteRefusal(job);
   }
   const bool all_made = done.ok() && *left == 0;
   const bool asked = done.ok() && way.making == JobPlacer::Making::kAsk && result.waits;
@@ -395,13 +390,13 @@ absl::StatusOr<TurnResult> JobController::RunOnce(const std::string& key, JobTur
   const auto found = cache_.FindJob(key);
   if (found == nullptr) {
     former_pods_.Drop(key);
-    placer_.Forget(key);
+    Forget(key);
     return nothing;
   }
   const std::string& managed_by = found->run.managed_by;
   if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
   if (found->metadata.deleted_ms || found->status.ended()) {
-    placer_.Forget(key);
+    Forget(key);
     YM_ASSIGN_OR_RETURN(const auto again,
                         found->metadata.deleted_ms ? ShutDown(*found) : CleanUp(*found));
     return TurnResult{again, 0};
@@ -444,7 +439,7 @@ absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, Jo
   }
   SetCheckpoint(job, checkpoint, observed.now_ms, status);
   AddLostWork(job, observed.now_ms, status);
-  if (const std::int64_t wait_ms = CountsWaitMs(job, status); wait_ms > 0) {
+  if (const std::int64_t wait_ms = statuses_.WaitMs(job, status, placer_.Asks(job)); wait_ms > 0) {
     step.look_again_ms = std::min(step.look_again_ms.value_or(wait_ms), wait_ms);
     status = job.status;
   }

@@ -21,8 +21,7 @@
 // A rank that is made again after an incident is made with the place and the network plan that it
 // had, where both still hold (former_pods.h).
 //
-// How many workers run changes with every pod of a job that starts: a status in which nothing else
-// is new is written once in kCountsMs.
+// A status that says little and is followed by another one soon is not written (status_pace.h).
 //
 // A job whose spec.managedBy names another controller is left alone. After the end of a job its
 // pods are cleaned up and, in time, the job itself (job_end.h).
@@ -59,13 +58,12 @@
 #include "pkg/operator/jobs/job_placer.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/job_turn.h"
+#include "pkg/operator/jobs/status_pace.h"
 #include "pkg/operator/jobs/worker_writes.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::op {
-
-inline constexpr std::int64_t kCountsMs = 1'000;
 
 class JobController {
  public:
@@ -130,9 +128,8 @@ class JobController {
   // A job that contradicts itself gets no pods; its condition Planned and one event say why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
-  // How long `status` may still wait to be written, because it has been written a short time ago
-  // and nothing has changed since but how many workers run; 0: not at all.
-  std::int64_t CountsWaitMs(const api::TrainingJob& job, const api::TrainingJobStatus& status);
+  // What this process knows of a job that has ended, is deleted or is gone.
+  void Forget(const std::string& key);
   // Aborted when the job is newer than `job`; on success `job` is what was written.
   absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
   void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
@@ -150,9 +147,7 @@ class JobController {
   JobPlacer placer_;
   mutable Mutex lost_mutex_;
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
-  Mutex counts_mutex_;
-  // When the status was written last, by the job's uid; entries older than kCountsMs are dropped.
-  std::map<std::string, std::int64_t> written_ms_ ABSL_GUARDED_BY(counts_mutex_);
+  StatusPace statuses_;
   Mutex builder_mutex_;
   // For elastic jobs: whether another size would fit.
   state::SnapshotBuilder builder_ ABSL_GUARDED_BY(builder_mutex_);
@@ -160,9 +155,6 @@ class JobController {
   // Chosen by this process, by the job's uid: the cache may not have them yet.
   std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);
 };
-
-// Whether the statuses differ in nothing but how many workers run, in numbers and in messages.
-bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b);
 
 // The status that follows from a step and from what the extender wrote into the Gang (null: none
 // yet).

@@ -13,7 +13,6 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
 #include "pkg/operator/jobs/place_request.h"
-#include "pkg/operator/jobs/quota_check.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/write_target.h"
 
@@ -27,8 +26,6 @@ constexpr std::int64_t kOldObjectsAgainMs = 1'000;
 std::string KeyTextOf(const api::TrainingJob& job) {
   return kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
 }
-
-kube::Resource ResourceQuotas() { return {"", "v1", "resourcequotas", "ResourceQuota", true}; }
 
 struct RanksThere {
   bool any = false;   // a pod of a rank, which may be on its way out
@@ -59,7 +56,9 @@ JobPlacer::JobPlacer(kube::Client& client, state::ClusterCache& cache, const Clo
       clock_(clock),
       writes_(writes),
       options_(options),
-      warn_(std::move(warn)) {}
+      warn_(std::move(warn)),
+      answers_(clock),
+      quotas_(client, clock) {}
 
 std::shared_ptr<const api::Gang> JobPlacer::GangOf(const api::TrainingJob& job) const {
   return cache_.FindGang(StrCat(job.metadata.namespace_name, "/",
@@ -143,29 +142,53 @@ std::size_t JobPlacer::HashOfFirstPod(const api::TrainingJob& job) const {
 
 absl::Status JobPlacer::CheckRoom(const api::TrainingJob& job, const api::Pod& first,
                                   StallReason& stall) {
-  const auto quotas =
-      kube::ListAll(client_, {ResourceQuotas(), job.metadata.namespace_name, "", ""});
+  const auto quotas = quotas_.Read(job.metadata.namespace_name);
   // What cannot be read is said when the pods are made.
   if (!quotas.ok()) return absl::OkStatus();
-  const absl::Status refused = CheckQuotas(*quotas, first, job.job.workers);
-  if (!refused.ok()) stall = RefusalReason(refused, {job.job.workers, 0});
+  const absl::Status refused = CheckQuotas(**quotas, first, job.job.workers);
+  if (refused.ok()) return refused;
+  stall = RefusalReason(refused, {job.job.workers, 0});
+  quotas_.Drop(job.metadata.namespace_name);
   return refused;
+}
+
+absl::StatusOr<std::shared_ptr<const api::Pod>> JobPlacer::AskAdmission(const api::TrainingJob& job,
+                                                                        StallReason& stall) {
+  const std::string nameless = writes_.FirstPodOf(WithoutName(job)).dump();
+  if (auto known = answers_.Find(job, nameless)) return known;
+  YM_ASSIGN_OR_RETURN(const nlohmann::json made, writes_.TryFirst(job, stall));
+  YM_ASSIGN_OR_RETURN(api::Pod pod, api::DecodePod(made, api::Decoding::kLenient));
+  answers_.Keep(job, nameless, pod);
+  return std::make_shared<const api::Pod>(std::move(pod));
+}
+
+bool JobPlacer::Asks(const api::TrainingJob& job) {
+  const auto gang = options_.first ? GangOf(job) : nullptr;
+  if (!options_.first || (gang != nullptr && gang->status.committed())) return false;
+  const MutexLock lock(mutex_);
+  const auto known = asked_.find(KeyTextOf(job));
+  return known == asked_.end() || !known->second.pods_first;
+}
+
+void JobPlacer::NoteRefusal(const api::TrainingJob& job) {
+  answers_.Drop(job.metadata.namespace_name);
+  quotas_.Drop(job.metadata.namespace_name);
 }
 
 absl::Status JobPlacer::Ask(const api::TrainingJob& job, const Way& way, StallReason& stall,
                             TurnResult& result) {
   YM_RETURN_IF_ERROR(writes_.TryComputeDomain(job, stall));
   if (stall.exists()) return absl::OkStatus();
-  const auto made = writes_.TryFirst(job, stall);
-  if (absl::IsAlreadyExists(made.status())) {
+  auto first = AskAdmission(job, stall);
+  if (absl::IsAlreadyExists(first.status())) {
     result.waits = true;
     result.LookAgain(kOldObjectsAgainMs);
     return absl::OkStatus();
   }
-  YM_RETURN_IF_ERROR(made.status());
-  YM_ASSIGN_OR_RETURN(api::Pod pod, api::DecodePod(*made, api::Decoding::kLenient));
-  Asked asked{HashOfFirstPod(job), std::make_shared<const api::Pod>(std::move(pod))};
+  YM_RETURN_IF_ERROR(first.status());
+  Asked asked{HashOfFirstPod(job), *std::move(first)};
   const auto request = GangRequestOf(job, *asked.first);
+  asked.pods_first = !request;
   if (!request) {
     YM_RETURN_IF_ERROR(TakeBack(job, api::GangPods::kFirst));
   } else {

@@ -6,7 +6,8 @@
 // back and the Gang gives its hosts back (api::GangPods).
 //
 // What admission said of a job's first pod is kept until the job has its pods, ends, or would make
-// another first pod. A process that has just begun asks again.
+// another first pod, and is the answer for jobs that are alike, too (admission_answers.h). A
+// process that has just begun asks again.
 //
 // Thread safety: as JobController, which calls it for one job on one thread at a time. Lifetimes:
 // everything passed in outlives the object.
@@ -25,9 +26,11 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
+#include "pkg/operator/jobs/admission_answers.h"
 #include "pkg/operator/jobs/job_observation.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/job_turn.h"
+#include "pkg/operator/jobs/quota_check.h"
 #include "pkg/operator/jobs/worker_writes.h"
 #include "pkg/operator/network/planned_ranks.h"
 #include "pkg/state/cluster_state.h"
@@ -74,6 +77,10 @@ class JobPlacer {
                                    TurnResult& result);
 
   bool HasAsked(const api::TrainingJob& job);
+  // It has no place, and may get one before it has pods.
+  bool Asks(const api::TrainingJob& job);
+  // Pods of the job were refused: what was learnt of its namespace may hold no longer.
+  void NoteRefusal(const api::TrainingJob& job);
   // What was asked for a job of that key.
   void Forget(const std::string& key);
   // Where the Gang of a job that gets no pods now asks for a place.
@@ -97,7 +104,7 @@ class JobPlacer {
   struct Asked {
     std::size_t sent = 0;  // hash of what it was asked about
     std::shared_ptr<const api::Pod> first;
-    bool pods_first = false;
+    bool pods_first = false;  // it says what only pods can say
   };
   // A gang's wait for its network plan.
   struct NetworkWait {
@@ -112,6 +119,9 @@ class JobPlacer {
   // The wait for the network plan of a gang's first pods; 0: it is over.
   std::int64_t NetworkWaitMs(const api::TrainingJob& job, const api::Gang& gang,
                              const std::vector<int>& ranks);
+  // Of a dry run, or of one for a job that is alike.
+  absl::StatusOr<std::shared_ptr<const api::Pod>> AskAdmission(const api::TrainingJob& job,
+                                                               StallReason& stall);
   absl::Status CheckRoom(const api::TrainingJob& job, const api::Pod& first, StallReason& stall);
   std::size_t HashOfFirstPod(const api::TrainingJob& job) const;
   std::optional<WorkerPlace> FirstPlaceOfRank(const api::TrainingJob& job, const api::Gang& gang,
@@ -123,6 +133,8 @@ class JobPlacer {
   WorkerWrites& writes_;
   const PlaceOptions options_;
   const Warn warn_;
+  AdmissionAnswers answers_;
+  QuotaReader quotas_;
   Mutex mutex_;
   std::map<std::string, Asked> asked_ ABSL_GUARDED_BY(mutex_);  // by the job's key
   std::map<std::string, NetworkWait> network_waits_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/operator/jobs/incident.h"
 #include "pkg/operator/jobs/job_controller.h"
+#include "pkg/operator/jobs/status_pace.h"
 
 namespace yardmaster::op {
 
@@ -51,7 +52,7 @@ void SetGathering(const JobStep& step, const api::TrainingJobStatus& status,
                "; the job is placed when the controller of that gate has opened it; leave the gate "
                "out of spec.template where nothing opens it"));
   }
-  conditions.Set("Planned", false, "Waiting", "the job's pods are being gathered");
+  conditions.Set("Planned", false, kGatheringReason, "the job's pods are being gathered");
 }
 
 void FromGang(const api::Gang* gang, const JobStep& step, api::TrainingJobStatus& status,
@@ -176,23 +177,6 @@ const char* FailureReason(const api::TrainingJob& job, const api::Incident& last
 }
 
 }  // namespace
-
-bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b) {
-  if (a.conditions.size() != b.conditions.size() || a.roles.size() != b.roles.size()) return false;
-  api::TrainingJobStatus same = a;
-  same.ready_workers = b.ready_workers;
-  for (std::size_t i = 0; i < a.roles.size(); ++i) same.roles[i].ready = b.roles[i].ready;
-  for (std::size_t i = 0; i < a.conditions.size(); ++i) {
-    const std::string& type = a.conditions[i].type;
-    const std::string& reason = a.conditions[i].reason;
-    if (type == "Running" ||
-        (type == "Degraded" &&
-         (reason == "WorkersLost" || reason == "SegmentLost" || reason == "DomainLost"))) {
-      same.conditions[i].message = b.conditions[i].message;
-    }
-  }
-  return same == b;
-}
 
 api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
                                 const JobStep& step, std::int64_t now_ms) {

@@ -27,16 +27,19 @@ struct TurnResult {
   // What is left to make waits for hosts, or for their network plan: no turn helps until the Gang
   // or the plan has changed.
   bool waits = false;
+  bool has_hosts = false;  // of a placed gang, which stand empty until its pods are made
 
   void LookAgain(std::int64_t in_ms) {
     look_again_ms = std::min(look_again_ms.value_or(in_ms), in_ms);
   }
 };
 
-// When a background turn with so many pods is due: jobs with few pods go before larger ones that
-// came shortly before, and every one has its turn in the end.
-constexpr std::int64_t BackgroundDueMs(std::size_t pods_left) {
-  return static_cast<std::int64_t>(pods_left);
+// When a background turn of a job is due. Jobs with few pods go before larger ones that came
+// shortly before, and those that have their hosts before all that came in kAheadMs; every one has
+// its turn in the end.
+constexpr std::int64_t BackgroundDueMs(const TurnResult& turn) {
+  constexpr std::int64_t kAheadMs = 10'000;
+  return turn.has_hosts ? -kAheadMs : static_cast<std::int64_t>(turn.pods_left);
 }
 
 }  // namespace yardmaster::op

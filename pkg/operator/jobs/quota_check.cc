@@ -1,12 +1,13 @@
 #include "pkg/operator/jobs/quota_check.h"
 
 #include <optional>
-#include <string>
 #include <string_view>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/quantity.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/workload/resources.h"
 
@@ -15,6 +16,8 @@ namespace yardmaster::op {
 namespace {
 
 using nlohmann::json;
+
+kube::Resource ResourceQuotas() { return {"", "v1", "resourcequotas", "ResourceQuota", true}; }
 
 constexpr std::string_view kCpu = "cpu";
 constexpr std::string_view kRequests = "requests.";
@@ -73,6 +76,29 @@ absl::Status CheckQuotas(const std::vector<kube::ObjectPtr>& quotas, const api::
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<QuotaReader::Quotas> QuotaReader::Read(const std::string& namespace_name) {
+  const std::int64_t now_ms = clock_.SteadyMs();
+  {
+    const MutexLock lock(mutex_);
+    std::erase_if(known_,
+                  [&](const auto& known) { return known.second.time_ms + kQuotasMs <= now_ms; });
+    const auto known = known_.find(namespace_name);
+    if (known != known_.end()) return known->second.quotas;
+  }
+  YM_ASSIGN_OR_RETURN(auto listed,
+                      kube::ListAll(client_, {ResourceQuotas(), namespace_name, "", ""}));
+  auto quotas = std::make_shared<const std::vector<kube::ObjectPtr>>(std::move(listed));
+  const MutexLock lock(mutex_);
+  // As old as its question.
+  known_.insert_or_assign(namespace_name, Known{quotas, now_ms});
+  return quotas;
+}
+
+void QuotaReader::Drop(const std::string& namespace_name) {
+  const MutexLock lock(mutex_);
+  known_.erase(namespace_name);
 }
 
 }  // namespace yardmaster::op

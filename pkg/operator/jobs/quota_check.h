@@ -4,15 +4,27 @@
 // Only what is known counts: quotas without scopes that have been counted, of pods and of what they
 // request. What a quota of another kind refuses is refused when the pods are made.
 //
-// Thread safety: pure functions.
+// Jobs that ask within kQuotasMs of each other look at the quotas as they were for the first of
+// them: pods that are made meanwhile could have been made just after a look, too, and a job that a
+// quota refuses has them read again.
+//
+// Thread safety: a pure function; QuotaReader's methods may be called from any thread. Lifetimes:
+// client and clock outlive the reader.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "pkg/api/pod.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
+#include "pkg/kube/client.h"
 #include "pkg/kube/object.h"
 
 namespace yardmaster::op {
@@ -21,5 +33,30 @@ namespace yardmaster::op {
 // the amounts before any of them is made (refusal_reason.h); OK: nothing.
 absl::Status CheckQuotas(const std::vector<kube::ObjectPtr>& quotas, const api::Pod& pod,
                          std::int64_t pods);
+
+class QuotaReader {
+ public:
+  static constexpr std::int64_t kQuotasMs = 1'000;
+  using Quotas = std::shared_ptr<const std::vector<kube::ObjectPtr>>;
+
+  QuotaReader(kube::Client& client, const Clock& clock) : client_(client), clock_(clock) {}
+
+  // Errors: what the API server said.
+  absl::StatusOr<Quotas> Read(const std::string& namespace_name);
+  // The next look reads them.
+  void Drop(const std::string& namespace_name);
+
+ private:
+  struct Known {
+    Quotas quotas;
+    std::int64_t time_ms = 0;  // steady
+  };
+
+  kube::Client& client_;
+  const Clock& clock_;
+  Mutex mutex_;
+  // By namespace; entries older than kQuotasMs are dropped.
+  std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);
+};
 
 }  // namespace yardmaster::op

@@ -1,0 +1,108 @@
+#include "pkg/operator/jobs/status_pace.h"
+
+#include <algorithm>
+
+#include "pkg/api/condition.h"
+#include "pkg/kube/object.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+std::string KeyTextOf(const api::TrainingJob& job) {
+  return kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
+}
+
+bool Says(const api::TrainingJobStatus& status, const char* type, api::ConditionStatus wanted) {
+  const api::Condition* condition = api::FindCondition(status.conditions, type);
+  return condition != nullptr && condition->status == wanted;
+}
+
+}  // namespace
+
+bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b) {
+  if (a.conditions.size() != b.conditions.size() || a.roles.size() != b.roles.size()) return false;
+  api::TrainingJobStatus same = a;
+  same.ready_workers = b.ready_workers;
+  for (std::size_t i = 0; i < a.roles.size(); ++i) same.roles[i].ready = b.roles[i].ready;
+  for (std::size_t i = 0; i < a.conditions.size(); ++i) {
+    const std::string& type = a.conditions[i].type;
+    const std::string& reason = a.conditions[i].reason;
+    if (type == "Running" ||
+        (type == "Degraded" &&
+         (reason == "WorkersLost" || reason == "SegmentLost" || reason == "DomainLost"))) {
+      same.conditions[i].message = b.conditions[i].message;
+    }
+  }
+  return same == b;
+}
+
+bool OnlyBeginsToWait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
+  if (before != api::TrainingJobStatus{}) return false;
+  const api::Condition* planned = api::FindCondition(after.conditions, "Planned");
+  if (planned == nullptr || planned->reason != kGatheringReason) return false;
+  using enum api::ConditionStatus;
+  if (!Says(after, "Queued", kTrue) || !Says(after, "Placed", kFalse) ||
+      !Says(after, "Running", kFalse) || after.conditions.size() != 4) {
+    return false;
+  }
+  if (std::any_of(after.roles.begin(), after.roles.end(), [](const api::RoleStatus& role) {
+        return role.ready > 0 || role.succeeded > 0;
+      })) {
+    return false;
+  }
+  api::TrainingJobStatus rest = after;
+  rest.observed_generation = 0;
+  rest.conditions.clear();
+  rest.workers = 0;
+  rest.roles.clear();
+  return rest == before;
+}
+
+std::int64_t StatusWaitMs(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after,
+                          const StatusTimes& times) {
+  if (before == after) return 0;
+  const auto left = [&](std::int64_t since_ms, std::int64_t wait_ms) {
+    return std::max<std::int64_t>(0, since_ms + wait_ms - times.now_ms);
+  };
+  if (OnlyBeginsToWait(before, after)) return left(times.first_look_ms, kFirstMs);
+  if (times.written_ms && OnlyCountsDiffer(before, after)) {
+    return left(*times.written_ms, kCountsMs);
+  }
+  return 0;
+}
+
+std::int64_t StatusPace::WaitMs(const api::TrainingJob& job, const api::TrainingJobStatus& after,
+                                bool asks) {
+  StatusTimes times{clock_.SteadyMs(), std::nullopt, 0};
+  const bool begins = OnlyBeginsToWait(job.status, after);
+  if (begins && !asks) return 0;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto written = written_ms_.find(job.metadata.uid); written != written_ms_.end()) {
+      times.written_ms = written->second;
+    }
+    if (begins) {
+      Look& look = first_looks_[KeyTextOf(job)];
+      if (look.uid != job.metadata.uid) look = {job.metadata.uid, times.now_ms};
+      times.first_look_ms = look.time_ms;
+    }
+  }
+  return StatusWaitMs(job.status, after, times);
+}
+
+void StatusPace::Written(const api::TrainingJob& job) {
+  const std::int64_t now_ms = clock_.SteadyMs();
+  const MutexLock lock(mutex_);
+  std::erase_if(written_ms_,
+                [&](const auto& written) { return written.second + kCountsMs <= now_ms; });
+  written_ms_[job.metadata.uid] = now_ms;
+  first_looks_.erase(KeyTextOf(job));
+}
+
+void StatusPace::Forget(const std::string& key) {
+  const MutexLock lock(mutex_);
+  first_looks_.erase(key);
+}
+
+}  // namespace yardmaster::op
