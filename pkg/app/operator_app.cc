@@ -15,6 +15,7 @@
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
 #include "pkg/app/run_process.h"
+#include "pkg/app/wait_loop.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/events.h"
@@ -29,6 +30,8 @@
 #include "pkg/operator/network/plan_waiters.h"
 #include "pkg/operator/queue/queue_controller.h"
 #include "pkg/operator/queue/workload_feed.h"
+#include "pkg/operator/waiting/wait_controller.h"
+#include "pkg/operator/waiting/wait_feed.h"
 #include "pkg/page/load_metrics.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
@@ -63,6 +66,12 @@ class Operator {
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
             [this] { return leadership_.IsLeader(); }),
         job_loop_(cache_, runtime.clock(), runtime.registry(), runtime.log(), TurnHandlers()),
+        waiting_(
+            *client_, cache_, runtime.clock(),
+            [this](const op::WaitNotice& n) { RecordWaitEvent(n); },
+            {options.wait_suspended, [this] { return leadership_.IsLeader(); }}),
+        wait_loop_(waiting_, runtime.clock(), runtime.registry(), runtime.log(),
+                   [this] { return leadership_.IsLeader(); }),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),
         certificates_(options.certificates, leadership_, events_, runtime),
@@ -78,7 +87,14 @@ class Operator {
             {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,
              state::Kind::kGang, state::Kind::kCapacityPool, state::Kind::kDeviceClass},
             LogFailures(runtime), runtime.timing()),
-        workload_feed_(*client_, workloads_, WorkloadHandlers(), runtime.timing()) {
+        workload_feed_(*client_, workloads_, WorkloadHandlers(), runtime.timing()),
+        wait_feed_(*client_,
+                   {[this](const std::string& key) { wait_loop_.Add(key); },
+                    [this](const absl::Status& status) {
+                      runtime_.log().Warn("watch", {{"resource", "jobs that wait suspended"},
+                                                    {"error", MessageOf(status)}});
+                    }},
+                   runtime.timing()) {
     workloads_.Listen([this](const std::string& job) { job_loop_.Add(job); });
     cache_.Listen([this](state::Kind kind, const api::ObjectMeta& metadata, bool) {
       Enqueue(kind, metadata);
@@ -105,6 +121,7 @@ class Operator {
   void RecordJobEvent(const op::JobNotice& notice);
   void RecordNetworkEvent(const op::NetworkNotice& notice);
   void RecordHostEvent(const op::HostNotice& notice);
+  void RecordWaitEvent(const op::WaitNotice& notice);
   JobLoop::Handlers TurnHandlers();
   op::WorkloadFeed::Handlers WorkloadHandlers();
 
@@ -124,6 +141,8 @@ class Operator {
   op::WorkloadCache workloads_;
   op::QueueController queue_;
   JobLoop job_loop_;
+  op::WaitController waiting_;
+  WaitLoop wait_loop_;
   PagePublisher page_;
   ReportIntake reports_;
   CertificateRenewal certificates_;
@@ -133,9 +152,11 @@ class Operator {
   HostLoop host_loop_;
   state::ClusterFeed feed_;
   op::WorkloadFeed workload_feed_;
+  op::WaitFeed wait_feed_;
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
   std::jthread host_thread_;
+  std::jthread wait_thread_;
 };
 
 JobLoop::Handlers Operator::TurnHandlers() {
@@ -185,6 +206,7 @@ void Operator::NoteGang(const api::ObjectMeta& metadata) {
   const std::string key = kube::MakeKey(metadata.namespace_name, metadata.name);
   const auto gang = cache_.FindGang(key);
   waiters_.NoteGang(key, gang.get());
+  if (const auto waits = op::WaitKeyOf(metadata, gang.get())) wait_loop_.Add(*waits);
   const bool has_hosts = gang != nullptr && op::PodsAreToCome(*gang);
   for (const api::OwnerReference& owner : metadata.owners) {
     if (owner.kind != api::kTrainingJobKind) continue;
@@ -268,6 +290,16 @@ void Operator::RecordHostEvent(const op::HostNotice& notice) {
            events_, runtime_.log());
 }
 
+void Operator::RecordWaitEvent(const op::WaitNotice& notice) {
+  Announce({.regarding = {notice.resource.ApiVersion(), notice.resource.kind,
+                          notice.namespace_name, notice.name, notice.uid},
+            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+            .reason = notice.reason,
+            .action = "Waiting",
+            .note = notice.note},
+           events_, runtime_.log());
+}
+
 absl::Status Operator::Start(KubeAccess& access) {
   runtime_.health().AddReadiness("informers", [this] {
     return feed_.HasSynced() ? absl::OkStatus() : absl::UnavailableError("not synced yet");
@@ -292,6 +324,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
   if (options_.follow_kueue) workload_feed_.Start();
+  if (options_.wait_suspended) wait_feed_.Start();
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
   YM_RETURN_IF_ERROR(certificates_.Start(access));
@@ -299,6 +332,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { job_loop_.Run(); });
   network_thread_ = std::jthread([this](const std::stop_token& stop) { network_loop_.Run(stop); });
   host_thread_ = std::jthread([this](const std::stop_token& stop) { host_loop_.Run(stop); });
+  wait_thread_ = std::jthread([this] { wait_loop_.Run(); });
   runtime_.log().Info("running");
   return absl::OkStatus();
 }
@@ -310,7 +344,10 @@ void Operator::Stop() {
   reports_.Stop();
   feed_.Stop();
   workload_feed_.Stop();
+  wait_feed_.Stop();
   job_loop_.ShutDown();
+  wait_loop_.ShutDown();
+  if (wait_thread_.joinable()) wait_thread_.join();
   workers_.clear();
   network_thread_.request_stop();
   host_thread_.request_stop();

@@ -6,6 +6,7 @@
 //   informers       -> WorkQueue        keys of TrainingJobs that a change concerns
 //   job workers     -> API server       pods, Services, TrainingJob status; events
 //   network thread  -> API server       Gang status (network part), pod annotations
+//   wait thread     -> API server       Gangs and spec.suspend of jobs of others, on request
 //   page thread     -> browsers         frames of the cluster (page_publisher.h), on request
 //   agents          -> LiveLinks        states of NIC ports, over gRPC streams, on request
 //   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
@@ -38,6 +39,7 @@ struct OperatorOptions {
   std::string page_address;                // of the read-only page; empty: none
   bool rent_hosts = true;                  // from CapacityPools
   bool follow_kueue = false;               // quota of TrainingJobs that name a queue
+  bool wait_suspended = false;             // jobs of others with the label yardmaster.dev/wait
   bool place_first = true;                 // pods of TrainingJobs are made once these have a place
   std::int64_t network_wait_ms = 10'000;   // and its network plan, or after this time
   op::NetworkController::Options network;

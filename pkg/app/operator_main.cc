@@ -216,6 +216,10 @@ int OperatorMain(int argc, char** argv) {
   app.add_flag("--kueue,!--no-kueue", options.follow_kueue,
                "ask Kueue for quota for TrainingJobs that name a queue")
       ->capture_default_str();
+  app.add_flag("--wait-suspended,!--no-wait-suspended", options.wait_suspended,
+               "let Jobs and JobSets with the label yardmaster.dev/wait: Suspended wait for their "
+               "place suspended, and resume them when they have one")
+      ->capture_default_str();
   app.add_flag("--place-first,!--no-place-first", options.place_first,
                "make the pods of a TrainingJob once it has its hosts, each with its host and its "
                "network plan; without, before and behind the gate")

@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts, bool kueue) {
   YM_RETURN_IF_ERROR(
       RunProgram({Source("test/cluster/install"), folder, cluster->plane_->kubeconfig(),
                   "--policies", std::string("kueue.enabled=") + (kueue ? "true" : "false"),
-                  "computeDomains.enabled=true"},
+                  "computeDomains.enabled=true", "waitSuspended.enabled=true"},
                  "", {{"PATH", path}})
           .status());
   YM_ASSIGN_OR_RETURN(
@@ -148,7 +148,8 @@ absl::Status Cluster::SignalLeader(const std::string& component, int signal) {
 absl::Status Cluster::StartOperator() {
   std::vector<std::string> arguments = {
       "--leader-elect",  "--kube-api-qps",          "500",  "--kube-api-burst",          "1000",
-      "--no-rent-hosts", "--segment-loss-grace-ms", "3000", "--bandwidth-loss-grace-ms", "1000"};
+      "--no-rent-hosts", "--segment-loss-grace-ms", "3000", "--bandwidth-loss-grace-ms", "1000",
+      "--wait-suspended"};
   if (kueue_) arguments.push_back("--kueue");
   for (auto& process : operators_) {
     if (process != nullptr) continue;

@@ -1,5 +1,6 @@
 // Jobs of other controllers on a real control plane: some of whose indexes have ended, and those
 // that hold hosts without pods.
+#include "pkg/api/suspended_wait.h"
 #include "test/e2e/story_fixture.h"
 
 namespace yardmaster::testing {
@@ -90,6 +91,51 @@ TEST_F(OtherOwnersTest, AResumedJobRunsWithTheIndexesThatHaveNotEnded) {
   PatchJob("j", R"({"spec": {"suspend": false}})");
   EXPECT_TRUE(WaitFor(kPatience, [] { return Running("j").size() == 1; }))
       << cluster_->Get({"gang", "-n", "team", "job-j"}).dump(1);
+}
+
+TEST_F(OtherOwnersTest, AJobThatWaitsSuspendedHasNoPodsUntilThereIsRoom) {
+  const json waits = {{"metadata", {{"labels", {{api::kWaitLabel, api::kWaitSuspended}}}}},
+                      {"spec", {{"suspend", true}}}};
+  Apply(IndexedJob("first", 14));
+  ASSERT_TRUE(WaitFor(kPatience, [] { return Running("first").size() == 14; }));
+  Apply(IndexedJob("second", 14, waits));
+  const auto gang = [] { return cluster_->Get({"gang", "-n", "team", "job-second"}); };
+  ASSERT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(gang(), "Planned") == "False"; }));
+  EXPECT_EQ(Pods().size(), 14u) << "only those of the first job are there";
+  EXPECT_EQ(HostsHeldBy("job-second"), 0u);
+  const auto explained = cluster_->Yardmaster({"explain", "second", "-n", "team"});
+  ASSERT_TRUE(explained.ok()) << explained.status();
+  EXPECT_NE(explained->find("planned now:"), std::string::npos) << *explained;
+  ASSERT_TRUE(cluster_->plane().Kubectl({"delete", "job", "first", "-n", "team"}).ok());
+  EXPECT_TRUE(WaitFor(kPatience, [] { return Running("second").size() == 14; }))
+      << gang().dump(1) << cluster_->Get({"events", "-n", "team"}).dump(1);
+  EXPECT_NE(EventsOf("Resumed").find("its gang has its hosts"), std::string::npos);
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(gang(), "Released") == "True"; }));
+  // It gives its hosts back, and is resumed as soon as it has others.
+  PatchJob("second", R"({"spec": {"suspend": true}})");
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    const json object = gang();
+    return object.is_object() && object.value("/status/planGeneration"_json_pointer, 0) > 1 &&
+           Running("second").size() == 14;
+  })) << gang().dump(1);
+}
+
+TEST_F(OtherOwnersTest, ASuspendedJobThatLosesTheLabelStaysSuspendedWithoutHosts) {
+  Apply(IndexedJob("first", 14));
+  ASSERT_TRUE(WaitFor(kPatience, [] { return Running("first").size() == 14; }));
+  Apply(IndexedJob("second", 14,
+                   {{"metadata", {{"labels", {{api::kWaitLabel, api::kWaitSuspended}}}}},
+                    {"spec", {{"suspend", true}}}}));
+  const auto gang = [] { return cluster_->Get({"gang", "-n", "team", "job-second"}); };
+  ASSERT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(gang(), "Planned") == "False"; }));
+  PatchJob("second", R"({"metadata": {"labels": {"yardmaster.dev/wait": null}}})");
+  ASSERT_TRUE(WaitFor(kPatience, [&] {
+    return gang().value("/spec/pods"_json_pointer, "First") == "First";
+  })) << gang().dump(1);
+  ASSERT_TRUE(cluster_->plane().Kubectl({"delete", "job", "first", "-n", "team"}).ok());
+  ASSERT_TRUE(WaitFor(kPatience, [] { return PromisedHosts().empty() && Pods().empty(); }));
+  EXPECT_EQ(HostsHeldBy("job-second"), 0u);
+  EXPECT_EQ(cluster_->Get({"job", "-n", "team", "second"})["spec"]["suspend"], true);
 }
 
 TEST_F(OtherOwnersTest, AGangWithoutPodsGivesItsHostsBackThoughItsJobNeverEnds) {

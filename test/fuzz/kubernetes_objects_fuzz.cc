@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "nlohmann/json.hpp"
 
@@ -28,6 +29,7 @@
 #include "pkg/extender/gather/owner_stages.h"
 #include "pkg/extender/gather/owner_state.h"
 #include "pkg/json/json_view.h"
+#include "pkg/operator/waiting/wait_request.h"
 
 namespace {
 
@@ -105,6 +107,25 @@ void CheckOwner(JsonView object) {
   }
 }
 
+// As a job that waits suspended: what it asks of the ledger is bounded, and refused with a text
+// where it cannot be placed.
+void CheckWaiting(const nlohmann::json& object) {
+  for (const char* kind : {"Job", "JobSet"}) {
+    const op::WaitingJob job = op::ReadWaitingJob(*op::ResourceOfWaitingKind(kind), object);
+    const auto sets = op::PodSetsOf(job, object);
+    if (!Read(sets)) continue;
+    std::vector<std::shared_ptr<const api::Pod>> first;
+    for (const op::PodSet& set : *sets) {
+      auto pod = api::DecodePod(set.first_pod, api::Decoding::kLenient);
+      if (!Read(pod)) break;
+      first.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+    }
+    if (first.size() != sets->size()) continue;
+    const auto gang = op::WaitRequestOf(job, *sets, first);
+    if (Read(gang) && gang->job.workers > api::kMaxListedRanks) std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -115,6 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckOurs(*object);
   CheckKubernetes(*object, document);
   CheckOwner(*object);
+  CheckWaiting(document);
   // The other source of a view: what files and patches are read into.
   CheckOurs(JsonView(document));
   CheckKubernetes(JsonView(document), document);

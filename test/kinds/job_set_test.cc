@@ -1,4 +1,5 @@
 // JobSets of the real controller, in no queue.
+#include "pkg/api/suspended_wait.h"
 #include "test/kinds/kinds_fixture.h"
 
 namespace yardmaster::testing {
@@ -42,6 +43,24 @@ TEST_F(RealKindsTest, ASuspendedJobSetHoldsNothingAndComesBack) {
   EXPECT_TRUE(WaitFor(kLongPatience, [] { return PromisedHosts().empty(); }));
   Patch("jobset", "s", {{"spec", {{"suspend", false}}}});
   EXPECT_TRUE(Runs("s", 4));
+  ExpectFinished();
+}
+
+TEST_F(RealKindsTest, AJobSetThatWaitsSuspendedIsResumedWhenThereIsRoom) {
+  Create(IndexedJob("first", 22));
+  ASSERT_TRUE(Runs("first", 22));
+  json set = TwoJobs("s", 2);
+  set["metadata"]["labels"][api::kWaitLabel] = api::kWaitSuspended;
+  set["spec"]["suspend"] = true;
+  Create(set);
+  const auto gang = [] { return cluster_->Get({"gang", "-n", "team", "jobset-s"}); };
+  ASSERT_TRUE(WaitFor(kLongPatience, [&] { return ConditionOf(gang(), "Planned") == "False"; }))
+      << cluster_->Get({"events", "-n", "team"}).dump(1);
+  EXPECT_TRUE(LivePods("s").empty());
+  DeleteWithoutWaiting("job", "first");
+  EXPECT_TRUE(Runs("s", 4)) << gang().dump(1);
+  EXPECT_EQ(RunsOn("s"), HostsHeldBy("jobset-s"));
+  ExpectPromisesKept();
   ExpectFinished();
 }
 

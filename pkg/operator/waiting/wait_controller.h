@@ -1,0 +1,121 @@
+// Lets jobs of other controllers wait for their place without pods: asks for it by their Gangs, and
+// resumes and suspends them as wait_step.h says.
+//
+// The job is read from the API server in each look, and so is the Gang before a job is resumed or
+// suspended and before hosts are given back. Every write carries a resourceVersion, so that one
+// which was decided on an older state, by this process or by another one, has no effect.
+//
+// What admission makes of a job's pods is asked once for each generation of the job. A try that
+// came to nothing, because pods were missing or somebody suspended the job again, is followed by a
+// wait from ten seconds to ten minutes, which a process that has just begun does not know of.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives the controller.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/gang.h"
+#include "pkg/base/clock.h"
+#include "pkg/kube/client.h"
+#include "pkg/operator/waiting/wait_step.h"
+#include "pkg/operator/waiting/waiting_job.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+// Becomes an event on the job.
+struct WaitNotice {
+  kube::Resource resource;
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  bool warning = false;
+  // "Resumed", "SuspendedAgain", "SuspendedByOthers", "PodsMissing", "NotSuspended", "WaitRefused",
+  // and those of a TrainingJob's condition Stalled
+  std::string reason;
+  std::string note;
+};
+
+// "namespace/Kind/name".
+std::string WaitKey(const std::string& namespace_name, const std::string& kind,
+                    const std::string& name);
+// Of the job that may wait for what happens to the Gang with that metadata, which may be gone
+// (`gang` null); nullopt: there is none.
+std::optional<std::string> WaitKeyOf(const api::ObjectMeta& metadata, const api::Gang* gang);
+
+class WaitController {
+ public:
+  struct Options {
+    bool enabled = false;  // false: Gangs that an operator with it has left ask no more
+    // Whether this process still leads; empty: it always does.
+    std::function<bool()> may_write = nullptr;
+  };
+
+  WaitController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
+                 std::function<void(const WaitNotice&)> notify, Options options);
+
+  // One look at the job of this key. The value: look again after that many milliseconds. Errors:
+  // what the API server said; the caller retries with backoff.
+  absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
+
+ private:
+  using GangPtr = std::shared_ptr<const api::Gang>;
+  using Again = absl::StatusOr<std::optional<std::int64_t>>;
+  // What is kept of a job from look to look.
+  struct Known {
+    std::string uid;
+    std::int64_t generation = -1;              // that `request` is of
+    std::shared_ptr<const api::Gang> request;  // null: not asked, or refused
+    std::string told;                          // the last event, by reason and note
+    std::int64_t asks_from_ms = 0;             // wall time
+    std::int64_t pause_ms = 0;                 // the last one
+  };
+  struct Look {
+    std::string key;
+    std::optional<WaitingJob> job;
+    nlohmann::json object;  // the job
+    GangPtr gang;
+    std::string gang_name;
+    std::string namespace_name;
+  };
+
+  absl::StatusOr<Look> Read(const std::string& key);
+  absl::StatusOr<WaitStep> Decide(const Look& look);
+  Again CarryOut(const Look& look, const WaitStep& step);
+  Again Ask(const Look& look);
+  // Null, after an event: the job cannot wait so now. `again_ms` is set where that may change by
+  // itself.
+  absl::StatusOr<std::shared_ptr<const api::Gang>> RequestOf(const Look& look,
+                                                             std::int64_t& again_ms);
+  // What admission makes of the first pod of the set, and whether quotas leave room for all.
+  absl::StatusOr<std::shared_ptr<const api::Pod>> TryFirst(const WaitingJob& job,
+                                                           const PodSet& set);
+  // The values of these two: false: another state of it is there.
+  absl::StatusOr<bool> WritePods(const Look& look, api::GangPods pods);
+  absl::StatusOr<bool> PatchJob(const WaitingJob& job, std::optional<bool> suspend,
+                                const nlohmann::json& resumed);
+  // The value: as the API server has it now; null: another state of it is there.
+  absl::StatusOr<GangPtr> WriteGang(const api::Gang& gang);
+  absl::StatusOr<GangPtr> ReadGang(const std::string& ns, const std::string& name);
+  bool PodsAreThere(const api::Gang& gang) const;
+  void Pause(const std::string& key);
+  // At most once in a row.
+  void Tell(const Look& look, bool warning, const std::string& reason, const std::string& note);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  const Clock& clock_;
+  const std::function<void(const WaitNotice&)> notify_;
+  const Options options_;
+  std::map<std::string, Known> known_;  // by key
+};
+
+}  // namespace yardmaster::op
