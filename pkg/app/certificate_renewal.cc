@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::int64_t kLeaderPollMs = 1'000;
 // Something could not be read or written, or met another write.
-constexpr std::int64_t kRenewalPauseMs = 60'000;
+constexpr std::int64_t kFailurePauseMs = 10'000;
 constexpr char kRenewals[] = "yardmaster_operator_certificate_renewals_total";
 constexpr char kRenewalsHelp[] =
-    "certificates renewed, and looks at Secrets that failed, by result";
+    "certificates made and renewed, and looks at Secrets that failed, by result";
 
 }  // namespace
 
@@ -41,14 +41,19 @@ void CertificateRenewal::ReportNotice(const op::CertificateNotice& notice) {
   runtime_.registry()
       .GetCounter(kRenewals, kRenewalsHelp, {{"result", notice.warning ? "failed" : "renewed"}})
       .Increment();
-  if (notice.warning && std::exchange(reported_[notice.secret], notice.note) == notice.note) return;
-  Announce(
-      {.regarding = {"v1", "Secret", options_.secrets.namespace_name, notice.secret, notice.uid},
-       .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-       .reason = notice.reason,
-       .action = "RenewingCertificates",
-       .note = notice.note},
-      events_, runtime_.log());
+  if (notice.warning && std::exchange(reported_[notice.object], notice.note) == notice.note) return;
+  kube::ObjectReference object = {"v1", "Secret", options_.secrets.namespace_name, notice.object,
+                                  notice.uid};
+  if (notice.object == options_.secrets.webhook) {
+    object = {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "", notice.object,
+              notice.uid};
+  }
+  Announce({.regarding = object,
+            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+            .reason = notice.reason,
+            .action = "RenewingCertificates",
+            .note = notice.note},
+           events_, runtime_.log());
 }
 
 RunResult CertificateRenewal::RunOnce(op::CertificateKeeper& keeper) {
@@ -56,7 +61,7 @@ RunResult CertificateRenewal::RunOnce(op::CertificateKeeper& keeper) {
   std::map<std::string, std::string> failures;
   for (const op::CertificateNotice& notice : report.notices) {
     ReportNotice(notice);
-    if (notice.warning) failures[notice.secret] = notice.note;
+    if (notice.warning) failures[notice.object] = notice.note;
   }
   reported_ = std::move(failures);
   const MutexLock lock(mutex_);
@@ -64,10 +69,8 @@ RunResult CertificateRenewal::RunOnce(op::CertificateKeeper& keeper) {
   return report;
 }
 
-void CertificateRenewal::Run(const std::stop_token& stop) {
-  op::CertificateSecrets secrets = options_.secrets;
-  secrets.life_ms = options_.life_days * tls::kDayMs;
-  op::CertificateKeeper keeper(*client_, std::move(secrets));
+void CertificateRenewal::Run(const op::CertificateSecrets& secrets, const std::stop_token& stop) {
+  op::CertificateKeeper keeper(*client_, secrets);
   std::int64_t wait_ms = 0;
   while (runtime_.timing().sleeper.Sleep(wait_ms, stop)) {
     wait_ms = kLeaderPollMs;
@@ -77,20 +80,32 @@ void CertificateRenewal::Run(const std::stop_token& stop) {
       continue;
     }
     const RunResult result = loop_.RunOnce([&] { return RunOnce(keeper); });
-    wait_ms = result.ok() ? options_.check_ms : std::min(options_.check_ms, kRenewalPauseMs);
+    wait_ms = result.again_ms.value_or(options_.check_ms);
+    if (!result.ok()) wait_ms = std::min(wait_ms, kFailurePauseMs);
   }
 }
 
-absl::Status CertificateRenewal::Start(KubeAccess& access) {
-  const op::CertificateSecrets& secrets = options_.secrets;
-  if (secrets.certificates.empty()) return absl::OkStatus();
+absl::StatusOr<op::CertificateSecrets> CertificateRenewal::ReadOptions() const {
+  op::CertificateSecrets secrets = options_.secrets;
   if (secrets.authority.empty() || secrets.namespace_name.empty()) {
-    return FieldError("--certificate-secrets", "is given without the authority or its namespace",
+    return FieldError("--certificate", "is given without the authority or its namespace",
                       "give --certificate-authority-secret and --certificate-namespace, too");
   }
+  secrets.life_ms = options_.life_days * tls::kDayMs;
+  secrets.authority_life_ms = options_.authority_life_days * tls::kDayMs;
+  for (const std::string& text : options_.certificates) {
+    YM_ASSIGN_OR_RETURN(op::CertificateSpec spec, op::ParseCertificateSpec(text));
+    secrets.certificates.push_back(std::move(spec));
+  }
+  return secrets;
+}
+
+absl::Status CertificateRenewal::Start(KubeAccess& access) {
+  if (options_.certificates.empty()) return absl::OkStatus();
+  YM_ASSIGN_OR_RETURN(const op::CertificateSecrets secrets, ReadOptions());
   YM_ASSIGN_OR_RETURN(client_, access.NewClient({}));
   AddMetrics();
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  thread_ = std::jthread([this, secrets](const std::stop_token& stop) { Run(secrets, stop); });
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
-// The operator's thread that renews certificates (op::CertificateKeeper), while this replica leads.
-// A failure is told once, and again when its text changes; every look at it counts.
+// The operator's thread that makes and renews certificates (op::CertificateKeeper), while this
+// replica leads. A failure is reported once, and again when its text changes; every look at it
+// counts.
 //
 // Thread safety: Start and Stop from one thread. Lifetimes: everything passed in outlives the
 // object.
@@ -11,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -26,8 +28,10 @@ namespace yardmaster::app {
 
 struct CertificateOptions {
   op::CertificateSecrets secrets;
+  std::vector<std::string> certificates;  // as ParseCertificateSpec reads them
   int life_days = 365;
-  std::int64_t check_ms = 600'000;
+  int authority_life_days = 3650;
+  std::int64_t check_ms = 60'000;
 };
 
 class CertificateRenewal {
@@ -45,8 +49,9 @@ class CertificateRenewal {
   void Stop();
 
  private:
-  void Run(const std::stop_token& stop);
+  void Run(const op::CertificateSecrets& secrets, const std::stop_token& stop);
   RunResult RunOnce(op::CertificateKeeper& keeper);
+  absl::StatusOr<op::CertificateSecrets> ReadOptions() const;
   void ReportNotice(const op::CertificateNotice& notice);
   void AddMetrics();
 
@@ -56,7 +61,7 @@ class CertificateRenewal {
   Runtime& runtime_;
   metrics::Loop loop_;
   std::unique_ptr<kube::Client> client_;
-  std::map<std::string, std::string> reported_;  // the thread's: the failure by Secret
+  std::map<std::string, std::string> reported_;  // the thread's: the failure by object
   Mutex mutex_;
   std::map<std::string, std::int64_t> ends_ms_ ABSL_GUARDED_BY(mutex_);  // by Secret
   std::jthread thread_;

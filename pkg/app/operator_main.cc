@@ -160,16 +160,21 @@ void AddReportFlags(CLI::App& app, OperatorOptions& options) {
 }
 
 void AddCertificateFlags(CLI::App& app, CertificateOptions& options) {
-  app.add_option_function<std::string>(
-      "--certificate-secrets",
-      [&options](const std::string& names) { options.secrets.certificates = Split(names, ','); },
-      "Secrets whose certificates the leader renews after two thirds of their life, "
-      "separated by commas; none: no certificates are renewed");
+  app.add_option("--certificate", options.certificates,
+                 "Certificate that the leader makes and renews after two thirds of its life, as "
+                 "SECRET/server/COMMON-NAME/NAME,ADDRESS, or client in place of server; may be "
+                 "repeated; none: no certificates are made");
   app.add_option("--certificate-authority-secret", options.secrets.authority,
-                 "Secret with the certificate and key that sign them");
+                 "Secret with the certificate and key that sign them, made where it is absent");
   app.add_option("--certificate-namespace", options.secrets.namespace_name,
                  "namespace of these Secrets");
-  app.add_option("--certificate-life-days", options.life_days, "Life of a renewed certificate")
+  app.add_option("--certificate-webhook", options.secrets.webhook,
+                 "MutatingWebhookConfiguration whose caBundle is the ca.crt of the first one");
+  app.add_option("--certificate-life-days", options.life_days, "Life of a certificate")
+      ->check(CLI::Range(1, 36'500))
+      ->capture_default_str();
+  app.add_option("--certificate-authority-life-days", options.authority_life_days,
+                 "Life of the authority")
       ->check(CLI::Range(1, 36'500))
       ->capture_default_str();
   app.add_option("--certificate-check-ms", options.check_ms, "How often they are looked at")

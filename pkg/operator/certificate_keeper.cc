@@ -1,5 +1,8 @@
 #include "pkg/operator/certificate_keeper.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/base64.h"
@@ -15,34 +18,67 @@ namespace {
 
 using nlohmann::json;
 
+constexpr char kMade[] = "CertificateMade";
 constexpr char kRenewed[] = "CertificateRenewed";
 constexpr char kNotRenewed[] = "CertificateNotRenewed";
+constexpr char kAuthorityRenewed[] = "AuthorityRenewed";
 
 kube::Resource Secrets() { return {"", "v1", "secrets", "Secret", true}; }
+kube::Resource Webhooks() {
+  return {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+          "MutatingWebhookConfiguration", false};
+}
 
 absl::StatusOr<std::string> Decoded(const json& secret, const char* key) {
   const std::string text = kube::StringAt(secret, {"data", key});
-  if (text.empty()) {
-    return FieldError(StrCat("data.", key), "is missing", "delete the Secret and upgrade by helm");
-  }
+  if (text.empty()) return FieldError(StrCat("data.", key), "is missing", "delete the Secret");
   auto decoded = Base64Decode(text);
   YM_RETURN_IF_ERROR(Annotate(decoded.status(), StrCat("data.", key)));
   return decoded;
 }
 
-absl::StatusOr<tls::KeyPair> Renewed(const tls::KeyPair& authority, const tls::Certificate& old,
-                                     std::int64_t now_ms, std::int64_t life_ms) {
-  return tls::Issue(authority, {.common_name = old.names.common_name,
-                                .organizations = old.names.organizations,
-                                .dns_names = old.names.dns_names,
-                                .ip_addresses = old.names.ip_addresses,
-                                .server = old.for_servers,
-                                .client = old.for_clients,
-                                .now_ms = now_ms,
-                                .valid_ms = life_ms});
+json DataOf(const tls::KeyPair& pair, const std::string& trusted_pem) {
+  json data = json::object();
+  if (!pair.key_pem.empty()) {
+    data["tls.crt"] = Base64Encode(pair.certificate_pem);
+    data["tls.key"] = Base64Encode(pair.key_pem);
+  }
+  if (!trusted_pem.empty()) data["ca.crt"] = Base64Encode(trusted_pem);
+  return data;
+}
+
+// When it was made, as Issue has it.
+std::int64_t MadeMs(const tls::Certificate& certificate) {
+  return certificate.not_before_ms + tls::kClockSkewMs;
 }
 
 }  // namespace
+
+// What a Secret has. `pair` and `certificate` only count where `problem` is OK.
+struct CertificateKeeper::Held {
+  std::string version = {};
+  bool ours = false;
+  std::string trusted_pem = {};
+  tls::KeyPair pair = {};
+  tls::Certificate certificate = {};
+  absl::Status problem = {};
+};
+
+struct CertificateKeeper::Round {
+  std::int64_t now_ms;
+  Report report = {};
+  std::string uid = {};  // of the object that is handled, as soon as it is known
+  // Certificates from before are renewed, because the authority is due.
+  std::optional<std::int64_t> renew_before_ms = {};
+
+  void Done(const std::string& object, const char* reason, std::int64_t end_ms,
+            const std::string& more) {
+    ++report.done;
+    report.ends_ms[object] = end_ms;
+    report.notices.push_back(
+        {false, object, uid, reason, StrCat("valid until ", FormatTime(end_ms), more)});
+  }
+};
 
 absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::Read(const std::string& secret,
                                                                 std::string& uid) {
@@ -51,68 +87,196 @@ absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::Read(const std::strin
   Held held;
   uid = kube::UidOf(object);
   held.version = kube::ResourceVersionOf(object);
-  YM_ASSIGN_OR_RETURN(held.pair.certificate_pem, Decoded(object, "tls.crt"));
-  YM_ASSIGN_OR_RETURN(held.pair.key_pem, Decoded(object, "tls.key"));
-  YM_RETURN_IF_ERROR(tls::CheckKeyMatches(held.pair.certificate_pem, held.pair.key_pem));
-  YM_ASSIGN_OR_RETURN(held.certificate, tls::ParseCertificate(held.pair.certificate_pem));
+  held.ours = kube::StringAt(object, {"metadata", "labels", kOursLabel}) == kOursValue;
+  held.trusted_pem = Decoded(object, "ca.crt").value_or("");
+  const auto read = [&]() -> absl::Status {
+    YM_ASSIGN_OR_RETURN(held.pair.certificate_pem, Decoded(object, "tls.crt"));
+    YM_ASSIGN_OR_RETURN(held.pair.key_pem, Decoded(object, "tls.key"));
+    YM_RETURN_IF_ERROR(tls::CheckKeyMatches(held.pair.certificate_pem, held.pair.key_pem));
+    YM_ASSIGN_OR_RETURN(held.certificate, tls::ParseCertificate(held.pair.certificate_pem));
+    return absl::OkStatus();
+  };
+  held.problem = read();
   return held;
 }
 
-absl::Status CertificateKeeper::Write(const std::string& secret, const std::string& version,
-                                      const tls::KeyPair& pair) {
-  const json operations = {
-      {{"op", "test"}, {"path", "/metadata/resourceVersion"}, {"value", version}},
-      {{"op", "replace"}, {"path", "/data/tls.crt"}, {"value", Base64Encode(pair.certificate_pem)}},
-      {{"op", "replace"}, {"path", "/data/tls.key"}, {"value", Base64Encode(pair.key_pem)}}};
+absl::StatusOr<std::string> CertificateKeeper::Create(const std::string& secret,
+                                                      const tls::KeyPair& pair,
+                                                      const std::string& trusted_pem) {
+  YM_ASSIGN_OR_RETURN(
+      const json made,
+      client_.Create(
+          {Secrets(), secrets_.namespace_name, "", ""},
+          {{"apiVersion", "v1"},
+           {"kind", "Secret"},
+           {"type", "kubernetes.io/tls"},
+           {"metadata",
+            {{"name", secret},
+             {"namespace", secrets_.namespace_name},
+             {"labels", {{"app.kubernetes.io/part-of", "yardmaster"}, {kOursLabel, kOursValue}}}}},
+           {"data", DataOf(pair, trusted_pem)}},
+          {.field_manager = kFieldManager}));
+  return kube::UidOf(made);
+}
+
+absl::Status CertificateKeeper::Write(const std::string& secret, const Held& held,
+                                      const tls::KeyPair& pair, const std::string& trusted_pem) {
   return client_
-      .Patch({Secrets(), secrets_.namespace_name, secret, ""}, kube::JsonPatch(operations),
+      .Patch({Secrets(), secrets_.namespace_name, secret, ""},
+             kube::MergePatch({{"metadata", {{"resourceVersion", held.version}}},
+                               {"data", DataOf(pair, trusted_pem)}}),
              {.field_manager = kFieldManager})
       .status();
 }
 
-absl::Status CertificateKeeper::RenewIfDue(const std::string& secret, const Held& authority,
-                                           std::int64_t now_ms, std::string& uid, Report& report) {
-  YM_ASSIGN_OR_RETURN(const Held held, Read(secret, uid));
-  report.ends_ms[secret] = held.certificate.not_after_ms;
-  const bool issued =
-      tls::CheckIssuedBy(held.pair.certificate_pem, authority.pair.certificate_pem).ok();
-  const tls::Renewal renewal =
-      tls::DecideRenewal(held.certificate, issued, authority.certificate, secrets_.life_ms, now_ms);
-  if (renewal == tls::Renewal::kKeep) return absl::OkStatus();
-  if (renewal != tls::Renewal::kRenew)
-    return absl::FailedPreconditionError(StrCat(NameOf(renewal)));
+absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::ReadOrMakeAuthority(Round& round) {
+  absl::StatusOr<Held> held = Read(secrets_.authority, round.uid);
+  if (absl::IsNotFound(held.status())) {
+    Held made{.ours = true};
+    YM_ASSIGN_OR_RETURN(made.pair, tls::MakeAuthority({.common_name = secrets_.authority,
+                                                       .now_ms = round.now_ms,
+                                                       .valid_ms = secrets_.authority_life_ms}));
+    YM_ASSIGN_OR_RETURN(made.certificate, tls::ParseCertificate(made.pair.certificate_pem));
+    YM_ASSIGN_OR_RETURN(round.uid, Create(secrets_.authority, made.pair, ""));
+    round.Done(secrets_.authority, kMade, made.certificate.not_after_ms, "");
+    return made;
+  }
+  YM_RETURN_IF_ERROR(held.status());
+  YM_RETURN_IF_ERROR(held->problem);
+  if (!held->certificate.is_ca) {
+    return FieldError("data.tls.crt", "is not an authority's", "put an authority there");
+  }
+  round.report.ends_ms[secrets_.authority] = held->certificate.not_after_ms;
+  const std::int64_t due_ms = tls::DueMs(held->certificate, secrets_.authority_life_ms);
+  if (held->ours && due_ms <= round.now_ms) round.renew_before_ms = due_ms;
+  return held;
+}
+
+absl::Status CertificateKeeper::RenewAuthority(const Held& authority, Round& round) {
   YM_ASSIGN_OR_RETURN(const tls::KeyPair pair,
-                      Renewed(authority.pair, held.certificate, now_ms, secrets_.life_ms));
+                      tls::MakeAuthority({.common_name = secrets_.authority,
+                                          .now_ms = round.now_ms,
+                                          .valid_ms = secrets_.authority_life_ms}));
   YM_ASSIGN_OR_RETURN(const tls::Certificate made, tls::ParseCertificate(pair.certificate_pem));
-  YM_RETURN_IF_ERROR(Write(secret, held.version, pair));
-  ++report.done;
-  report.ends_ms[secret] = made.not_after_ms;
-  report.notices.push_back({false, secret, uid, kRenewed,
-                            StrCat("valid until ", FormatTime(made.not_after_ms),
-                                   ", signed by the authority in ", secrets_.authority)});
+  YM_RETURN_IF_ERROR(Write(secrets_.authority, authority, pair, ""));
+  const std::int64_t life_ms =
+      std::min(secrets_.life_ms, authority.certificate.not_after_ms - round.now_ms);
+  round.Done(secrets_.authority, kAuthorityRenewed, made.not_after_ms,
+             StrCat("; kube-scheduler reads it at its start: restart it before ",
+                    FormatTime(round.now_ms + life_ms / 3 * 2)));
+  round.report.Again(0);  // every ca.crt gets it
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> CertificateKeeper::MakeOrRenew(const CertificateSpec& spec,
+                                                           const Held& authority, Round& round) {
+  const std::string& authority_pem = authority.pair.certificate_pem;
+  const auto issued = [&] {
+    return tls::Issue(authority.pair, {.common_name = spec.common_name,
+                                       .dns_names = spec.dns_names,
+                                       .ip_addresses = spec.ip_addresses,
+                                       .server = spec.server,
+                                       .client = spec.client,
+                                       .now_ms = round.now_ms,
+                                       .valid_ms = secrets_.life_ms});
+  };
+  const auto done = [&](const tls::KeyPair& pair, const char* reason) -> absl::Status {
+    YM_ASSIGN_OR_RETURN(const tls::Certificate made, tls::ParseCertificate(pair.certificate_pem));
+    round.Done(spec.secret, reason, made.not_after_ms,
+               StrCat(", signed by the authority in ", secrets_.authority));
+    return absl::OkStatus();
+  };
+  const absl::StatusOr<Held> held = Read(spec.secret, round.uid);
+  if (absl::IsNotFound(held.status())) {
+    YM_ASSIGN_OR_RETURN(const tls::KeyPair pair, issued());
+    YM_ASSIGN_OR_RETURN(round.uid, Create(spec.secret, pair, authority_pem));
+    YM_RETURN_IF_ERROR(done(pair, kMade));
+    return authority_pem;
+  }
+  YM_RETURN_IF_ERROR(held.status());
+  if (!held->ours) {
+    YM_RETURN_IF_ERROR(held->problem);
+    if (!tls::CheckIssuedBy(held->pair.certificate_pem, authority_pem).ok()) {
+      return absl::FailedPreconditionError("signed by another authority");
+    }
+  }
+  YM_ASSIGN_OR_RETURN(const std::string trusted,
+                      tls::MergeTrusted(authority_pem, held->trusted_pem, round.now_ms));
+  bool renew = !held->problem.ok() || !IsFor(spec, held->certificate);
+  if (!renew) {
+    round.report.ends_ms[spec.secret] = held->certificate.not_after_ms;
+    const tls::Renewal renewal = tls::DecideRenewal(held->certificate, authority.certificate,
+                                                    secrets_.life_ms, round.now_ms);
+    if (renewal == tls::Renewal::kAuthorityEnds && !authority.ours) {
+      return absl::FailedPreconditionError("due, and the authority ends no later");
+    }
+    renew = renewal == tls::Renewal::kRenew ||
+            MadeMs(held->certificate) < round.renew_before_ms.value_or(MadeMs(held->certificate));
+  }
+  tls::KeyPair pair;
+  if (renew) {
+    YM_ASSIGN_OR_RETURN(pair, issued());
+  }
+  if (renew || trusted != held->trusted_pem) {
+    YM_RETURN_IF_ERROR(Write(spec.secret, *held, pair, trusted));
+  }
+  if (renew) {
+    YM_RETURN_IF_ERROR(done(pair, kRenewed));
+  }
+  return trusted;
+}
+
+absl::Status CertificateKeeper::UpdateWebhook(const std::string& trusted_pem, Round& round) {
+  const kube::Target target{Webhooks(), "", secrets_.webhook, ""};
+  YM_ASSIGN_OR_RETURN(const json object, client_.Get(target));
+  round.uid = kube::UidOf(object);
+  json operations = {{{"op", "test"},
+                      {"path", "/metadata/resourceVersion"},
+                      {"value", kube::ResourceVersionOf(object)}}};
+  const std::string bundle = Base64Encode(trusted_pem);
+  const json webhooks = object.value("webhooks", json::array());
+  for (std::size_t i = 0; i < webhooks.size(); ++i) {
+    if (kube::StringAt(webhooks[i], {"clientConfig", "caBundle"}) == bundle) continue;
+    operations.push_back({{"op", "add"},
+                          {"path", StrCat("/webhooks/", i, "/clientConfig/caBundle")},
+                          {"value", bundle}});
+  }
+  if (operations.size() == 1) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(
+      client_.Patch(target, kube::JsonPatch(operations), {.field_manager = kFieldManager})
+          .status());
+  ++round.report.done;
   return absl::OkStatus();
 }
 
 CertificateKeeper::Report CertificateKeeper::RunOnce(std::int64_t now_ms) {
-  Report report;
-  std::string uid;
-  const auto tell = [&](const std::string& secret, const absl::Status& status) {
+  Round round{.now_ms = now_ms};
+  const auto check = [&](const std::string& object, const absl::Status& status) {
     if (status.ok()) return;
-    report.Fail(secret, status);
-    report.notices.push_back({true, secret, uid, kNotRenewed, MessageOf(status)});
+    round.report.Fail(object, status);
+    round.report.notices.push_back({true, object, round.uid, kNotRenewed, MessageOf(status)});
   };
-  auto authority = Read(secrets_.authority, uid);
-  if (authority.ok() && !authority->certificate.is_ca) {
-    authority = FieldError("data.tls.crt", "is not an authority's", "put an authority there");
+  const absl::StatusOr<Held> authority = ReadOrMakeAuthority(round);
+  check(secrets_.authority, authority.status());
+  if (!authority.ok()) return std::move(round.report);
+  std::string trusted;
+  for (const CertificateSpec& spec : secrets_.certificates) {
+    round.uid.clear();
+    check(spec.secret, Contain([&]() -> absl::Status {
+            YM_ASSIGN_OR_RETURN(const std::string pem, MakeOrRenew(spec, *authority, round));
+            if (&spec == &secrets_.certificates.front()) trusted = pem;
+            return absl::OkStatus();
+          }));
   }
-  tell(secrets_.authority, authority.status());
-  if (!authority.ok()) return report;
-  report.ends_ms[secrets_.authority] = authority->certificate.not_after_ms;
-  for (const std::string& secret : secrets_.certificates) {
-    uid.clear();
-    tell(secret, Contain([&] { return RenewIfDue(secret, *authority, now_ms, uid, report); }));
+  if (!secrets_.webhook.empty() && !trusted.empty()) {
+    round.uid.clear();
+    check(secrets_.webhook, Contain([&] { return UpdateWebhook(trusted, round); }));
   }
-  return report;
+  if (round.renew_before_ms && round.report.ok()) {
+    round.uid.clear();
+    check(secrets_.authority, Contain([&] { return RenewAuthority(*authority, round); }));
+  }
+  return std::move(round.report);
 }
 
 }  // namespace yardmaster::op

@@ -1,14 +1,24 @@
-// Renews certificates in their Secrets, signed by the authority in another Secret of the namespace.
+// Makes the certificates between our processes and renews them in their Secrets, signed by an
+// authority in another Secret of the namespace, which it makes, too.
 //
-// The Secrets are those that the chart makes: tls.crt, tls.key and ca.crt; of the authority tls.crt
-// and tls.key. tls/renewal.h decides what is due; this class reads, signs and writes. A renewed
-// certificate has the names and usages of the one before and a new key. The authority and every
-// ca.crt stay as they are, so that both sides accept old and new certificates. What cannot be read,
-// belongs to another authority or is gone is reported and left alone.
+// A Secret that is absent is made, with tls.crt, tls.key and, but for the authority's, ca.crt, and
+// the label kOursLabel. A certificate is renewed when it is due (tls/renewal.h) and when its names
+// are not those of the spec, with a new key. Secrets without the label whose certificate the
+// authority has not signed belong to somebody else: they are reported and left alone. In ours, what
+// cannot be read is made again.
 //
-// Only Get and Patch of the named Secrets, never a list: RBAC can name them. A patch tests the
-// version that was read, so that no other write is overwritten; a Secret that has changed meanwhile
-// is reported and read again by the next round.
+// The authority lives long, because kube-scheduler reads it at its start only. When it is due,
+// every certificate is first renewed by it, and only then is it replaced. From then on ca.crt has
+// both, the new one first, so that peers trust the new one for two thirds of a certificate's life
+// before they see a certificate that it has signed. An authority whose Secret was deleted is
+// replaced in the same way, without the first step.
+//
+// A webhook's caBundle follows the ca.crt of the first certificate.
+//
+// Only Get, Create and Patch of the named Secrets, never a list: RBAC can name them for all but
+// Create. A patch carries the version that was read, so that no other write is overwritten, and a
+// Create that finds an object is a failure of this round: the next one reads what is there. So two
+// leaders, or a lost answer, end in one authority.
 //
 // Thread safety: one thread. Lifetimes: the client outlives it.
 #pragma once
@@ -24,54 +34,63 @@
 
 #include "pkg/base/run_once.h"
 #include "pkg/kube/client.h"
+#include "pkg/operator/certificate_spec.h"
 #include "pkg/tls/authority.h"
 #include "pkg/tls/certificate.h"
 
 namespace yardmaster::op {
 
+// On a Secret: its content is the operator's to overwrite.
+inline constexpr char kOursLabel[] = "yardmaster.dev/certificates";
+inline constexpr char kOursValue[] = "operator";
+
 struct CertificateSecrets {
   std::string namespace_name = {};
-  std::string authority = {};                  // a Secret's name
-  std::vector<std::string> certificates = {};  // names of Secrets; empty: nothing is renewed
-  std::int64_t life_ms = 365 * tls::kDayMs;    // of a renewed certificate
+  std::string authority = {};                      // a Secret's name
+  std::vector<CertificateSpec> certificates = {};  // empty: nothing is made
+  std::string webhook = {};  // a MutatingWebhookConfiguration's name; empty: none
+  std::int64_t life_ms = 365 * tls::kDayMs;
+  std::int64_t authority_life_ms = 3650 * tls::kDayMs;
 };
 
 struct CertificateNotice {
   bool warning = false;
-  std::string secret = {};
-  std::string uid = {};  // empty: the Secret could not be read
+  std::string object = {};  // the Secret's name, or the webhook's
+  std::string uid = {};     // empty: it could not be read
   std::string reason = {};
   std::string note = {};
 };
 
 class CertificateKeeper {
  public:
-  // Failures are those of Secrets.
+  // Failures are those of the objects.
   struct Report : RunResult {
-    std::vector<CertificateNotice> notices;       // each renewal and each failure
+    std::vector<CertificateNotice> notices;       // each certificate made, and each failure
     std::map<std::string, std::int64_t> ends_ms;  // by Secret: when its certificate ends
   };
 
   CertificateKeeper(kube::Client& client, CertificateSecrets secrets)
       : client_(client), secrets_(std::move(secrets)) {}
 
-  // Looks at every Secret once. One that fails does not keep the others waiting; without a usable
-  // authority no other is looked at. Reads 1 + certificates, writes what is due.
+  // Looks at every object once. One that fails does not keep the others waiting; without a usable
+  // authority no other is looked at. Reads 1 + certificates + webhook, writes what is due.
   Report RunOnce(std::int64_t now_ms);
 
  private:
-  struct Held {
-    std::string version = {};
-    tls::KeyPair pair = {};
-    tls::Certificate certificate = {};
-  };
+  struct Held;
+  struct Round;
 
-  // `uid` is set as soon as it is known. Errors: of the call, or of what the Secret holds.
   absl::StatusOr<Held> Read(const std::string& secret, std::string& uid);
-  absl::Status RenewIfDue(const std::string& secret, const Held& authority, std::int64_t now_ms,
-                          std::string& uid, Report& report);
-  absl::Status Write(const std::string& secret, const std::string& version,
-                     const tls::KeyPair& pair);
+  absl::StatusOr<std::string> Create(const std::string& secret, const tls::KeyPair& pair,
+                                     const std::string& trusted_pem);
+  absl::Status Write(const std::string& secret, const Held& held, const tls::KeyPair& pair,
+                     const std::string& trusted_pem);
+  absl::StatusOr<Held> ReadOrMakeAuthority(Round& round);
+  absl::Status RenewAuthority(const Held& authority, Round& round);
+  // Returns the Secret's ca.crt.
+  absl::StatusOr<std::string> MakeOrRenew(const CertificateSpec& spec, const Held& authority,
+                                          Round& round);
+  absl::Status UpdateWebhook(const std::string& trusted_pem, Round& round);
 
   kube::Client& client_;
   const CertificateSecrets secrets_;

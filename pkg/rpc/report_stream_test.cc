@@ -112,6 +112,24 @@ TEST_F(ReportTest, ReplacedCertificatesCountForTheNextStreams) {
   EXPECT_EQ(streams_.front()->stats().broken, 0);
 }
 
+// The operator makes the certificate that its own pod mounts.
+TEST_F(ReportTest, TheServersCertificateMayComeAfterItsStart) {
+  ReportServerOptions options;
+  options.tls = Issue("server", authority_);
+  options.tls_reload_seconds = 1;
+  for (const std::string& file :
+       {options.tls.certificate, options.tls.key, options.tls.authority}) {
+    ASSERT_TRUE(std::filesystem::remove(file));
+  }
+  StartServer(options);
+  ReportStream& stream = Stream("n1", Issue("client", authority_));
+  stream.Report({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return stream.stats().broken > 0; }));
+  EXPECT_FALSE(Knows("n1", {{0, 1}}));
+  Issue("server", authority_);
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+}
+
 TEST_F(ReportTest, AConnectionsAgeBringsTheAgentBackWithItsNewCertificate) {
   ReportServerOptions options;
   options.tls = Issue("server", authority_);

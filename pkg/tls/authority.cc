@@ -1,7 +1,9 @@
 #include "pkg/tls/authority.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <ctime>
 #include <memory>
 #include <openssl/bio.h>
 #include <openssl/bn.h>
@@ -242,6 +244,32 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const CertificateRequest
   YM_RETURN_IF_ERROR(AddExtension(raw, issuer, NID_authority_key_identifier, "keyid:always"));
   YM_RETURN_IF_ERROR(AddAlternativeNames(raw, request));
   return Sign(raw, key.get(), signer.get());
+}
+
+absl::StatusOr<std::string> MergeTrusted(const std::string& authority_pem,
+                                         const std::string& trusted_pem, std::int64_t now_ms) {
+  ERR_clear_error();
+  YM_ASSIGN_OR_RETURN(std::vector<X509Ptr> candidates,
+                      ReadCertificates(authority_pem, "authority"));
+  candidates.resize(1);
+  if (auto before = ReadCertificates(trusted_pem, "trusted authorities"); before.ok()) {
+    const std::time_t now = now_ms / 1000;
+    for (X509Ptr& one : *before) {
+      if (X509_cmp_time(X509_get0_notAfter(one.get()), const_cast<std::time_t*>(&now)) > 0) {
+        candidates.push_back(std::move(one));
+      }
+    }
+  }
+  std::vector<std::string> trusted;
+  for (const X509Ptr& one : candidates) {
+    YM_ASSIGN_OR_RETURN(std::string pem,
+                        ToPem([&](BIO* bio) { return PEM_write_bio_X509(bio, one.get()); }));
+    if (std::find(trusted.begin(), trusted.end(), pem) == trusted.end() &&
+        trusted.size() < kMaxTrusted) {
+      trusted.push_back(std::move(pem));
+    }
+  }
+  return Join(trusted, "");
 }
 
 }  // namespace yardmaster::tls

@@ -4,6 +4,7 @@
 // OpenSSL fails. Thread safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace yardmaster::tls {
 
 inline constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
 // Certificates begin this long before the time they are made at, since clocks differ.
-inline constexpr std::int64_t kClockSkewMs = 5LL * 60 * 1000;
+inline constexpr std::int64_t kClockSkewMs = 60LL * 60 * 1000;
 
 struct KeyPair {
   std::string certificate_pem = {};
@@ -39,10 +40,18 @@ struct CertificateRequest {
   std::int64_t valid_ms = 365 * kDayMs;  // at least a second
 };
 
-// A self-signed authority, for tests: that of a cluster is made with the chart.
+// A self-signed authority.
 absl::StatusOr<KeyPair> MakeAuthority(const AuthorityRequest& request);
 
 // A certificate signed by `authority`; never valid longer than the authority itself.
 absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const CertificateRequest& request);
+
+// At most this many authorities are trusted at a time: the present one and those before it.
+inline constexpr std::size_t kMaxTrusted = 3;
+// What is to be trusted while peers may still have certificates of the authorities before: the
+// first certificate of `authority_pem`, then those of `trusted_pem` that have not ended, each once.
+// A `trusted_pem` that cannot be read counts as empty. Merging the answer again changes nothing.
+absl::StatusOr<std::string> MergeTrusted(const std::string& authority_pem,
+                                         const std::string& trusted_pem, std::int64_t now_ms);
 
 }  // namespace yardmaster::tls

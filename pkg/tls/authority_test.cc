@@ -100,6 +100,29 @@ TEST(Certificate, DamagedTextsAreRefusedWithAReason) {
               HasSubstr("not a usable private key"));
 }
 
+TEST(MergeTrusted, ThePresentAuthorityComesFirstAndThoseBeforeUntilTheyEnd) {
+  const std::string now_pem = Authority().certificate_pem;
+  const std::string old_pem = Authority().certificate_pem;
+  const auto merged = [&](const std::string& trusted, std::int64_t now_ms = kNow) {
+    const auto pem = MergeTrusted(now_pem, trusted, now_ms);
+    EXPECT_TRUE(pem.ok()) << pem.status();
+    return pem.value_or("");
+  };
+  for (const std::string& unusable : {std::string(), std::string("junk"), old_pem.substr(0, 99)}) {
+    EXPECT_EQ(merged(unusable), now_pem);
+  }
+  EXPECT_EQ(merged(old_pem), now_pem + old_pem);
+  EXPECT_EQ(merged(merged(old_pem)), now_pem + old_pem) << "merged twice";
+  EXPECT_EQ(merged(old_pem + "\n# a comment\n" + now_pem), now_pem + old_pem);
+  EXPECT_EQ(merged(old_pem, kNow + 31 * kDayMs), now_pem) << "it has ended";
+  std::string many = old_pem;
+  for (int i = 0; i < 5; ++i) many += Authority().certificate_pem;
+  const std::string kept = merged(many);
+  EXPECT_THAT(kept, testing::StartsWith(now_pem + old_pem));
+  EXPECT_EQ(kept.size(), kMaxTrusted * now_pem.size());
+  EXPECT_FALSE(MergeTrusted("junk", old_pem, kNow).ok());
+}
+
 TEST(AllowedNamesTest, CommonAndDnsNamesCountLetterByLetter) {
   const CertificateNames names{.common_name = "kube-scheduler", .dns_names = {"s.local"}};
   EXPECT_TRUE(HasAllowedName(names, {"x", "kube-scheduler"}));

@@ -6,22 +6,6 @@
 
 namespace yardmaster::tls {
 
-std::string_view NameOf(Renewal renewal) {
-  switch (renewal) {
-    case Renewal::kKeep:
-      return "not due";
-    case Renewal::kRenew:
-      return "due";
-    case Renewal::kForeign:
-      return "signed by another authority";
-    case Renewal::kUnknownNames:
-      return "due, and has names that cannot be written";
-    case Renewal::kAuthorityEnds:
-      return "due, and the authority ends no later";
-  }
-  return "";
-}
-
 std::int64_t DueMs(const Certificate& certificate, std::int64_t life_ms) {
   const std::int64_t own_ms = certificate.not_after_ms - certificate.not_before_ms;
   const std::int64_t due_ms = certificate.not_after_ms - std::min(own_ms, life_ms) / 3;
@@ -29,13 +13,9 @@ std::int64_t DueMs(const Certificate& certificate, std::int64_t life_ms) {
   return std::min(due_ms, certificate.not_before_ms + kClockSkewMs + life_ms - life_ms / 3);
 }
 
-Renewal DecideRenewal(const Certificate& certificate, bool issued_by_authority,
-                      const Certificate& authority, std::int64_t life_ms, std::int64_t now_ms) {
-  if (!issued_by_authority) return Renewal::kForeign;
+Renewal DecideRenewal(const Certificate& certificate, const Certificate& authority,
+                      std::int64_t life_ms, std::int64_t now_ms) {
   if (now_ms < DueMs(certificate, life_ms)) return Renewal::kKeep;
-  if (!certificate.names.uris.empty() || certificate.names.common_name.empty()) {
-    return Renewal::kUnknownNames;
-  }
   if (authority.not_after_ms <= now_ms) return Renewal::kAuthorityEnds;
   // One with longer to go than is asked for is shortened.
   const bool is_longer = certificate.not_after_ms > now_ms + life_ms;

@@ -2,15 +2,12 @@
 // keys: the caller reads, signs and writes (op::CertificateKeeper).
 //
 // A certificate is due after two thirds of its life, so that its readers have a third of that life
-// to reload it. A life longer than the one that is asked for is treated as the one asked for. Only
-// certificates that the present authority has signed are renewed: the owner of another authority
-// renews its own.
+// to reload it. A life longer than the one that is asked for is treated as the one asked for.
 //
 // Thread safety: values and pure functions. Deterministic.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "pkg/tls/certificate.h"
 
@@ -19,19 +16,15 @@ namespace yardmaster::tls {
 enum class Renewal {
   kKeep,           // not due
   kRenew,          // due
-  kForeign,        // the authority has not signed it
-  kUnknownNames,   // due, with names that tls::Issue cannot write: URIs, or no common name
   kAuthorityEnds,  // due, and a new one would end no later: the authority itself has to be replaced
 };
-// For a log: "due", "signed by another authority".
-std::string_view NameOf(Renewal renewal);
 
 // When a certificate is to be renewed, milliseconds since the Unix epoch. `life_ms` is the life
 // asked for.
 std::int64_t DueMs(const Certificate& certificate, std::int64_t life_ms);
 
-// `issued_by_authority` says whether `authority` has signed `certificate`.
-Renewal DecideRenewal(const Certificate& certificate, bool issued_by_authority,
-                      const Certificate& authority, std::int64_t life_ms, std::int64_t now_ms);
+// `authority` is what would sign the new one.
+Renewal DecideRenewal(const Certificate& certificate, const Certificate& authority,
+                      std::int64_t life_ms, std::int64_t now_ms);
 
 }  // namespace yardmaster::tls

@@ -21,7 +21,7 @@ Certificate MadeFor(std::int64_t life_ms, std::int64_t made_ms = kMade) {
 
 Renewal At(std::int64_t now_ms, const Certificate& certificate,
            const Certificate& authority = MadeFor(20 * kYearMs)) {
-  return DecideRenewal(certificate, true, authority, kLife, now_ms);
+  return DecideRenewal(certificate, authority, kLife, now_ms);
 }
 
 TEST(Renewal, ACertificateIsRenewedAfterTwoThirdsOfItsLife) {
@@ -45,11 +45,6 @@ TEST(Renewal, AShorterLifeThanTheOneAskedForCountsAsItIs) {
   EXPECT_EQ(At(kMade + 20 * kDayMs, certificate), Renewal::kRenew);
 }
 
-TEST(Renewal, WhatAnotherAuthorityHasSignedIsLeftAlone) {
-  EXPECT_EQ(DecideRenewal(MadeFor(kLife), false, MadeFor(kYearMs), kLife, kMade + kYearMs / 2),
-            Renewal::kForeign);
-}
-
 TEST(Renewal, OneThatANewOneWouldNotOutliveIsLeftAlone) {
   const Certificate authority = MadeFor(kLife);
   EXPECT_EQ(At(kMade + 60 * kDayMs - 1, MadeFor(kLife), authority), Renewal::kKeep);
@@ -57,16 +52,6 @@ TEST(Renewal, OneThatANewOneWouldNotOutliveIsLeftAlone) {
   EXPECT_EQ(At(kMade + 61 * kDayMs, MadeFor(10 * kYearMs), MadeFor(61 * kDayMs)),
             Renewal::kAuthorityEnds)
       << "the authority has ended";
-}
-
-TEST(Renewal, NamesThatCannotBeWrittenAreNotLost) {
-  Certificate certificate = MadeFor(kLife);
-  certificate.names.uris = {"spiffe://x/y"};
-  EXPECT_EQ(At(kMade + 59 * kDayMs, certificate), Renewal::kKeep);
-  EXPECT_EQ(At(kMade + 60 * kDayMs, certificate), Renewal::kUnknownNames);
-  certificate = MadeFor(kLife);
-  certificate.names.common_name = "";
-  EXPECT_EQ(At(kMade + 60 * kDayMs, certificate), Renewal::kUnknownNames);
 }
 
 }  // namespace

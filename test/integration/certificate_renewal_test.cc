@@ -1,45 +1,38 @@
-// tls.renewal of the chart: the operator's program, started with the chart's arguments and the
-// rights of its own ServiceAccount, renews a certificate that is due; helm keeps what it wrote.
-#include <fstream>
-#include <memory>
-#include <regex>
-
+// tls.source=generated of the chart: the operator's program, started with the chart's arguments and
+// the rights of its own ServiceAccount, makes the certificates, renews those that are due and makes
+// again what somebody deleted; helm knows nothing of them.
 #include "gmock/gmock.h"
 
 #include "pkg/base/base64.h"
 #include "pkg/base/clock.h"
 #include "pkg/tls/authority.h"
 #include "pkg/tls/certificate.h"
+#include "test/integration/chart_operator.h"
 #include "test/integration/helm_fixture.h"
-#include "test/integration/process.h"
 
 namespace yardmaster::testing {
 namespace {
 
 using nlohmann::json;
 
-constexpr char kOperator[] = "yardmaster-operator";
-constexpr char kExtenderSecret[] = "yardmaster-extender-tls";
-constexpr char kRenewal[] = ",tls.renewal.enabled=true,tls.renewal.validityDays=30";
+constexpr char kAuthority[] = "yardmaster-ca";
+constexpr char kExtender[] = "yardmaster-extender-tls";
+constexpr const char* kCertificates[] = {kExtender, "yardmaster-scheduler-tls",
+                                         "yardmaster-operator-tls", "yardmaster-agent-tls"};
 
 class CertificateRenewalTest : public HelmTest {
  protected:
-  static std::string File(const std::string& name) { return StrCat(plane_->folder(), "/", name); }
-  static void Put(const std::string& name, const std::string& text) {
-    std::ofstream(File(name)) << text;
-  }
-  static std::string Data(const std::string& secret, const char* key) {
+  // Empty where there is none.
+  static std::string Data(const std::string& secret, const char* key = "tls.crt") {
     const auto object = Get({"secret", secret, "-n", kNamespace});
-    EXPECT_TRUE(object.ok()) << object.status();
     return object.ok() ? *Base64Decode((*object)["data"][key].get<std::string>()) : "";
   }
   static tls::Certificate Parsed(const std::string& secret) {
-    return *tls::ParseCertificate(Data(secret, "tls.crt"));
+    return *tls::ParseCertificate(Data(secret));
   }
   // The certificate of the Secret, as if it had been made for 30 days, 25 days ago.
   static void MakeDue(const std::string& secret) {
-    const tls::KeyPair authority = {Data("yardmaster-ca", "tls.crt"),
-                                    Data("yardmaster-ca", "tls.key")};
+    const tls::KeyPair authority = {Data(kAuthority), Data(kAuthority, "tls.key")};
     const tls::Certificate old = Parsed(secret);
     const auto made = tls::Issue(authority, {.common_name = old.names.common_name,
                                              .dns_names = old.names.dns_names,
@@ -57,53 +50,59 @@ class CertificateRenewalTest : public HelmTest {
                                patch.dump()})
                     .ok());
   }
-  // The Deployment's arguments without what needs the pod, with free ports.
-  static std::unique_ptr<Process> StartOperator() {
-    Put("token", *plane_->Kubectl({"create", "token", kOperator, "-n", kNamespace}));
-    Put("operator.kubeconfig", plane_->KubeconfigWithToken(File("token")));
-    const json deployment = *Get({"deployment", kOperator, "-n", kNamespace});
-    Command command = {YARDMASTER_OPERATOR, "--kubeconfig", File("operator.kubeconfig"),
-                       "--certificate-check-ms=500"};
-    for (const std::string argument :
-         deployment["spec"]["template"]["spec"]["containers"][0]["args"]) {
-      if (argument.find("--reports-") == 0) continue;
-      command.push_back(
-          std::regex_replace(argument, std::regex("address=.*"), "address=127.0.0.1:0"));
-    }
-    auto started = Process::Start({command, {}, File("operator.log")});
-    EXPECT_TRUE(started.ok()) << started.status();
-    return started.ok() ? *std::move(started) : nullptr;
+  static int EventsAbout(const std::string& secret, const std::string& reason) {
+    const auto events = Get(
+        {"events.events.k8s.io", "-n", kNamespace, "--field-selector", StrCat("reason=", reason)});
+    int count = 0;
+    if (!events.ok()) return 0;
+    for (const json& event : (*events)["items"]) count += event["regarding"]["name"] == secret;
+    return count;
   }
 };
 
-TEST_F(CertificateRenewalTest, WhatIsDueIsRenewedWithTheChartsRightsAndKeptByHelm) {
-  ASSERT_TRUE(Install("upgrade", kRenewal).ok());
-  const std::string scheduler = Data("yardmaster-scheduler-tls", "tls.crt");
-  MakeDue(kExtenderSecret);
-  const tls::Certificate due = Parsed(kExtenderSecret);
-  const auto process = StartOperator();
+TEST_F(CertificateRenewalTest, TheOperatorMakesCertificatesAndRenewsThem) {
+  EXPECT_EQ(Data(kExtender), "") << "helm makes none";
+  const auto process = StartChartOperator(*plane_, YARDMASTER_OPERATOR, kNamespace);
   ASSERT_NE(process, nullptr);
-  ASSERT_TRUE(Eventually([&] { return Parsed(kExtenderSecret).not_after_ms > due.not_after_ms; }))
-      << "see " << File("operator.log");
-  const tls::Certificate renewed = Parsed(kExtenderSecret);
-  EXPECT_EQ(renewed.names, due.names);
-  EXPECT_TRUE(
-      tls::CheckIssuedBy(Data(kExtenderSecret, "tls.crt"), Data("yardmaster-ca", "tls.crt")).ok());
-  EXPECT_TRUE(
-      tls::CheckKeyMatches(Data(kExtenderSecret, "tls.crt"), Data(kExtenderSecret, "tls.key"))
-          .ok());
-  EXPECT_EQ(Data("yardmaster-scheduler-tls", "tls.crt"), scheduler) << "it was not due";
-  EXPECT_TRUE(Eventually([] {
-    const auto events = Get({"events.events.k8s.io", "-n", kNamespace, "--field-selector",
-                             "reason=CertificateRenewed"});
-    return events.ok() && (*events)["items"].size() == 1 &&
-           (*events)["items"][0]["regarding"]["name"] == kExtenderSecret;
-  }));
+  const std::string log = StrCat("see ", plane_->folder(), "/operator.log");
+  for (const char* secret : kCertificates) {
+    ASSERT_TRUE(Eventually([&] { return !Data(secret).empty(); })) << secret << ": " << log;
+    EXPECT_TRUE(tls::CheckIssuedBy(Data(secret), Data(kAuthority)).ok()) << secret;
+    EXPECT_TRUE(tls::CheckKeyMatches(Data(secret), Data(secret, "tls.key")).ok()) << secret;
+    EXPECT_EQ(Data(secret, "ca.crt"), Data(kAuthority)) << secret;
+  }
+  EXPECT_THAT(Parsed(kExtender).names.dns_names,
+              ::testing::Contains("yardmaster-extender.yardmaster-system.svc"));
+  EXPECT_TRUE(Eventually([] { return EventsAbout(kExtender, "CertificateMade") == 1; }));
 
-  const std::string pem = Data(kExtenderSecret, "tls.crt");
-  const auto upgraded = Install("upgrade", kRenewal);
+  const std::string scheduler = Data("yardmaster-scheduler-tls");
+  MakeDue(kExtender);
+  const tls::Certificate due = Parsed(kExtender);
+  ASSERT_TRUE(Eventually([&] { return Parsed(kExtender).not_after_ms > due.not_after_ms; })) << log;
+  EXPECT_EQ(Parsed(kExtender).names, due.names);
+  EXPECT_EQ(Data("yardmaster-scheduler-tls"), scheduler) << "it was not due";
+  EXPECT_TRUE(Eventually([] { return EventsAbout(kExtender, "CertificateRenewed") == 1; }));
+
+  ASSERT_TRUE(plane_->Kubectl({"delete", "secret", "-n", kNamespace, kExtender}).ok());
+  ASSERT_TRUE(Eventually([] { return !Data(kExtender).empty(); })) << log;
+
+  const std::string kept = Data(kExtender);
+  const auto upgraded = Install("upgrade");
   EXPECT_TRUE(upgraded.ok()) << upgraded.status();
-  EXPECT_EQ(Data(kExtenderSecret, "tls.crt"), pem) << "an upgrade keeps it";
+  EXPECT_EQ(Data(kExtender), kept);
+}
+
+// Names of the values reach the certificate through the operator's arguments.
+TEST_F(CertificateRenewalTest, AnAddressThatTheValuesAddIsInTheCertificate) {
+  ASSERT_TRUE(Install("upgrade", ",tls.extraIpAddresses[0]=192.0.2.7").ok());
+  const auto process = StartChartOperator(*plane_, YARDMASTER_OPERATOR, kNamespace);
+  ASSERT_NE(process, nullptr);
+  EXPECT_TRUE(Eventually([] {
+    const std::string pem = Data(kExtender);
+    return !pem.empty() &&
+           tls::ParseCertificate(pem)->names.ip_addresses == std::vector<std::string>{"192.0.2.7"};
+  })) << "see "
+      << plane_->folder() << "/operator.log";
 }
 
 }  // namespace

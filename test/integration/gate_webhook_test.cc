@@ -1,6 +1,6 @@
 // The gate where the API server has no MutatingAdmissionPolicy: the chart's webhook, answered by an
-// extender that is started with the arguments, the certificate and the ServiceAccount that the
-// chart gives it.
+// extender that is started with the arguments and the ServiceAccount that the chart gives it. An
+// operator started in the same way makes its certificate and gives its authority to the webhook.
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -13,6 +13,7 @@
 
 #include "pkg/base/base64.h"
 #include "pkg/base/strings.h"
+#include "test/integration/chart_operator.h"
 #include "test/integration/control_plane.h"
 
 namespace yardmaster::testing {
@@ -88,12 +89,21 @@ class GateWebhookTest : public ::testing::Test {
     return command;
   }
 
-  // Starts an extender and lets the Service lead to it. Returns the port of its webhook.
+  std::string BundleOfTheWebhook() const {
+    const auto bundle = plane_->Kubectl({"get", "mutatingwebhookconfiguration", "yardmaster-gate",
+                                         "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"});
+    return bundle.value_or("");
+  }
+  // Starts an operator and, with its certificate, an extender. Returns the port of its webhook.
   int StartExtender() {
+    operator_ = StartChartOperator(*plane_, YARDMASTER_OPERATOR, kNamespace);
+    EXPECT_TRUE(Eventually([&] { return !BundleOfTheWebhook().empty(); }))
+        << "see " << File("operator.log");
     const json secret = Get({"secret", "yardmaster-extender-tls", "-n", kNamespace});
     for (const auto& [name, value] : secret["data"].items()) {
       Put(name, *Base64Decode(value.get<std::string>()));
     }
+    EXPECT_EQ(secret["data"]["ca.crt"], BundleOfTheWebhook());
     Put("token", *plane_->Kubectl({"create", "token", kExtender, "-n", kNamespace}));
     Put("extender.kubeconfig", plane_->KubeconfigWithToken(File("token")));
     auto started = Process::Start({ExtenderCommand(), {}, File("extender.log")});
@@ -150,6 +160,7 @@ class GateWebhookTest : public ::testing::Test {
 
   const json asks_ = {{"yardmaster.dev/parallelism", "tp=8"}};
   std::unique_ptr<ControlPlane> plane_;
+  std::unique_ptr<Process> operator_;
   std::unique_ptr<Process> extender_;
 };
 

@@ -54,13 +54,12 @@ class HelmTest : public ::testing::Test {
   }
   // For this cluster, as a tool that renders without asking it is told.
   static absl::StatusOr<std::string> Render(const std::vector<std::string>& sets) {
-    std::vector<std::string> arguments = {"template",
-                                          "yardmaster",
-                                          kChart,
-                                          "--namespace",
-                                          kNamespace,
-                                          "--kube-version",
-                                          StrCat("1.", plane_->kubernetes_minor(), ".0")};
+    std::vector<std::string> arguments = {
+        "template",       "yardmaster",
+        kChart,           "--namespace",
+        kNamespace,
+        "--skip-tests",  // its pod needs a ServiceAccount
+        "--kube-version", StrCat("1.", plane_->kubernetes_minor(), ".0")};
     if (plane_->kubernetes_minor() < 36) {
       arguments.insert(
           arguments.end(),

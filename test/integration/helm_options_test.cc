@@ -27,7 +27,7 @@ const std::vector<std::vector<std::string>>& Options() {
       {"", "agent.nicPorts[0].rail=0,agent.nicPorts[0].port=0,agent.nicPorts[0].interface=eth2"},
       {"", "scheduler.enabled=true"},
       {"", "scheduler.bindVerb=true"},
-      {"", "tls.renewal.enabled=true"},
+      {"", "tls.extraIpAddresses={192.0.2.7,fd00::}"},
       {"", "gatePolicy.mode=Webhook", "gatePolicy.enabled=false"},
       {"", "networkShim.enabled=false"},
       {"", "annotationPolicy.enabled=false"},
@@ -104,8 +104,8 @@ TEST_F(HelmOptionsTest, NamesFitWithReleaseNamesOfEveryLength) {
        {std::string("r"), std::string(36, 'a'), std::string(37, 'a'), std::string(53, 'a'),
         std::string(52, 'a') + "b", "yardmaster-" + std::string(42, 'a')}) {
     const auto rendered =
-        Helm({"template", release, kChart, "--namespace", kNamespace, "--kube-version",
-              StrCat("1.", plane_->kubernetes_minor(), ".0"), "--set",
+        Helm({"template", release, kChart, "--namespace", kNamespace, "--skip-tests",
+              "--kube-version", StrCat("1.", plane_->kubernetes_minor(), ".0"), "--set",
               "scheduler.enabled=true,monitoring.dashboards.enabled=true"});
     ASSERT_TRUE(rendered.ok()) << release << rendered.status();
     const auto applied = plane_->Kubectl({"apply", "--server-side", "--force-conflicts",
@@ -133,10 +133,9 @@ TEST_F(HelmOptionsTest, AProcessHasTheRightsThatAnOptionNeedsAndOnlyThen) {
       {"capacity.enabled=true", "operator", {"get", "namespaces"}},
       // Nor of Workloads.
       {"kueue.enabled=true", "operator", {"get", "priorityclasses.scheduling.k8s.io"}},
-      {"tls.renewal.enabled=true", "operator", {"get", "secrets/yardmaster-ca", "-n", kNamespace}},
-      {"tls.renewal.enabled=true",
+      {"gatePolicy.mode=Webhook",
        "operator",
-       {"patch", "secrets/yardmaster-agent-tls", "-n", kNamespace}}};
+       {"patch", "mutatingwebhookconfigurations/yardmaster-gate"}}};
   const auto may = [](const Right& right) {
     std::vector<std::string> arguments = {"auth", "can-i"};
     arguments.insert(arguments.end(), right.call.begin(), right.call.end());
@@ -147,7 +146,7 @@ TEST_F(HelmOptionsTest, AProcessHasTheRightsThatAnOptionNeedsAndOnlyThen) {
   for (const Right& right : rights) EXPECT_FALSE(may(right)) << right.set << " " << right.call[1];
   ASSERT_TRUE(Install("upgrade",
                       ",scheduler.bindVerb=true,capacity.enabled=true,kueue.enabled=true,"
-                      "tls.renewal.enabled=true")
+                      "gatePolicy.mode=Webhook")
                   .ok());
   for (const Right& right : rights) EXPECT_TRUE(may(right)) << right.set << " " << right.call[1];
   const Right reviews = {"", "operator", {"create", "tokenreviews.authentication.k8s.io"}};

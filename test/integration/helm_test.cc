@@ -34,7 +34,7 @@ TEST_F(HelmTest, WhatItRendersIsAcceptedWhateverIsTurnedOn) {
            {"annotationPolicy.enabled=false", "priorityPolicy.max=5", "priorityPolicy.min=-5"},
            {"scheduler.bindVerb=true", "tls.clientNames=null"},
            {"operator.page.enabled=false"},
-           {"tls.renewal.enabled=true", "tls.renewal.validityDays=30"},
+           {"tls.validityDays=100", "tls.renewal.validityDays=30"},
            {"agent.reports.enabled=false"},
            {"gatePolicy.mode=Webhook", "gatePolicy.failurePolicy=Fail",
             "networkPolicy.gateFrom[0].ipBlock.cidr=192.0.2.0/24"},
@@ -66,10 +66,6 @@ TEST_F(HelmTest, ValuesThatCannotWorkAreRefused) {
         "tls.renewal.validityDays=0"}) {
     EXPECT_FALSE(Render({set}).ok()) << set;
   }
-  EXPECT_THAT(MessageOf(Render({"tls.source=existing", "tls.extenderSecret=a",
-                                "tls.schedulerSecret=b", "tls.renewal.enabled=true"})
-                            .status()),
-              HasSubstr("tls.renewal.enabled: "));
   EXPECT_THAT(MessageOf(Render({"fabric.preset=no-such-preset"}).status()), HasSubstr("rail-only"));
   EXPECT_THAT(MessageOf(Render({"tls.source=existing", "tls.extenderSecret=a",
                                 "tls.schedulerSecret=b", "gatePolicy.mode=Webhook"})
@@ -91,7 +87,8 @@ TEST_F(HelmTest, TheGateIsAPolicyWhereTheClusterHasThemAndElseAWebhook) {
     const std::string text = rendered(old, "");
     EXPECT_THAT(text, AllOf(HasSubstr(kWebhook), Not(HasSubstr(kPolicy))));
     EXPECT_THAT(text, AllOf(HasSubstr("--gate-bind-address"), HasSubstr("targetPort: gate"),
-                            HasSubstr("ports: [{port: gate}]"), HasSubstr("caBundle: ")));
+                            HasSubstr("ports: [{port: gate}]"), Not(HasSubstr("caBundle")),
+                            HasSubstr("--certificate-webhook=yardmaster-gate")));
     EXPECT_THAT(text, Not(HasSubstr("yardmaster-shim")));
   }
   const std::string both = rendered("1.36.0", ",gatePolicy.mode=Webhook");
@@ -154,44 +151,42 @@ std::vector<std::string> RulesAboutSecrets(const nlohmann::json& roles) {
   return out;
 }
 
-TEST_F(HelmTest, OnlyRenewalLetsTheOperatorReachItsOwnSecrets) {
+TEST_F(HelmTest, TheOperatorReachesTheSecretsThatItMakesAndNoOthers) {
   const auto roles = [] {
     return *Get({"clusterroles,roles", "-A", "-l", "app.kubernetes.io/part-of=yardmaster"});
   };
-  EXPECT_THAT(RulesAboutSecrets(roles()), IsEmpty());
-  ASSERT_TRUE(Install("upgrade", ",tls.renewal.enabled=true").ok());
-  EXPECT_THAT(RulesAboutSecrets(roles()),
-              ElementsAre(R"(Role/yardmaster-operator ["get"] ["yardmaster-ca"])",
-                          R"(Role/yardmaster-operator ["get","patch"] )"
-                          R"(["yardmaster-extender-tls","yardmaster-scheduler-tls",)"
-                          R"("yardmaster-operator-tls","yardmaster-agent-tls"])"));
   ASSERT_TRUE(Install("upgrade").ok());
+  EXPECT_THAT(
+      RulesAboutSecrets(roles()),
+      ElementsAre(R"(Role/yardmaster-operator ["create"] null)",
+                  R"(Role/yardmaster-operator ["get","patch"] )"
+                  R"(["yardmaster-ca","yardmaster-extender-tls","yardmaster-scheduler-tls",)"
+                  R"("yardmaster-operator-tls","yardmaster-agent-tls"])"));
+  ASSERT_TRUE(
+      Install("upgrade", ",tls.source=existing,tls.extenderSecret=a,tls.schedulerSecret=b").ok());
   EXPECT_THAT(RulesAboutSecrets(roles()), IsEmpty());
+  ASSERT_TRUE(Install("upgrade").ok());
 }
 
-TEST_F(HelmTest, AnUpgradeKeepsTheCertificatesAndTheFabric) {
-  const auto data = [](const char* name) {
-    const auto secret = Get({"secret", name, "-n", kNamespace});
-    EXPECT_TRUE(secret.ok()) << secret.status();
-    return (*secret)["data"].dump();
-  };
+// What tools that only render need: the same bytes each time, and no keys in them or in the
+// release's history.
+TEST_F(HelmTest, RenderingMakesNoKeysAndTheSameBytesEachTime) {
+  for (const char* set : {"tls.source=generated", "gatePolicy.mode=Webhook"}) {
+    const auto first = Render({set}), second = Render({set});
+    ASSERT_TRUE(first.ok()) << first.status();
+    EXPECT_EQ(*first, *second) << set;
+    EXPECT_THAT(*first, Not(HasSubstr("kind: Secret\n"))) << set;
+  }
+  const auto manifest = Helm({"get", "manifest", "yardmaster", "--namespace", kNamespace});
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_THAT(*manifest, Not(HasSubstr("kind: Secret\n")));
+}
+
+TEST_F(HelmTest, AnUpgradeKeepsTheFabric) {
   ASSERT_TRUE(plane_->Kubectl({"label", "fabric", "hpn-small", "mine=yes"}).ok());
-  const std::string authority = data("yardmaster-ca");
-  const std::string extender = data("yardmaster-extender-tls");
-  const std::string scheduler = data("yardmaster-scheduler-tls");
   const auto upgraded = Install("upgrade");
   ASSERT_TRUE(upgraded.ok()) << upgraded.status();
-  EXPECT_EQ(data("yardmaster-ca"), authority);
-  EXPECT_EQ(data("yardmaster-extender-tls"), extender);
-  EXPECT_EQ(data("yardmaster-scheduler-tls"), scheduler);
   EXPECT_EQ((*Get({"fabric", "hpn-small"}))["metadata"]["labels"]["mine"], "yes");
-
-  // Deleting a certificate renews it under the same authority.
-  ASSERT_TRUE(
-      plane_->Kubectl({"delete", "secret", "yardmaster-extender-tls", "-n", kNamespace}).ok());
-  ASSERT_TRUE(Install("upgrade").ok());
-  EXPECT_NE(data("yardmaster-extender-tls"), extender);
-  EXPECT_EQ(data("yardmaster-ca"), authority);
 }
 
 }  // namespace

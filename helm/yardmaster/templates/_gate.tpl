@@ -52,8 +52,8 @@ matchConditions:
   expression: "!has(object.spec.nodeName) || object.spec.nodeName == ''"
 {{- end -}}
 
-{{/* The gate by webhook. Takes (list $ caBundle annotations): the authority in base64, or nothing where another program fills
-     it in because of the annotations. */}}
+{{/* The gate by webhook. Takes (list $ caBundle annotations): the authority in base64, or nothing where the operator fills it
+     in, or another program because of the annotations. */}}
 {{- define "yardmaster.gateWebhook" -}}
 {{- $ := index . 0 }}
 {{- if eq (include "yardmaster.gate" $) "webhook" }}

@@ -87,20 +87,19 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* Names of the Secrets whose certificates the operator renews, as a JSON list; empty: it renews none. */}}
-{{- define "yardmaster.renewedSecrets" -}}
+{{/* The certificates that the operator makes, as its flag --certificate has them and as a JSON list; empty: it makes none. The
+     first is the extender's, whose authority the gate webhook trusts. */}}
+{{- define "yardmaster.certificates" -}}
 {{- $fullname := include "yardmaster.fullname" . -}}
-{{- $secrets := list -}}
-{{- if (.Values.tls.renewal | default dict).enabled -}}
-{{- if ne .Values.tls.source "generated" -}}
-{{- fail "tls.renewal.enabled: the operator renews certificates of tls.source=generated only; set it to false" -}}
-{{- end -}}
-{{- $secrets = list (printf "%s-extender-tls" $fullname) (printf "%s-scheduler-tls" $fullname) -}}
+{{- $made := list -}}
+{{- if eq .Values.tls.source "generated" -}}
+{{- $names := concat (include "yardmaster.extenderDnsNames" . | fromJsonArray) (include "yardmaster.extenderIps" . | fromJsonArray) -}}
+{{- $made = list (printf "%s-extender-tls/server/%s-extender/%s" $fullname $fullname (join "," $names)) (printf "%s-scheduler-tls/client/kube-scheduler" $fullname) -}}
 {{- if include "yardmaster.reports" . -}}
-{{- $secrets = concat $secrets (list (printf "%s-operator-tls" $fullname) (printf "%s-agent-tls" $fullname)) -}}
+{{- $made = concat $made (list (printf "%s-operator-tls/server/%s-operator/%s" $fullname $fullname (include "yardmaster.reportsHost" .)) (printf "%s-agent-tls/client/%s-agent" $fullname $fullname)) -}}
 {{- end -}}
 {{- end -}}
-{{- $secrets | toJson -}}
+{{- $made | toJson -}}
 {{- end -}}
 
 {{- define "yardmaster.reportsHost" -}}
