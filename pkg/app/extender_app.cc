@@ -19,6 +19,8 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/ledger/pass_metrics.h"
+#include "pkg/extender/observe/observe_metrics.h"
+#include "pkg/extender/observe/observer.h"
 #include "pkg/extender/webhook/binder.h"
 #include "pkg/extender/webhook/webhook.h"
 #include "pkg/kube/events.h"
@@ -52,12 +54,15 @@ class Extender {
               LogFailures(runtime), runtime.timing()),
         planner_(
             *client_, cache_, runtime.clock(),
-            {[this] { return leadership_.FencingToken(); },
+            // A process that only observes makes passes as one that does not lead.
+            {[this] { return options_.common.observes ? 0 : leadership_.FencingToken(); },
              [this](std::int64_t token) { leadership_.RequireTokenAbove(token); }},
             [this](std::shared_ptr<const extender::View> view) {
               webhook_.Publish(std::move(view));
             },
-            [this](const extender::ObjectNotice& notice) { RecordEvent(notice); },
+            [this](const extender::ObjectNotice& notice) {
+              if (!options_.common.observes) RecordEvent(notice);
+            },
             WithFenceClient(options.planner, *fence_client_)) {}
 
   absl::Status Start(KubeAccess& access);
@@ -74,6 +79,7 @@ class Extender {
   void RecordEvent(const extender::ObjectNotice& notice);
   RunResult RunOnce(RoundSchedule& schedule);
   void PlanLoop(std::stop_token stop);
+  void ObserveLoop(std::stop_token stop);
   bool WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token stop);
   void LogPass(const extender::PassReport& report);
 
@@ -85,7 +91,8 @@ class Extender {
   Leadership leadership_;
   kube::EventRecorder events_;
   state::ClusterCache cache_{state::Templates::kDrop};
-  extender::Webhook webhook_;
+  extender::Webhook webhook_{{.passes_all = options_.common.observes,
+                              .gated_only = options_.planner.ungated == extender::Ungated::kLeave}};
   extender::Binder binder_{*client_};
   state::ClusterFeed feed_;
   extender::ClusterPlanner planner_;
@@ -94,6 +101,7 @@ class Extender {
   int failed_passes_ = 0;         // in a row whose writes failed, planner thread only
   metrics::Loop loop_{"passes", runtime_.registry(), runtime_.log()};
   std::jthread planner_thread_;
+  std::jthread observer_thread_;
 };
 
 void Extender::RecordEvent(const extender::ObjectNotice& notice) {
@@ -182,6 +190,39 @@ void Extender::PlanLoop(std::stop_token stop) {
   }
 }
 
+// Of what the leader sees, so that a sum over the replicas is right.
+void Extender::ObserveLoop(std::stop_token stop) {
+  constexpr int kComparisons = 8;          // of one look, each as long as a plan
+  constexpr std::int64_t kSoonMs = 1'000;  // where gangs are left to compare
+  constexpr std::int64_t kSliceMs = 100;
+  extender::Observer observer(kComparisons);
+  metrics::Loop loop("observe", runtime_.registry(), runtime_.log());
+  std::int64_t next_ms = 0;
+  std::set<std::string> logged;
+  while (!stop.stop_requested()) {
+    if (runtime_.clock().SteadyMs() < next_ms) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kSliceMs));
+      continue;
+    }
+    bool has_more = false;
+    loop.RunOnce([&]() -> RunResult {
+      extender::Observation seen;  // nothing, of a replica that does not lead
+      if (leadership_.IsLeader()) {
+        seen = observer.Observe(cache_.Take());
+        has_more = observer.has_more();
+      }
+      extender::ReportObservation(seen, runtime_.registry());
+      std::set<std::string> notes(seen.notes.begin(), seen.notes.end());
+      for (const std::string& note : notes) {
+        if (logged.count(note) == 0) runtime_.log().Info("observe", {{"note", note}});
+      }
+      logged = std::move(notes);
+      return {.done = 1};
+    });
+    next_ms = runtime_.clock().SteadyMs() + (has_more ? kSoonMs : options_.observe_ms);
+  }
+}
+
 absl::Status Extender::Start(KubeAccess& access) {
   runtime_.health().AddReadiness("informers", [this] {
     return feed_.HasSynced() ? absl::OkStatus() : absl::UnavailableError("not synced yet");
@@ -202,6 +243,9 @@ absl::Status Extender::Start(KubeAccess& access) {
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   planner_thread_ = std::jthread([this](std::stop_token stop) { PlanLoop(stop); });
+  if (options_.common.observes) {
+    observer_thread_ = std::jthread([this](std::stop_token stop) { ObserveLoop(stop); });
+  }
   runtime_.log().Info("serving", {{"address", options_.webhook.bind_address},
                                   {"port", server_.port()},
                                   {"gatePort", server_.gate_port()}});
@@ -216,7 +260,9 @@ void Extender::Stop() {
   const absl::Status drained = server_.Drain(options_.drain_ms);
   if (!drained.ok()) runtime_.log().Warn("drain", {{"error", MessageOf(drained)}});
   planner_thread_.request_stop();
+  observer_thread_.request_stop();
   if (planner_thread_.joinable()) planner_thread_.join();
+  if (observer_thread_.joinable()) observer_thread_.join();
   feed_.Stop();
   server_.Stop();
 }

@@ -6,6 +6,8 @@
 //   planner thread -> Webhook           one immutable View after another
 //   planner thread -> API server        Gangs, pod patches (leader only); events
 //   lease thread   -> API server        with an HTTP client of its own
+//   observer thread -> metrics          in Observe mode, in which the others decide and write
+//   nothing
 //
 // Thread safety: one thread calls Run.
 #pragma once
@@ -28,6 +30,7 @@ struct ExtenderOptions {
   std::int64_t min_pass_ms = 20;              // changes that come together are planned together
   std::int64_t max_pass_ms = 5'000;           // a pass is made at least so often
   std::int64_t drain_ms = 8'000;              // for requests in flight at SIGTERM
+  std::int64_t observe_ms = 15'000;           // between two looks, in Observe mode
 };
 
 // Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.

@@ -80,6 +80,7 @@ int ExtenderMain(int argc, char** argv) {
   CLI::App app("Places gangs and answers kube-scheduler.", "yardmaster-extender");
   AddCommonFlags(app, options.common);
   AddLeaderFlags(app, options.leader);
+  AddModeFlag(app, options.common);
   app.set_version_flag("--version", VersionText());
   AddWebhookFlags(app, options.webhook);
   extender::ClusterPlanner::Options& planner = options.planner;
@@ -94,10 +95,18 @@ int ExtenderMain(int argc, char** argv) {
                "among places that are equal otherwise, take the one at which jobs are predicted to "
                "wait least for each other's traffic")
       ->capture_default_str();
+  bool gated_only = false;
+  app.add_flag("--gated-pods-only,!--no-gated-pods-only", gated_only,
+               "leave pods that say their parallelism and came without the gate to kube-scheduler; "
+               "for a gate that only some namespaces have")
+      ->capture_default_str();
   AddTimeLimitFlags(app, planner);
   FinishFlags(app);
   CLI11_PARSE(app, argc, argv);
   planner.preemption.max_grace_ms = planner.gates.max_grace_ms;
+  if (gated_only) planner.ungated = extender::Ungated::kLeave;
+  // A process that only observes puts no pod behind the gate either.
+  if (options.common.observes) options.webhook.gate_bind_address.clear();
   if (avoid_contention) planner.plan.policies = {plan::AvoidContention()};
   return ExitCodeOf("yardmaster-extender", RunExtender(options));
 }

@@ -26,6 +26,14 @@ void AddCommonFlags(CLI::App& app, CommonOptions& options) {
       ->capture_default_str();
 }
 
+void AddModeFlag(CLI::App& app, CommonOptions& options) {
+  app.add_option_function<std::string>(
+         "--mode", [&options](const std::string& mode) { options.observes = mode == "Observe"; },
+         "Enforce, or Observe: say what would be done, do nothing, and write no object")
+      ->check(CLI::IsMember({"Enforce", "Observe"}))
+      ->default_str("Enforce");
+}
+
 void AddLeaderFlags(CLI::App& app, LeaderOptions& options) {
   app.add_flag("--leader-elect,!--no-leader-elect", options.enabled,
                "hold a Lease while writing; needed with more than one replica");

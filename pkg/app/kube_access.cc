@@ -9,6 +9,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/config/kubeconfig.h"
 #include "pkg/kube/http_transport.h"
+#include "pkg/kube/read_only_client.h"
 #include "pkg/kube/rest_client.h"
 
 namespace yardmaster::app {
@@ -83,6 +84,11 @@ absl::StatusOr<Clients> NewClients(KubeAccess& access, const CommonOptions& opti
                                                       .burst = options.kube_api_burst}));
   YM_ASSIGN_OR_RETURN(clients.events, access.NewClient(kEventsLimits));
   YM_ASSIGN_OR_RETURN(clients.fence, access.NewClient(kFenceLimits));
+  if (options.observes) {
+    for (auto* client : {&clients.main, &clients.events, &clients.fence}) {
+      *client = std::make_unique<kube::ReadOnlyClient>(std::move(*client));
+    }
+  }
   return clients;
 }
 

@@ -39,7 +39,8 @@ class KubeAccess {
 };
 
 // What a process uses beside its lease: one client for its work, one for events, which may wait,
-// and one for the writes with which a new leader takes the ledger over, which may not.
+// and one for the writes with which a new leader takes the ledger over, which may not. Those of a
+// process that only observes refuse every write (kube/read_only_client.h).
 struct Clients {
   std::unique_ptr<kube::Client> main;
   std::unique_ptr<kube::Client> events;

@@ -72,7 +72,7 @@ class Operator {
             {options.wait_suspended, [this] { return leadership_.IsLeader(); }}),
         wait_loop_(waiting_, runtime.clock(), runtime.registry(), runtime.log(),
                    [this] { return leadership_.IsLeader(); }),
-        page_(cache_, runtime),
+        page_(cache_, runtime, options.common.observes),
         reports_(options.reports, options.reports_account, leadership_, runtime),
         certificates_(options.certificates, leadership_, events_, runtime),
         network_(*client_, cache_, runtime.clock(), WithSources(options.network),
@@ -323,11 +323,16 @@ absl::Status Operator::Start(KubeAccess& access) {
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
-  if (options_.follow_kueue) workload_feed_.Start();
-  if (options_.wait_suspended) wait_feed_.Start();
+  const bool acts = !options_.common.observes;
+  if (acts && options_.follow_kueue) workload_feed_.Start();
+  if (acts && options_.wait_suspended) wait_feed_.Start();
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
   YM_RETURN_IF_ERROR(certificates_.Start(access));
+  if (!acts) {
+    runtime_.log().Info("observing");
+    return absl::OkStatus();
+  }
   YM_RETURN_IF_ERROR(reports_.Start(access));
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { job_loop_.Run(); });
   network_thread_ = std::jthread([this](const std::stop_token& stop) { network_loop_.Run(stop); });

@@ -203,6 +203,7 @@ int OperatorMain(int argc, char** argv) {
   CLI::App app("Runs TrainingJobs and plans their network.", "yardmaster-operator");
   AddCommonFlags(app, options.common);
   AddLeaderFlags(app, options.leader);
+  AddModeFlag(app, options.common);
   app.set_version_flag("--version", VersionText());
   app.add_option("--job-workers", options.job_workers, "TrainingJobs reconciled concurrently")
       ->check(CLI::Range(1, 64))

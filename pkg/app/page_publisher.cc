@@ -6,8 +6,10 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/observe/pods_as_gangs.h"
 #include "pkg/http/router.h"
 #include "pkg/page/cluster_page.h"
+#include "pkg/state/guessed_places.h"
 
 namespace yardmaster::app {
 
@@ -25,9 +27,10 @@ constexpr int kMaxConnectionsOfPeer = 96;
 
 }  // namespace
 
-PagePublisher::PagePublisher(const state::ClusterCache& cache, Runtime& runtime)
+PagePublisher::PagePublisher(const state::ClusterCache& cache, Runtime& runtime, bool observes)
     : cache_(cache),
       runtime_(runtime),
+      observes_(observes),
       hub_(runtime.clock()),
       loop_("page", runtime.registry(), runtime.log()) {}
 
@@ -114,6 +117,10 @@ void PagePublisher::Run(std::stop_token stop) {
 void PagePublisher::PublishFrame() {
   const std::int64_t begin_ms = runtime_.clock().SteadyMs();
   state::ClusterState cluster = cache_.Take();
+  if (observes_) {
+    if (cluster.fabrics.empty()) cluster.nodes = state::WithGuessedPlaces(cluster.nodes).nodes;
+    cluster = extender::WithGangsOfPods(cluster).cluster;
+  }
   if (has_previous_) {
     KeepEvents(page::ChangesBetween(previous_, cluster, runtime_.clock().WallMs()));
   }

@@ -25,7 +25,8 @@ namespace yardmaster::app {
 
 class PagePublisher {
  public:
-  PagePublisher(const state::ClusterCache& cache, Runtime& runtime);
+  // `observes`: pods of other controllers are shown as the gangs that would be made of them.
+  PagePublisher(const state::ClusterCache& cache, Runtime& runtime, bool observes = false);
 
   // Serves on `address` ("host:port"). Errors: of the address, or of binding it.
   absl::Status Start(const std::string& address);
@@ -43,6 +44,7 @@ class PagePublisher {
 
   const state::ClusterCache& cache_;
   Runtime& runtime_;
+  const bool observes_;
   page::Hub hub_;
   state::SnapshotBuilder builder_;  // the publishing thread's
   metrics::Loop loop_;

@@ -46,6 +46,8 @@ struct CommonOptions {
   int verbosity = 2;  // 0 and 1: warnings, 2 and more: changes
   double kube_api_qps = 50;
   int kube_api_burst = 100;
+  // Nothing but the Lease, and the process's own Secrets where it renews them, is written.
+  bool observes = false;
 };
 
 struct LeaderOptions {
@@ -55,6 +57,8 @@ struct LeaderOptions {
 };
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
+// --mode, of processes that may only observe.
+void AddModeFlag(CLI::App& app, CommonOptions& options);
 void AddLeaderFlags(CLI::App& app, LeaderOptions& options);
 // Call it after the last flag is declared. Of a flag that is given several times the last one
 // counts, unless it may be repeated: what people add stands behind what the chart writes. A number

@@ -11,6 +11,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/free_port.h"
 
 namespace yardmaster::testing {
 
@@ -38,9 +39,10 @@ std::string Binary(const std::string& name) { return StrCat(YARDMASTER_BIN_DIR, 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts, bool kueue) {
+absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts, bool kueue, bool observes) {
   auto cluster = std::make_unique<Cluster>();
   cluster->kueue_ = kueue;
+  cluster->observes_ = observes;
   std::string folder = (fs::temp_directory_path() / "yardmaster-e2e-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return absl::InternalError("mkdtemp");
   cluster->folder_ = folder;
@@ -57,12 +59,12 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts, bool kueue) {
                                    fs::path(folder).filename().string(), ".log")};
   YM_ASSIGN_OR_RETURN(cluster->plane_, ControlPlane::Start(options));
   const std::string path = StrCat(cluster->plane_->bin(), ":", getenv("PATH"));
-  YM_RETURN_IF_ERROR(
-      RunProgram({Source("test/cluster/install"), folder, cluster->plane_->kubeconfig(),
-                  "--policies", std::string("kueue.enabled=") + (kueue ? "true" : "false"),
-                  "computeDomains.enabled=true", "waitSuspended.enabled=true"},
-                 "", {{"PATH", path}})
-          .status());
+  Command install = {Source("test/cluster/install"), folder, cluster->plane_->kubeconfig()};
+  if (!observes) install.push_back("--policies");  // of which Observe has none
+  install.insert(install.end(), {std::string("kueue.enabled=") + (kueue ? "true" : "false"),
+                                 "computeDomains.enabled=true", "waitSuspended.enabled=true"});
+  if (observes) install.push_back("mode=Observe");
+  YM_RETURN_IF_ERROR(RunProgram(install, "", {{"PATH", path}}).status());
   YM_ASSIGN_OR_RETURN(
       const std::string fabric,
       RunProgram({Binary("kubectl-yardmaster"), "fabric", "render", "--preset", "hpn-small",
@@ -89,11 +91,38 @@ absl::StatusOr<std::unique_ptr<Process>> Cluster::Run(const std::string& name,
 }
 
 absl::StatusOr<std::unique_ptr<Process>> Cluster::RunExtender(int port, int health_port) {
-  return Run(
-      "extender", StrCat(health_port),
-      {"--leader-elect", "--bind-address", StrCat("127.0.0.1:", port), "--tls-cert-file",
-       folder_ + "/extender.crt", "--tls-key-file", folder_ + "/extender.key", "--client-ca-file",
-       folder_ + "/ca.crt", "--network-plan-wait", "10", "--taint-after", "0"});
+  std::vector<std::string> arguments = {"--leader-elect",
+                                        "--bind-address",
+                                        StrCat("127.0.0.1:", port),
+                                        "--tls-cert-file",
+                                        folder_ + "/extender.crt",
+                                        "--tls-key-file",
+                                        folder_ + "/extender.key",
+                                        "--client-ca-file",
+                                        folder_ + "/ca.crt",
+                                        "--network-plan-wait",
+                                        "10",
+                                        "--taint-after",
+                                        "0"};
+  if (observes_) {
+    metrics_ports_.push_back(FreePort());
+    arguments.insert(arguments.end(), {"--mode=Observe", "--metrics-bind-address",
+                                       StrCat("127.0.0.1:", metrics_ports_.back())});
+  }
+  return Run("extender", StrCat(health_port), arguments);
+}
+
+double Cluster::ExtenderMetric(const std::string& series) const {
+  double sum = 0;
+  for (const int port : metrics_ports_) {
+    const auto text =
+        RunProgram({"curl", "-s", "-m", "5", StrCat("http://127.0.0.1:", port, "/metrics")});
+    if (!text.ok()) continue;
+    for (const std::string& line : Split(*text, '\n')) {
+      if (line.starts_with(series + " ")) sum += std::stod(line.substr(series.size() + 1));
+    }
+  }
+  return sum;
 }
 
 tls::KeyPair Cluster::SchedulerCertificate() const {
@@ -151,6 +180,7 @@ absl::Status Cluster::StartOperator() {
       "--no-rent-hosts", "--segment-loss-grace-ms", "3000", "--bandwidth-loss-grace-ms", "1000",
       "--wait-suspended"};
   if (kueue_) arguments.push_back("--kueue");
+  if (observes_) arguments.push_back("--mode=Observe");
   for (auto& process : operators_) {
     if (process != nullptr) continue;
     YM_ASSIGN_OR_RETURN(process, Run("operator", "0", arguments));

@@ -25,8 +25,9 @@ class Cluster {
  public:
   // A control plane with scheduler and kwok, CRDs, roles, and the fabric hpn-small with `hosts`
   // hosts in each of its two segments. None of our programs runs yet. `kueue`: operators follow
-  // Kueue, and may.
-  static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts, bool kueue = false);
+  // Kueue, and may. `observes`: the chart's mode is Observe, and that of extenders and operators.
+  static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts, bool kueue = false,
+                                                        bool observes = false);
 
   // The first two start the replicas that do not run, until there are two, of which one leads. The
   // extenders are behind test/cluster/service, which stands for their Service. StartAgent starts
@@ -50,6 +51,9 @@ class Cluster {
 
   ControlPlane& plane() { return *plane_; }
   const std::string& plans() const { return plans_; }
+  // The sum, over the extenders, of a metric with these labels ("name{label=\"value\"}"); only of
+  // processes that observe.
+  double ExtenderMetric(const std::string& series) const;
   // With which kube-scheduler calls the extender.
   tls::KeyPair SchedulerCertificate() const;
   // The stdout of `kubectl ARGUMENTS -o json`, or null when kubectl failed.
@@ -66,6 +70,8 @@ class Cluster {
   std::string folder_;
   std::string plans_;
   bool kueue_ = false;
+  bool observes_ = false;
+  std::vector<int> metrics_ports_;  // of extenders that observe
   int lives_ = 0;
   std::unique_ptr<ControlPlane> plane_;
   using Replicas = std::array<std::unique_ptr<Process>, 2>;

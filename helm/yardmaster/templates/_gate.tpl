@@ -14,11 +14,37 @@
 {{- end -}}
 {{- end -}}
 
+{{/* "true" where nothing is to be done. */}}
+{{- define "yardmaster.observes" -}}
+{{- if eq (.Values.mode | default "Enforce") "Observe" -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* "true" where there are agents. */}}
+{{- define "yardmaster.agents" -}}
+{{- if and .Values.agent.enabled (not (include "yardmaster.observes" .)) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* The beginning of a selector: what namespaceSelector says, and the key to which further expressions are appended. */}}
+{{- define "yardmaster.selectedNamespaces" -}}
+{{- with (.Values.namespaceSelector | default dict).matchLabels -}}
+matchLabels:
+  {{- toYaml . | nindent 2 }}
+{{ end -}}
+matchExpressions:
+{{- with (.Values.namespaceSelector | default dict).matchExpressions }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{/* What puts pods behind the gate: "policy", "webhook", or nothing. */}}
 {{- define "yardmaster.gate" -}}
 {{- $gate := .Values.gatePolicy -}}
 {{- $version := include "yardmaster.mutatingPolicyVersion" (list . $gate.apiVersion) -}}
-{{- if not $gate.enabled -}}
+{{- if or (not $gate.enabled) (include "yardmaster.observes" .) -}}
 {{- else if or (eq $gate.mode "Webhook") (and (eq $gate.mode "Auto") (not $version)) -}}
 webhook
 {{- else -}}
@@ -29,7 +55,7 @@ policy
 {{/* The same for policy and webhook: whose pods, and which. */}}
 {{- define "yardmaster.gateNamespaces" -}}
 namespaceSelector:
-  matchExpressions:
+  {{- include "yardmaster.selectedNamespaces" . | nindent 2 }}
   - key: kubernetes.io/metadata.name
     operator: NotIn
     values:

@@ -72,7 +72,7 @@ default
 {{/* "true" when agents report over streams: asked for, and there are certificates. */}}
 {{- define "yardmaster.reports" -}}
 {{- $named := and .Values.tls.operatorSecret .Values.tls.agentSecret -}}
-{{- if and .Values.agent.enabled (.Values.agent.reports).enabled (or (ne .Values.tls.source "existing") $named) -}}
+{{- if and (include "yardmaster.agents" .) (.Values.agent.reports).enabled (or (ne .Values.tls.source "existing") $named) -}}
 true
 {{- end -}}
 {{- end -}}
