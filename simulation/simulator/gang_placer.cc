@@ -7,10 +7,10 @@
 #include "pkg/placement/gang_planner.h"
 
 namespace yardmaster::sim {
-namespace {
 
 // Tensor parallelism fills a worker: groups inside of one do not matter to the planner.
-workload::Job GangOf(const TraceJob& traced, std::int32_t gpus_per_host) {
+workload::Job GangOf(const TraceJob& traced, std::int32_t gpus_per_host,
+                     std::int32_t segment_hosts) {
   workload::Job gang;
   gang.key = {"trace", traced.id};
   gang.gpus_per_worker = std::min(traced.gpus, gpus_per_host);
@@ -19,19 +19,22 @@ workload::Job GangOf(const TraceJob& traced, std::int32_t gpus_per_host) {
   gang.parallelism.pipeline = StagesOf(traced, gang.workers);
   gang.parallelism.data = gang.workers / gang.parallelism.pipeline;
   gang.parallelism_given = true;
+  if (gang.workers <= segment_hosts) {
+    gang.placement.pipeline = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
+    gang.placement.data = gang.placement.pipeline;
+  }
   return gang;
 }
 
-}  // namespace
-
-GangPlacer::GangPlacer(const fabric::Network& network) {
-  // The network's own places, which outlive this.
-  cluster_.places =
+placement::Cluster EmptyCluster(const fabric::Network& network) {
+  placement::Cluster cluster;
+  cluster.places =
       std::shared_ptr<const fabric::Places>(std::shared_ptr<void>(), &network.places());
-  cluster_.hosts.resize(static_cast<std::size_t>(network.places().num_hosts()));
-  for (placement::HostState& host : cluster_.hosts) {
-    host.gpus = static_cast<std::int16_t>(network.spec().gpus_per_host);
+  cluster.hosts.resize(static_cast<std::size_t>(network.places().num_hosts()));
+  for (placement::HostState& host : cluster.hosts) {
+    host.gpus = host.free_gpus = static_cast<std::int16_t>(network.spec().gpus_per_host);
   }
+  return cluster;
 }
 
 absl::StatusOr<std::vector<TracePlace>> GangPlacer::PlacesOf(const TraceJob& job,
@@ -40,7 +43,7 @@ absl::StatusOr<std::vector<TracePlace>> GangPlacer::PlacesOf(const TraceJob& job
     cluster_.hosts[h].free_gpus =
         static_cast<std::int16_t>(free.FreeOn(static_cast<std::int32_t>(h)));
   }
-  const workload::Job gang = GangOf(job, cluster_.hosts.front().gpus);
+  const workload::Job gang = GangOf(job, cluster_.hosts.front().gpus, segment_hosts_);
   const workload::WorkerGroups groups =
       workload::GroupsOf(gang.parallelism, gang.workers, gang.gpus_per_worker);
   placement::GangRequest request;

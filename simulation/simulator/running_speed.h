@@ -28,7 +28,8 @@ struct RunningJob {
   double stalled_seconds = 0;  // to be waited before it goes on
   double share = 0;            // computed seconds per second
   double lone_share = 1;
-  double network_bytes = 0;  // of an iteration, on flows that have a choice of paths
+  double ring_bytes_per_gpu = 0;  // sent in an iteration, by each GPU of a whole host
+  double network_bytes = 0;       // of an iteration, on flows that have a choice of paths
 };
 
 class RunningSpeeds {

@@ -60,7 +60,7 @@ class Replay {
                network.num_links()),
         pool_(network.places().num_hosts(), network.spec().gpus_per_host, options.scatter,
               options.fragmented),
-        placer_(network),
+        placer_(network, options.segment_hosts),
         problem_(NothingRuns(network, links_, options.levels)),
         speeds_(problem_.links, network.num_links(), options.window_iterations,
                 options.policy == crux::Policy::kCassini) {
@@ -84,6 +84,8 @@ class Replay {
       if (arrival <= now_) waiting_.push_back(arrivals_[next++]);
       YM_ASSIGN_OR_RETURN(const bool started, StartWaiting());
       changed |= started;
+      YM_ASSIGN_OR_RETURN(const bool moved, MoveRunning(changed));
+      changed |= moved;
       if (changed) YM_RETURN_IF_ERROR(Reschedule());
     }
     Summarise();
@@ -187,13 +189,29 @@ class Replay {
 
   void Start(std::size_t index, std::vector<HostGpus> places, bool in_place, std::uint64_t seed) {
     const TraceJob& traced = trace_[index];
-    Random random(seed + 1);
     RunningJob state;
     state.index = index;
+    crux::ContendingJob job;
+    StandAt(std::move(places), seed, state, job);
+    state.left_seconds = traced.run_seconds * state.lone_share;
+    computed_[index] = state.left_seconds;
+    result_.jobs[index].id = traced.id;
+    result_.jobs[index].gpus = traced.gpus;
+    result_.jobs[index].start_seconds = now_;
+    result_.jobs[index].in_place = in_place;
+    running_.push_back(std::move(state));
+    problem_.jobs.push_back(std::move(job));
+  }
+
+  // What follows from the places of a job that begins to run there.
+  void StandAt(std::vector<HostGpus> places, std::uint64_t seed, RunningJob& state,
+               crux::ContendingJob& job) {
+    const TraceJob& traced = trace_[state.index];
+    Random random(seed + 1);
     state.places = std::move(places);
     const JobProfile profile =
         ProfileOf(traced, static_cast<std::int32_t>(state.places.size()), random.Next());
-    crux::ContendingJob job;
+    job = {};
     job.id = traced.id;
     job.gpus = traced.gpus;
     job.compute_seconds = profile.compute_seconds;
@@ -203,13 +221,15 @@ class Replay {
                          {options_.max_paths, network_.spec().nic_ports, options_.load});
     job.flows = state.hops.flows;
     NumberRings(state.hops, job);
+    state.ring_bytes_per_gpu = options_.load * profile.ring_bytes_per_gpu;
+    state.network_bytes = 0;
     for (const crux::Flow& flow : job.flows) {
       if (flow.paths.size() > 1) state.network_bytes += flow.bytes;
     }
     const std::vector<std::int32_t> best = crux::SelectAlone(problem_, job);
     const double seconds = crux::CommunicationSeconds(crux::LinkLoads(problem_, job, best));
     state.lone_share = profile.compute_seconds / crux::IterationSeconds(job, seconds);
-    state.left_seconds = traced.run_seconds * state.lone_share;
+    state.decision = {};
     state.decision.level = -1;
     state.phase = random.Unit();
     const bool chooses = ChoosesPaths(options_.policy) && !options_.hashed_paths;
@@ -219,13 +239,34 @@ class Replay {
       job.flows = state.hops.flows;
       NumberRings(state.hops, job);
     }
-    computed_[index] = state.left_seconds;
-    result_.jobs[index].id = traced.id;
-    result_.jobs[index].gpus = traced.gpus;
-    result_.jobs[index].start_seconds = now_;
-    result_.jobs[index].in_place = in_place;
-    running_.push_back(std::move(state));
-    problem_.jobs.push_back(std::move(job));
+  }
+
+  // Moves jobs, if something has changed, and starts what then fits.
+  absl::StatusOr<bool> MoveRunning(bool changed) {
+    if (!changed || !options_.moves.on) return false;
+    MoverInput input{&trace_, &running_, &problem_.jobs,        {},
+                     nullptr, &pool_,    options_.segment_hosts};
+    for (const RunningJob& job : running_) {
+      input.ran_seconds.push_back(now_ - result_.jobs[job.index].start_seconds);
+    }
+    if (!waiting_.empty()) input.waiting = &trace_[waiting_.front()];
+    YM_ASSIGN_OR_RETURN(const std::vector<TraceMove> moves,
+                        MovesOf(network_, input, options_.moves));
+    for (const TraceMove& move : moves) {
+      RunningJob& job = running_[move.running];
+      const std::uint64_t seed = SeedOf(options_.seed, trace_[job.index].id);
+      pool_.Give(job.places);
+      auto places = pool_.TakeAt(move.to, seed);
+      if (!places) return absl::InternalError("a move to GPUs that are not free");
+      StandAt(*std::move(places), seed, job, problem_.jobs[move.running]);
+      job.stalled_seconds += options_.moves.lost_seconds();
+      result_.job_moves += 1;
+      result_.moved_gpu_seconds += options_.moves.lost_seconds() * trace_[job.index].gpus;
+    }
+    if (moves.empty()) return false;
+    departures_ = true;
+    YM_RETURN_IF_ERROR(StartWaiting().status());
+    return true;
   }
 
   absl::Status Reschedule() {
@@ -334,6 +375,7 @@ class Replay {
     double gpus = 0;
     const auto count = static_cast<double>(std::max<std::size_t>(1, trace_.size()));
     result_.mean_slowdown = 0;
+    double wide = 0;
     for (std::size_t j = 0; j < trace_.size(); ++j) {
       const TraceJobResult& job = result_.jobs[j];
       result_.mean_completion_seconds += (job.finish_seconds - trace_[j].arrival_seconds) / count;
@@ -346,7 +388,14 @@ class Replay {
       result_.slowed_jobs += slowed / count;
       result_.slowed_gpus += slowed ? job.gpus : 0;
       gpus += job.gpus;
+      const double waited = job.start_seconds - trace_[j].arrival_seconds;
+      result_.mean_wait_seconds += waited / count;
+      if (pool_.HostsFor(job.gpus) >= kWideHosts) {
+        result_.mean_wide_wait_seconds += waited;
+        ++wide;
+      }
     }
+    if (wide > 0) result_.mean_wide_wait_seconds /= wide;
     if (gpus > 0) {
       result_.contended_gpus /= gpus;
       result_.slowed_gpus /= gpus;

@@ -26,6 +26,7 @@
 #include "simulation/policies/baselines.h"
 #include "simulation/policies/policies.h"
 #include "simulation/simulator/host_links.h"
+#include "simulation/simulator/trace_mover.h"
 #include "simulation/simulator/trace_workload.h"
 
 namespace yardmaster::sim {
@@ -56,6 +57,10 @@ struct TraceOptions {
   bool hashed_paths = false;
   // Places are chosen by the planner, and the two that follow mean nothing.
   bool planner_places = false;
+  // With planner_places: jobs of at most so many hosts have to stand in one segment.
+  std::int32_t segment_hosts = 0;
+  // Whether running jobs are moved, at every arrival and end. REQUIRES: planner_places.
+  TraceMoves moves;
   double scatter = 0.3;           // probability that the next host is anywhere, not the next free
   double fragmented = 0;          // probability that a job gets half hosts where there are any
   std::optional<HostSpec> host;   // empty: HostSpecOf the network
@@ -80,6 +85,7 @@ struct TraceJobResult {
 };
 
 inline constexpr double kSlowedShare = 0.01;
+inline constexpr std::int32_t kWideHosts = 16;
 
 struct TraceResult {
   std::vector<TraceJobResult> jobs;  // as given
@@ -103,6 +109,10 @@ struct TraceResult {
   // How often a running job got other paths, or another level.
   std::int64_t path_moves = 0;
   std::int64_t level_moves = 0;
+  std::int64_t job_moves = 0;
+  double moved_gpu_seconds = 0;  // what they cost
+  double mean_wait_seconds = 0;
+  double mean_wide_wait_seconds = 0;  // of jobs of kWideHosts and more
   std::int32_t peak_jobs = 0;
   std::int32_t peak_gpus = 0;
 };
