@@ -20,7 +20,7 @@ TIDY ?= .
 TIDY_LIMIT ?= 20
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane controllers programs build test nightly test-older test-arm64 kinds kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
+.PHONY: help setup controlplane controllers programs build test nightly test-older test-arm64 kinds kills lab check format fuzz tidy tidy-changed tidy-commands thread-safety build-core build-fuzzers build-asan-ubsan build-tsan check-core check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -211,6 +211,10 @@ image-test: controlplane programs ## build the image from build/release; labels,
 	hack/image --programs build/release
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	test/image/run
+
+release: setup ## everything of a release in out/release, signed by RELEASE_KEY (PARTS="chart sums" makes some of it; hours from nothing)
+	@hack/setup arm64 release
+	hack/release $(PARTS)
 
 clean: ## remove everything that was built; the cache of Go programs stays
 	@rm -rf build out
