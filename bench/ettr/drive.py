@@ -65,6 +65,7 @@ def batches(events):
 class Drive:
     def __init__(self, fleet, jobs, segment_of, drawn, days, times, say):
         self.fleet, self.jobs, self.segment_of, self.times, self.say = fleet, jobs, segment_of, times, say
+        self.restart = times.restart + fleet.not_played
         self.end = days * faults.DAY
         self.batches = list(batches(events_of(drawn, self.end)))
         self.ledgers = {job.name: Ledger(job.interval, CHECKPOINT_SECONDS) for job in jobs}
@@ -112,7 +113,7 @@ class Drive:
         for job, seconds in outcome.late.items():
             if self.ledgers[job].waits() and job not in hit:
                 ready = max(self.step_before + seconds, self.ledgers[job].outage.since + self.ledgers[job].outage.detection)
-                self.ledgers[job].ready(ready + self.times.restart, 0.0, self.times.restart)
+                self.ledgers[job].ready(ready + self.restart, 0.0, self.restart)
         if unseen := [job for job in hit if job not in outcome.seconds]:
             raise RuntimeError("the fleet says nothing of %s, which a fault stopped" % ", ".join(unseen))
         for job, seconds in outcome.seconds.items():
@@ -125,7 +126,7 @@ class Drive:
                 continue
             fresh = event is not None and ledger.outage.since == event.at
             begin = event.at + ledger.outage.detection if fresh else at
-            ledger.ready(begin + seconds + self.times.restart, seconds, self.times.restart)
+            ledger.ready(begin + seconds + self.restart, seconds, self.restart)
             self.reactions[event.fault.kind if fresh else "repair"].append(seconds)
         self.step_before = at
         self.steps += 1

@@ -80,7 +80,9 @@ class Followed:
 
 
 class RealFleet:
-    """Over a scheduler of bench/peer. `restarted(job)` is the subclass's: all of its ranks began again after `_remember(job)`."""
+    """Over a scheduler of bench/peer. `restarted(job, pods)` is the subclass's: all of its ranks began again after `remember(job)`."""
+
+    not_played = 0.0  # seconds of a restart that KWOK leaves out
 
     def __init__(self, scheduler, jobs, say):
         self.scheduler, self.say, self.jobs = scheduler, say, jobs
@@ -202,6 +204,10 @@ class OurScheduler(Yardmaster):
 
 class OurFleet(RealFleet):
     """TrainingJobs. A job has begun again when its status counts one attempt more and no incident is open."""
+
+    # Ranks restart inside their pods: the kubelet's probe looks every 5 s, and the old processes have 10 s to end. JobSet's pods are
+    # made anew here without a time to end, to pull or to start.
+    not_played = 15.0
 
     def __init__(self, folder, fabric, jobs, say):
         super().__init__(OurScheduler(folder, fabric), jobs, say)

@@ -6,6 +6,8 @@ class ModelFleet:
     """`free` hosts take lost ranks: of the rank's segment, or of any with `anywhere`. Without one the rank waits for a repair; with
     `evicts` the whole job gives its hosts back instead, and starts again where there are enough."""
 
+    not_played = 0.0
+
     def __init__(self, jobs, ordinary, kept, segment_of, reaction, anywhere=False, evicts=False):
         self.segment_of, self.reaction, self.anywhere, self.evicts = segment_of, reaction, anywhere, evicts
         self.size = {job.name: job.workers for job in jobs}
