@@ -11,7 +11,7 @@ namespace yardmaster::op {
 
 namespace {
 
-constexpr std::int64_t kDiscoverAgainMs = 30'000;
+constexpr std::int64_t kLookForKindsAgainMs = 30'000;
 constexpr const char* kKinds[] = {"Job", "JobSet"};
 
 }  // namespace
@@ -49,7 +49,7 @@ void WaitFeed::Run(const std::stop_token& stop) {
   for (const char* kind : kKinds) left.push_back(*ResourceOfWaitingKind(kind));
   while (!stop.stop_requested()) {
     std::erase_if(left, [this](const kube::Resource& resource) { return Serve(resource); });
-    if (left.empty() || !timing_.sleeper.Sleep(kDiscoverAgainMs, stop)) return;
+    if (left.empty() || !timing_.sleeper.Sleep(kLookForKindsAgainMs, stop)) return;
   }
 }
 

@@ -13,9 +13,6 @@ namespace yardmaster::op {
 
 namespace {
 
-constexpr char kPodsFirst[] =
-    "set spec.suspend to false, and its pods wait behind the gate yardmaster.dev/placement";
-
 // What only a pod that exists can say, as a field of its spec; null: nothing.
 const char* OnlyPodsSay(const api::Pod& pod) {
   if (!pod.volume_claims.empty()) return "volumes[].persistentVolumeClaim";
@@ -29,7 +26,7 @@ absl::StatusOr<api::Membership> MembershipOf(const PodSet& set, const api::Pod& 
   const std::string path = StrCat(set.field, ".template.spec");
   if (const char* field = OnlyPodsSay(pod)) {
     return FieldError(StrCat(path, ".", field), "can be judged only of pods that exist",
-                      kPodsFirst);
+                      kLetPodsComeFirst);
   }
   if (!pod.problems.empty()) {
     return absl::InvalidArgumentError(StrCat(path, ": ", Join(pod.problems, "; ")));

@@ -21,8 +21,6 @@ using nlohmann::json;
 const kube::Resource kJobs = {"batch", "v1", "jobs", "Job", true};
 const kube::Resource kJobSets = {"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true};
 constexpr char kExclusive[] = "alpha.jobset.sigs.k8s.io/exclusive-topology";
-constexpr char kPodsFirst[] =
-    "set spec.suspend to false, and its pods wait behind the gate yardmaster.dev/placement";
 
 bool IsGone(const WaitingJob& job, JsonView object) {
   api::Gang gang;
@@ -96,7 +94,7 @@ absl::StatusOr<std::vector<PodSet>> OfJob(const WaitingJob& job, JsonView object
   const JsonView spec = object["spec"];
   if (object.At({"status", "succeeded"}).WholeNumber().value_or(0) > 0) {
     return FieldError("status.succeeded", "is not 0: some of its indexes will not run again",
-                      kPodsFirst);
+                      kLetPodsComeFirst);
   }
   PodSet set{"spec", std::nullopt, 1, 0, {}};
   YM_ASSIGN_OR_RETURN(set.pods, PodsOfJob(spec, set.field, /*indexed_by_default=*/false));
@@ -120,10 +118,10 @@ absl::Status CheckStartsAtOnce(JsonView object, const std::vector<extender::Repl
   }
   if (some_depend) {
     return FieldError("spec.replicatedJobs[].dependsOn", "lets some pods come after others",
-                      kPodsFirst);
+                      kLetPodsComeFirst);
   }
   if (object.At({"spec", "startupPolicy", "startupPolicyOrder"}).String() == "InOrder") {
-    return FieldError("spec.startupPolicy", "lets some pods come after others", kPodsFirst);
+    return FieldError("spec.startupPolicy", "lets some pods come after others", kLetPodsComeFirst);
   }
   return absl::OkStatus();
 }
@@ -142,7 +140,7 @@ absl::StatusOr<std::vector<PodSet>> OfJobSet(const WaitingJob& job, JsonView obj
   YM_RETURN_IF_ERROR(CheckStartsAtOnce(object, jobs));
   if (HasRunInPart(object)) {
     return FieldError("status.replicatedJobsStatus[].succeeded",
-                      "is not 0: some of its Jobs will not run again", kPodsFirst);
+                      "is not 0: some of its Jobs will not run again", kLetPodsComeFirst);
   }
   std::vector<PodSet> sets;
   for (std::size_t i = 0; i < jobs.size(); ++i) {

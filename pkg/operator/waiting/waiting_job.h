@@ -18,6 +18,10 @@
 
 namespace yardmaster::op {
 
+// What helps a job that cannot wait so.
+inline constexpr char kLetPodsComeFirst[] =
+    "set spec.suspend to false, and its pods wait behind the gate yardmaster.dev/placement";
+
 // "Job" or "JobSet"; nullopt: jobs of another kind do not wait so.
 std::optional<kube::Resource> ResourceOfWaitingKind(std::string_view kind);
 
