@@ -92,6 +92,7 @@ class RealFleet:
 
     def start(self):
         self.scheduler.start()
+        self._await_hosts()
         self.pods = Followed(self.scheduler.api, PODS)
         for job in self.jobs:
             self.scheduler.submit(job)
@@ -100,6 +101,16 @@ class RealFleet:
         self.pending = {}
         for job in self.jobs:
             self.remember(job.name)
+
+    def _await_hosts(self):
+        """A new Node has the taints of one that is not ready, and what does not tolerate them is evicted."""
+        ready = lambda node: not any(t["key"].startswith("node.kubernetes.io/") for t in node["spec"].get("taints", [])) and any(
+            c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not all(map(ready, self.scheduler.api.items("/api/v1/nodes?resourceVersion=0"))):
+            if time.monotonic() > end:
+                raise RuntimeError("the hosts are not ready after %d s" % PATIENCE_SECONDS)
+            time.sleep(0.5)
 
     def stop(self):
         self.scheduler.stop()
