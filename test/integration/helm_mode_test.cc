@@ -94,6 +94,21 @@ TEST_F(HelmModeTest, WhoObservesHasNoRightToWriteAndNoPolicy) {
   EXPECT_TRUE(May("extender", "patch", "pods"));
 }
 
+TEST_F(HelmModeTest, TheNotesNameWhatIsStillMissing) {
+  const auto notes = Helm({"get", "notes", "yardmaster", "--namespace", kNamespace});
+  ASSERT_TRUE(notes.ok()) << notes.status();
+  for (const char* missing :
+       {"image.repository", "image.pullSecrets", "pod-security.kubernetes.io/enforce=privileged",
+        "yardmaster.dev/segment=", "schedulerName: yardmaster", "networkPolicy.pageFrom"}) {
+    EXPECT_THAT(*notes, HasSubstr(missing));
+  }
+  const auto observing = Helm({"install", "other", kChart, "--namespace", kNamespace, "--dry-run",
+                               "--set", "mode=Observe,crds.install=false"});
+  ASSERT_TRUE(observing.ok()) << observing.status();
+  EXPECT_THAT(*observing, HasSubstr("It only observes"));
+  EXPECT_THAT(*observing, Not(HasSubstr("kubectl apply -f my-trainingjob.yaml")));
+}
+
 TEST_F(HelmModeTest, OnlyTheNamespacesThatMatchAreTurnedOn) {
   for (const char* ns : {"on", "off"}) {
     ASSERT_TRUE(plane_->Kubectl({"create", "namespace", ns}).ok());
