@@ -24,6 +24,7 @@ constexpr std::string_view kMarkNames[] = {"Annotation", "File"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
 constexpr std::string_view kPublishNames[] = {"Auto", "RankZero", "All"};
+constexpr std::string_view kMovableNames[] = {"AtCheckpoint", "Never"};
 constexpr TextRule kDirectory = {
     1024, 0, [](std::string_view text) { return text.starts_with('/'); }, "an absolute path", "^/"};
 
@@ -363,6 +364,11 @@ void RunPolicy::Describe(FieldVisitor& spec) {
                 "which costs the cluster least. All: that of every pod, for programs that "
                 "address workers by name. Auto: All where the job has roles or is elastic, "
                 "else RankZero. Read when pods are made."));
+  spec.Enum("movable", movable, kMovableNames,
+            Defaulted("Whether kubectl yardmaster rebalance proposes to move the job, once it "
+                      "runs, to other hosts: for a better place, or to make one for a gang that "
+                      "waits. AtCheckpoint: yes, from a checkpoint on. Never: the job stays where "
+                      "it is until it ends."));
 }
 
 void TrainingJobStatus::Describe(FieldVisitor& fields) {

@@ -64,7 +64,13 @@ enum class PublishedNames {
   kAll
 };
 
-// How long the job runs and what is left of it.
+// Whether a running job may be moved to other hosts for a better place, or to make one for others.
+enum class Movable {
+  kAtCheckpoint,  // once it has been asked for a checkpoint
+  kNever
+};
+
+// How long the job runs, whether it may be moved, and what is left of it.
 struct RunPolicy {
   bool suspended = false;
   std::string managed_by;                               // empty or kManagedByOperator: the operator
@@ -74,6 +80,7 @@ struct RunPolicy {
   CleanPodPolicy clean_pods = CleanPodPolicy::kRunning;
   std::string success_role = {};  // with SuccessPolicy::kRole
   PublishedNames publish = PublishedNames::kAuto;
+  Movable movable = Movable::kAtCheckpoint;
   bool operator==(const RunPolicy&) const = default;
 
   // Fields of `spec`, beside the others.

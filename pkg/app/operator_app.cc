@@ -9,6 +9,7 @@
 #include "pkg/app/announce.h"
 #include "pkg/app/host_loop.h"
 #include "pkg/app/job_loop.h"
+#include "pkg/app/moves_loop.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
 #include "pkg/app/network_loop.h"
@@ -82,6 +83,7 @@ class Operator {
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),
+        moves_loop_(cache_, leadership_, runtime),
         feed_(
             *client_, cache_,
             {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,
@@ -150,12 +152,14 @@ class Operator {
   op::PlanWaiters waiters_;
   NetworkLoop network_loop_;
   HostLoop host_loop_;
+  MovesLoop moves_loop_;
   state::ClusterFeed feed_;
   op::WorkloadFeed workload_feed_;
   op::WaitFeed wait_feed_;
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
   std::jthread host_thread_;
+  std::jthread moves_thread_;
   std::jthread wait_thread_;
 };
 
@@ -337,6 +341,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { job_loop_.Run(); });
   network_thread_ = std::jthread([this](const std::stop_token& stop) { network_loop_.Run(stop); });
   host_thread_ = std::jthread([this](const std::stop_token& stop) { host_loop_.Run(stop); });
+  moves_thread_ = std::jthread([this](const std::stop_token& stop) { moves_loop_.Run(stop); });
   wait_thread_ = std::jthread([this] { wait_loop_.Run(); });
   runtime_.log().Info("running");
   return absl::OkStatus();
@@ -356,8 +361,10 @@ void Operator::Stop() {
   workers_.clear();
   network_thread_.request_stop();
   host_thread_.request_stop();
+  moves_thread_.request_stop();
   if (network_thread_.joinable()) network_thread_.join();
   if (host_thread_.joinable()) host_thread_.join();
+  if (moves_thread_.joinable()) moves_thread_.join();
   page_.Stop();
 }
 

@@ -9,6 +9,7 @@
 //   wait thread     -> API server       Gangs and spec.suspend of jobs of others, on request
 //   page thread     -> browsers         frames of the cluster (page_publisher.h), on request
 //   agents          -> LiveLinks        states of NIC ports, over gRPC streams, on request
+//   moves thread    -> metrics          moves of running jobs that would earn their price
 //   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
 //   certificates    -> API server       certificates in Secrets, on request
 //   lease thread    -> API server       with an HTTP client of its own

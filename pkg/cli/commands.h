@@ -36,6 +36,8 @@ int RunCostCommand(const Args& args, const Connector& connect, std::istream& in,
                    std::ostream& err);
 int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in, std::ostream& out,
                    std::ostream& err);
+int RunRebalanceCommand(const Args& args, const Connector& connect, std::istream& in,
+                        std::ostream& out, std::ostream& err);
 int RunSimulateCommand(const Args& args, const Connector& connect, std::istream& in,
                        std::ostream& out, std::ostream& err);
 

@@ -62,6 +62,7 @@ const std::vector<Verb>& Verbs() {
       {{"plan"},
        "what the planner would do in a cluster, or with manifests alone",
        InCluster<RunPlanCommand>},
+      {{"rebalance"}, "moves of running jobs, and what they gain", InCluster<RunRebalanceCommand>},
       {{"drain"}, "takes hosts, segments or ToRs out of use", InCluster<RunDrainCommand>},
       {{"cost"}, "what hosts a job would rent and what they cost", InCluster<RunCostCommand>},
       {{"spares"}, "what spare hosts in a segment or domain bring", RunSparesCommand},

@@ -1,6 +1,6 @@
 // What moves of running jobs gain: the same generated jobs, placed by the planner of the cluster,
-// with moves (plan::ProposeMoves at every arrival and end) and without. docs/evaluation/rebalance.md
-// has the figures.
+// with moves (plan::ProposeMoves at every arrival and end) and without.
+// docs/evaluation/rebalance.md has the figures.
 //
 //   moves_replay [--jobs 150] [--seeds 10] [--first-seed 1] [--load 0.9] [--mean-run 30000]
 //                [--restart 300] [--checkpoint-interval 1800] [--max-moves 8] [--min-gain 1]
@@ -11,9 +11,9 @@
 // it sets the gap between arrivals. Fabric: one pod of ToRs under 16 Aggs, each with one uplink to
 // each. --segment-hosts N: jobs of at most N hosts have to stand below one ToR. --traffic
 // multiplies the bytes of every job. Reported for each seed: utilisation (FLOP done over FLOP
-// possible on the GPUs in use, the time that a move costs counted as idle), the mean time from
-// arrival to completion, the mean wait of all jobs and of those of 16 hosts and more, moves, and
-// what they cost.
+// possible on the GPUs in use, the time that a move costs counted as idle), the same if every job
+// always ran as if alone at its place, the mean time from arrival to completion, the mean wait of
+// all jobs and of those of 16 hosts and more, moves, and what they cost.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -66,10 +66,10 @@ sim::TraceResult Run(const fabric::Network& network, const std::vector<sim::Trac
 }
 
 void Print(int seed, const char* name, const sim::TraceResult& result) {
-  std::printf("%4d %-8s %11.4f %12.0f %9.0f %9.0f %6lld %12.0f\n", seed, name, result.utilisation,
-              result.mean_completion_seconds, result.mean_wait_seconds,
-              result.mean_wide_wait_seconds, static_cast<long long>(result.job_moves),
-              result.moved_gpu_seconds / 3600);
+  std::printf("%4d %-8s %11.4f %8.4f %12.0f %9.0f %9.0f %6lld %12.0f\n", seed, name,
+              result.utilisation, result.lone_utilisation, result.mean_completion_seconds,
+              result.mean_wait_seconds, result.mean_wide_wait_seconds,
+              static_cast<long long>(result.job_moves), result.moved_gpu_seconds / 3600);
   std::fflush(stdout);
 }
 
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   const fabric::Network network = bench::BuildNetwork(Spec(args));
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
   const double gpus = network.places().num_hosts() * network.spec().gpus_per_host;
-  std::printf("%4s %-8s %11s %12s %9s %9s %6s %12s\n", "seed", "moves", "utilisation",
+  std::printf("%4s %-8s %11s %8s %12s %9s %9s %6s %12s\n", "seed", "moves", "utilisation", "alone",
               "completion s", "wait s", "wide wait", "moves", "cost GPU h");
   double sum = 0, least = 1e9;
   const int seeds = static_cast<int>(args["--seeds"]);
