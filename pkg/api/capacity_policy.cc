@@ -35,6 +35,21 @@ void CapacityPolicy::Describe(FieldVisitor& fields) {
                 "cheapest others below the cap, Wait waits until the same hosts are below it "
                 "again.")
           .OmitAt(OnPriceRise::kMove));
+  fields.Time("deadline", deadline_ms,
+              "When the work is to be done. Hosts are the cheapest while there is time for that; "
+              "deadlinePolicy says what follows when there is not. Needs workSeconds.");
+  fields.Int(
+      "workSeconds", work_seconds, 0, kMaxSeconds,
+      About("How long all workers have to run, without interruptions, to do the work.").OmitAt(0));
+  fields.Enum(
+      "deadlinePolicy", deadline_policy, kDeadlinePolicyNames,
+      Defaulted("What follows when the deadline needs hosts that are not taken back. OnDemand "
+                "rents those, never above the caps; Report goes on with the cheapest hosts, and "
+                "status.capacity.message says that the deadline is at risk.")
+          .OmitAt(DeadlinePolicy::kOnDemand));
+  fields.Rule("!has(self.deadline) || (has(self.workSeconds) && self.workSeconds > 0)",
+              "deadline needs workSeconds; give how long all workers have to run for the work",
+              ".deadline");
   fields.Rule(
       "!has(self.maxCostPerHour) || !has(self.maxTotalCost) || self.maxCostPerHour.split(' ')[1] "
       "== "
@@ -42,6 +57,10 @@ void CapacityPolicy::Describe(FieldVisitor& fields) {
       "maxTotalCost is in another currency than maxCostPerHour; use one currency for both",
       ".maxTotalCost");
   fields.Check([this](FieldReader& in) {
+    if (deadline_ms != 0 && work_seconds == 0) {
+      in.errors().Add(in.PathOf("deadline"), "needs workSeconds",
+                      "give how long all workers have to run for the work");
+    }
     if (max_cost_per_hour && max_total_cost &&
         max_cost_per_hour->currency != max_total_cost->currency) {
       in.errors().Add(in.PathOf("maxTotalCost"), "is in another currency than maxCostPerHour",

@@ -22,6 +22,14 @@ enum class OnPriceRise {
 
 inline constexpr std::string_view kOnPriceRiseNames[] = {"Move", "Wait"};
 
+// What happens when only hosts that are not taken back can keep the deadline.
+enum class DeadlinePolicy {
+  kOnDemand,  // they are rented, below the caps
+  kReport     // the hosts stay the cheapest; the message says that the deadline is at risk
+};
+
+inline constexpr std::string_view kDeadlinePolicyNames[] = {"OnDemand", "Report"};
+
 inline constexpr int kUsualRestartSeconds = 300;
 
 struct CapacityPolicy {
@@ -34,6 +42,9 @@ struct CapacityPolicy {
   int min_runtime_seconds = 0;
   int restart_seconds = kUsualRestartSeconds;  // from an interruption to the next useful step
   OnPriceRise on_price_rise = OnPriceRise::kMove;
+  std::int64_t deadline_ms = 0;  // the work is to be done by then; 0: none
+  int work_seconds = 0;          // how long all workers have to run for it
+  DeadlinePolicy deadline_policy = DeadlinePolicy::kOnDemand;
   bool operator==(const CapacityPolicy&) const = default;
 
   // Whether hosts may be rented for the job.

@@ -118,7 +118,7 @@ void DescribeSpec(FieldVisitor& spec, CapacityPool& pool) {
               "Namespaces whose jobs may rent hosts of the pool, by their labels; left out: all.");
   spec.Object("budget", pool.budget,
               "What the hosts of the pool that are rented at a time may cost together. It bounds "
-              "what is rented anew, and takes no host from a job that runs.");
+              "what is rented from then on, and takes no host from a job that runs.");
   spec.Rule(
       "!has(self.budget) || (!has(self.budget.maxCostPerHour) || "
       "self.budget.maxCostPerHour.endsWith(self.offers[0].pricePerHour.split(' ')[1])) && "

@@ -17,9 +17,9 @@ using nlohmann::json;
 
 constexpr std::string_view kPhaseNames[] = {"None",    "Requested", "Provisioned",
                                             "Leaving", "Releasing", "AwaitingPrice"};
-constexpr std::string_view kReasonNames[] = {"None",        "Reclaimed",   "PriceAboveCap",
-                                             "BudgetSpent", "NotProvided", "NotPlaced",
-                                             "JobEnded",    "Suspended",   "NoRoom"};
+constexpr std::string_view kReasonNames[] = {
+    "None",      "Reclaimed", "PriceAboveCap", "BudgetSpent", "NotProvided",
+    "NotPlaced", "JobEnded",  "Suspended",     "NoRoom",      "Deadline"};
 
 std::string TextOf(capacity::Micros micros, const std::string& currency) {
   return currency.empty() ? "" : capacity::FormatMoney({micros, currency});
@@ -118,6 +118,10 @@ void CapacityStatus::Describe(FieldVisitor& fields) {
   fields.Time(
       "accounted", accounted_ms,
       About("Until when spent is counted; written every minute and at each change.").OrNull());
+  fields.Int("ranSeconds", ran_seconds, 0, INT64_MAX,
+             About("How long all workers ran until the time in accounted, for a job with a "
+                   "deadline.")
+                 .OmitAt(0));
   fields.Word("reason", reason, kReasonNames, RentalReason::kNone,
               "Why hosts were given back, or why there are none.");
   fields.Text("message", message, kMessage, About("For people.").Always());

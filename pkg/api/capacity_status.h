@@ -41,7 +41,8 @@ enum class RentalReason {
   kNotPlaced,    // the hosts are there, and the job was not placed on them in time
   kJobEnded,
   kSuspended,
-  kNoRoom  // the pools have no room for the job at any price
+  kNoRoom,   // the pools have no room for the job at any price
+  kDeadline  // the deadline needs hosts that are not taken back
 };
 
 // What asks for the hosts of a pool.
@@ -92,6 +93,7 @@ struct CapacityStatus {
   capacity::Micros rate = 0;   // what is paid per hour since `accounted_ms`
   capacity::Micros spent = 0;  // until `accounted_ms`
   std::int64_t accounted_ms = 0;
+  std::int64_t ran_seconds = 0;  // that all workers ran until `accounted_ms`; with a deadline
   RentalReason reason = RentalReason::kNone;  // of the last change of phase
   std::string message;                        // for people
   int moves = 0;  // how often hosts were given back before the job had ended

@@ -76,7 +76,7 @@ TEST(CapacityStatusTest, EveryFieldSurvivesARoundTrip) {
 
 TEST(CapacityStatusTest, EveryPhaseAndReasonReadsBackByItsName) {
   for (RentalPhase phase : kPhases) {
-    for (int reason = 0; reason <= static_cast<int>(RentalReason::kNoRoom); ++reason) {
+    for (int reason = 0; reason <= static_cast<int>(RentalReason::kDeadline); ++reason) {
       CapacityStatus status = Rented(phase, {Hosts("a", 2, 1'500'000)});
       status.reason = static_cast<RentalReason>(reason);
       FieldErrors errors;

@@ -96,7 +96,7 @@ void CheckAssignments(const Gang& gang, FieldErrors& errors) {
       "status.assignments",
       StrCat("hold ", Count(static_cast<std::int64_t>(ranks.size()), "distinct rank"), " in ",
              assignments.size(), " entries, the last of them rank ", *ranks.rbegin()),
-      "a committed plan has every rank from 0 once; remove the status to plan anew");
+      "a committed plan has every rank from 0 once; remove the status to plan it again");
 }
 
 void DescribeOwner(FieldVisitor& fields, OwnerReference& owner) {
@@ -105,7 +105,7 @@ void DescribeOwner(FieldVisitor& fields, OwnerReference& owner) {
   fields.Text("kind", owner.kind, kLabelValue, Required("Kind.").Always());
   fields.Text("name", owner.name, kObjectName, Required("Name.").Always());
   fields.Text("uid", owner.uid, kUid, About("UID.").Always());
-  fields.Rule("self == oldSelf", "owner cannot change; delete the Gang and let it be made anew");
+  fields.Rule("self == oldSelf", "owner cannot change; delete the Gang and let it be created again");
 }
 
 void DescribeSpec(FieldVisitor& spec, Gang& gang) {

@@ -72,8 +72,8 @@ void DescribeRole(FieldVisitor& fields, JobRole& role, const std::string& job,
   fields.Int("replicas", role.replicas, 1, kMaxReplicas, Defaulted("Pods of the role."));
   fields.Enum(
       "onFailure", role.on_failure, kFailureNames,
-      Defaulted("What follows when a pod of the role fails or its host is lost. Replace makes "
-                "that pod anew; Restart restarts all pods of the job; Fail ends the job. A "
+      Defaulted("What follows when a pod of the role fails or its host is lost. Replace replaces "
+                "that pod; Restart restarts all pods of the job; Fail ends the job. A "
                 "failure takes one restart of recovery.maxRestarts."));
   fields.Check([&](FieldReader& in) { CheckName(in, role, job); });
   fields.Custom(

@@ -27,7 +27,7 @@ void FailureRule::Describe(FieldVisitor& fields) {
       "action", action, kRuleActionNames,
       RequiredByServer(
           "Ignore does as onWorkerFailure says and leaves the restart budget as it is; "
-          "Replace makes the failed rank anew; Restart makes all pods anew; Fail ends the "
+          "Replace replaces the pod of the failed rank; Restart replaces all pods; Fail ends the "
           "job; ReplaceHost does as onWorkerFailure says, or restarts where that is Fail, and "
           "the job avoids the host of the failed worker for a day."));
   fields.Text("container", container, NotEmpty(kLabelValue),
@@ -86,8 +86,8 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
           "minutes of all workers running end the row.");
   seconds("maxBackoffSeconds", max_backoff_seconds, 0, "Longest wait before a restart.");
   seconds("inPlaceSeconds", in_place_seconds, 0,
-          "How long a container may take to restart inside its pod before the pod is made anew. 0, "
-          "pods are always made anew and get restartPolicy Never where the template sets none.");
+          "How long a container may take to restart inside its pod before the pod is replaced. 0, "
+          "pods are always replaced and get restartPolicy Never where the template sets none.");
   fields.Objects(
       "rules", rules, {32},
       "What follows from the way in which a worker failed; the first rule that matches decides.",
@@ -106,7 +106,7 @@ void Incident::Describe(FieldVisitor& fields) {
   fields.Bool("counted", counted, "Whether it counts against the restart budget.");
   fields.Ints(
       "ranks", ranks, 0, kMaxRanks, {.max_entries = kMaxListedRanks, .is_set = true},
-      About("Ranks that caused it; with Replace those that are made anew, else at most 64. "
+      About("Ranks that caused it; with Replace those whose pods are replaced, else at most 64. "
             "Pods of roles have the numbers after the last rank, in the order of spec.roles.")
           .Always(),
       "A rank.");

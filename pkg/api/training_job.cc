@@ -188,7 +188,7 @@ void DescribeObjectRules(FieldVisitor& fields) {
       "has(self.spec.elastic) == has(oldSelf.spec.elastic) && self.spec.gpusPerWorker == "
       "oldSelf.spec.gpusPerWorker)",
       "spec.workers and spec.gpusPerWorker cannot change while the job has pods; suspend it first, "
-      "make it elastic before it starts, or delete it and create it anew",
+      "make it elastic before it starts, or delete it and create it again",
       ".spec");
   fields.Rule(
       "!has(self.spec.roles) || self.spec.roles.all(r, size(self.metadata.name) + size(r.name) <= "
@@ -212,22 +212,22 @@ void DescribeObjectRules(FieldVisitor& fields) {
       "(!has(self.spec.capacity.maxTotalCost) || self.spec.capacity.maxTotalCost.split(' ')[1] == "
       "oldSelf.status.capacity.spent.split(' ')[1]))",
       "status.capacity.spent is in the currency in which the job has rented hosts, and none is "
-      "converted; write the caps of spec.capacity in that currency, or create the job anew",
+      "converted; write the caps of spec.capacity in that currency, or create the job again",
       ".spec");
   fields.Rule(
       "has(self.spec.managedBy) == has(oldSelf.spec.managedBy) && (!has(self.spec.managedBy) || "
       "self.spec.managedBy == oldSelf.spec.managedBy)",
-      "spec.managedBy cannot change; delete the job and create it anew", ".spec");
+      "spec.managedBy cannot change; delete the job and create it again", ".spec");
   fields.Rule(
       "(has(self.spec.computeDomain) && self.spec.computeDomain) == "
       "(has(oldSelf.spec.computeDomain) && oldSelf.spec.computeDomain)",
-      "spec.computeDomain cannot change; delete the job and create it anew", ".spec");
+      "spec.computeDomain cannot change; delete the job and create it again", ".spec");
   fields.Rule(
       "!has(oldSelf.status) || !has(oldSelf.status.conditions) || "
       "!oldSelf.status.conditions.exists(c, c.type == 'Planned' && c.status == 'True') || "
       "(has(self.spec.parallelism) == has(oldSelf.spec.parallelism) && "
       "(!has(self.spec.parallelism) || self.spec.parallelism == oldSelf.spec.parallelism))",
-      "spec.parallelism cannot change once the job is placed; delete the job and create it anew",
+      "spec.parallelism cannot change once the job is placed; delete the job and create it again",
       ".spec");
 }
 
@@ -339,7 +339,7 @@ void RunPolicy::Describe(FieldVisitor& spec) {
   spec.Bool(
       "suspend", suspended,
       Defaulted("The job's pods are ended, with their grace period, and its hosts given back; "
-                "it is placed anew when this is false again. Without effect once the job has "
+                "it is placed again when this is false. Without effect once the job has "
                 "ended.")
           .OmitAt(false));
   spec.Text("managedBy", managed_by, NotEmpty(kLabelValue),
@@ -347,7 +347,7 @@ void RunPolicy::Describe(FieldVisitor& spec) {
             "operator leaves the job alone.");
   spec.Int("activeDeadlineSeconds", active_deadline_seconds, 1, kMaxSeconds,
            "The job fails this long after all its workers ran for the first time; a suspension "
-           "begins it anew.");
+           "begins it again.");
   spec.Int("ttlSecondsAfterFinished", ttl_seconds_after_finished, 0, kMaxSeconds,
            "The job is deleted this long after it succeeded or failed. Left out: never.");
   spec.Enum(

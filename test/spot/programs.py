@@ -106,7 +106,7 @@ class Lammps:
         self.steps = steps
 
     def prepare(self, folder):
-        # Atoms keep their order and neighbours are found anew every 20 steps, so that a run that begins at a checkpoint,
+        # Atoms keep their order and neighbours are found again every 20 steps, so that a run that begins at a checkpoint,
         # which is a multiple of 100 steps, rounds as one that never ended.
         with open(f"{folder}/in.melt", "w", encoding="ascii") as file:
             file.write(f'''units lj

@@ -22,7 +22,7 @@ void Take(PassFacts& facts, GangRead change) {
   const NamespacedName key = KeyOf(change.gang->metadata);
   const GangPtr before = facts.FindGang(key);
   const bool decides = change.gang->status.preemption || (before && before->status.preemption);
-  const bool decided_anew =
+  const bool decided_again =
       change.gang->status.preemption && (!before || !before->status.preemption);
   if (HoldsOthers(before, *change.gang)) facts.not_in_snapshot.insert(key);
   facts.indeterminate.erase(key);
@@ -30,7 +30,7 @@ void Take(PassFacts& facts, GangRead change) {
   if (change.pods != nullptr) facts.gathered[key] = std::move(change.pods);
   facts.gangs[key] = std::move(change.gang);
   if (decides || facts.victims.count(key) != 0) facts.victims = VictimsOf(facts);
-  if (decided_anew && facts.snapshot) AddHolds(PreemptionHolds(*facts.gangs.at(key)), facts);
+  if (decided_again && facts.snapshot) AddHolds(PreemptionHolds(*facts.gangs.at(key)), facts);
 }
 
 void Take(PassFacts& facts, const GangDeleted& change) {

@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "pkg/api/status_text.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/capacity/chooser.h"
 #include "pkg/capacity/sum.h"
+#include "pkg/operator/capacity/rental_deadline.h"
 #include "pkg/operator/capacity/rental_offers.h"
 
 namespace yardmaster::op {
@@ -88,6 +90,7 @@ class CapacityStepper {
     if (status_.accounted_ms != 0) {
       Spend(Cost(status_.rate, now_ms_ - status_.accounted_ms));
     }
+    status_.ran_seconds += RanSecondsSince(job_, status_.accounted_ms, now_ms_);
     status_.accounted_ms = std::max(status_.accounted_ms, now_ms_);
     std::erase_if(status_.avoided,
                   [&](const api::AvoidedOffer& offer) { return offer.until_ms <= now_ms_; });
@@ -197,6 +200,42 @@ class CapacityStepper {
     return false;
   }
 
+  // What of the deadline decides on hosts; absent: it is none, has passed, or is only reported.
+  std::optional<capacity::DeadlineNeed> Deadline() const {
+    auto need = DeadlineNeedOf(job_, status_, observed_.pools, now_ms_);
+    if (need && need->seconds_left <= 0) need.reset();
+    return need;
+  }
+
+  bool NeedsHostsThatStay(bool running) const {
+    const auto need = Deadline();
+    return need && !capacity::MayUseRevocableHosts(*need, running);
+  }
+
+  // Hosts that are taken back are left for others that stay while the deadline can still be kept,
+  // if there are such hosts below the caps.
+  bool LeftForItsDeadline() {
+    if (!HasRevocableHosts(status_) || !NeedsHostsThatStay(true)) return false;
+    const bool only_reports = job_.capacity.deadline_policy == api::DeadlinePolicy::kReport;
+    if (!only_reports && !observed_.may_choose) {
+      LookAgain(1'000);
+      return false;
+    }
+    const std::string at_risk = StrCat(DescribeHosts(status_), "; the deadline ",
+                                       FormatTime(job_.capacity.deadline_ms), " is at risk");
+    if (only_reports) {
+      status_.message = at_risk;
+      return false;
+    }
+    const Answer answer = Ask(WithoutRevocableOffers(OffersToTry(observed_.pools, status_)));
+    if (!answer.outcome.choice) {
+      status_.message = StrCat(at_risk, ": no hosts that stay: ", answer.problem);
+      return false;
+    }
+    Leave(RentalReason::kDeadline, DescribeDeadline(job_, *Deadline()));
+    return true;
+  }
+
   std::int64_t TimeoutMs() const { return ProvisionTimeoutMs(status_, observed_.pools); }
 
   void Requested() {
@@ -232,7 +271,7 @@ class CapacityStepper {
       AvoidOffers(status_, provisioning->failed_parts, now_ms_);
       return Leave(RentalReason::kReclaimed, provisioning->failed);
     }
-    if (LeftForItsPrice()) return;
+    if (LeftForItsPrice() || LeftForItsDeadline()) return;
     LookAgain(kWatchMs);
     if (observed_.placed) return;
     const std::int64_t left_ms = status_.since_ms + TimeoutMs() - now_ms_;
@@ -299,28 +338,59 @@ class CapacityStepper {
                     "renting hosts is off; an administrator turns it on by capacity.enabled of the "
                     "chart");
     }
-    const std::vector<api::CapacityPool> pools = OffersToTry(observed_.pools, status_);
-    const auto question = state::AskForCapacity(job_, pools, observed_.rentals, status_.spent);
-    if (!question.ok()) return Refuse(RentalReason::kNoRoom, MessageOf(question.status()));
-    const capacity::ChoiceOutcome outcome = capacity::Choose(question->offers, question->need);
-    const std::string& currency = job_.capacity.currency();
-    if (!outcome.choice) {
-      const bool price = outcome.lowest_price && question->need.max_price &&
-                         *outcome.lowest_price > *question->need.max_price;
-      const std::optional<Micros> hourly = HourlyCap();
-      const bool budget = price && question->need.max_price != hourly;
-      return Refuse(budget  ? RentalReason::kBudgetSpent
-                    : price ? RentalReason::kPriceAboveCap
-                            : RentalReason::kNoRoom,
-                    state::DescribeRefusal(outcome, *question, currency));
+    const std::vector<api::CapacityPool> all = OffersToTry(observed_.pools, status_);
+    const bool asks_to_stay =
+        job_.capacity.deadline_policy == api::DeadlinePolicy::kOnDemand &&
+        (status_.reason == RentalReason::kDeadline || NeedsHostsThatStay(/*running=*/false));
+    Answer answer = Ask(asks_to_stay ? WithoutRevocableOffers(all) : all);
+    std::string at_risk;
+    if (asks_to_stay && !answer.outcome.choice) {
+      at_risk = StrCat("; the deadline ", FormatTime(job_.capacity.deadline_ms),
+                       " is at risk: no hosts that stay: ", answer.problem);
+      answer = Ask(all);
     }
+    if (!answer.outcome.choice) return Refuse(answer.reason, answer.problem + at_risk);
     ++status_.generation;
-    status_.hosts = RentedBy(*outcome.choice, *question, pools, job_.requests, status_.generation);
-    status_.currency = currency;
+    status_.hosts = RentedBy(*answer.outcome.choice, *answer.question, answer.pools, job_.requests,
+                             status_.generation);
+    status_.currency = job_.capacity.currency();
     status_.reason = RentalReason::kNone;
-    status_.message = state::DescribeChoice(*outcome.choice, *question, currency);
+    status_.message =
+        state::DescribeChoice(*answer.outcome.choice, *answer.question, status_.currency) + at_risk;
     Begin(RentalPhase::kRequested);
     LookAgain(kPollMs);
+  }
+
+  // The cheapest hosts of these pools, or why there are none.
+  struct Answer {
+    std::vector<api::CapacityPool> pools;
+    std::optional<state::CapacityQuestion> question;
+    capacity::ChoiceOutcome outcome;
+    RentalReason reason = RentalReason::kNone;
+    std::string problem;
+  };
+  Answer Ask(std::vector<api::CapacityPool> pools) const {
+    Answer answer;
+    answer.pools = std::move(pools);
+    auto question = state::AskForCapacity(job_, answer.pools, observed_.rentals, status_.spent);
+    if (!question.ok()) {
+      answer.reason = RentalReason::kNoRoom;
+      answer.problem = MessageOf(question.status());
+      return answer;
+    }
+    answer.question = *std::move(question);
+    const capacity::Need& need = answer.question->need;
+    answer.outcome = capacity::Choose(answer.question->offers, need);
+    if (answer.outcome.choice) return answer;
+    const std::optional<Micros>& lowest = answer.outcome.lowest_price;
+    const bool price = lowest && need.max_price && *lowest > *need.max_price;
+    const bool budget = price && need.max_price != HourlyCap();
+    answer.reason = budget  ? RentalReason::kBudgetSpent
+                    : price ? RentalReason::kPriceAboveCap
+                            : RentalReason::kNoRoom;
+    answer.problem =
+        state::DescribeRefusal(answer.outcome, *answer.question, job_.capacity.currency());
+    return answer;
   }
 
   bool IsStalled() const { return api::IsTrue(job_.status.conditions, "Stalled"); }
@@ -339,10 +409,12 @@ class CapacityStepper {
     api::CapacityStatus same = status_;
     same.spent = before.spent;
     same.accounted_ms = before.accounted_ms;
-    if (same == before && (before.rate == 0 || elapsed_ms < kAccountMs)) {
+    same.ran_seconds = before.ran_seconds;
+    const bool counts = before.rate > 0 || status_.ran_seconds > before.ran_seconds;
+    if (same == before && (!counts || elapsed_ms < kAccountMs)) {
       status_ = before;
-      if (before.rate > 0) LookAgain(kAccountMs - elapsed_ms);
-    } else if (status_.rate > 0) {
+      if (counts) LookAgain(kAccountMs - elapsed_ms);
+    } else if (status_.rate > 0 || counts) {
       LookAgain(kAccountMs);
     }
   }

@@ -75,7 +75,7 @@ OnHostLoss ActionFor(const JobObservation& job, const std::vector<int>& ranks,
 const char* Consequence(OnHostLoss action) {
   switch (action) {
     case OnHostLoss::kReplace:
-      return "made anew alone";
+      return "replaced alone";
     case OnHostLoss::kRestart:
       return "all workers restart";
     case OnHostLoss::kFail:

@@ -69,7 +69,7 @@ TEST_F(JobHeldBackTest, TheRankLeavesTheHostOnceThatHasHeld) {
   const json incident = Status()["recovery"]["incidents"][0];
   EXPECT_EQ(incident["cause"], "HostFault");
   EXPECT_EQ(incident["message"],
-            "worker 2 is on host n2 with 50 % of its bandwidth: made anew alone");
+            "worker 2 is on host n2 with 50 % of its bandwidth: replaced alone");
   EXPECT_EQ(Status().value("restarts", 0), 0) << "it costs no restart of the budget";
 }
 

@@ -40,7 +40,7 @@ def _failures(rows):
         for offset, value, colour in ((0, row["stallSeconds"], _MEASURED), (18, row["kernelOnly"]["stallSeconds"], _KERNEL)):
             out.append(_bar(_LEFT + 60, y + offset, value * scale, 15, colour))
             out.append(_text(_LEFT + 66 + value * scale, y + offset + 12, f"{value:.2f}", 11, "start"))
-    return out + _legend(top + len(rows) * 46 + 12, (("ports planned anew", _MEASURED), ("left to the kernel", _KERNEL)))
+    return out + _legend(top + len(rows) * 46 + 12, (("ports planned again", _MEASURED), ("left to the kernel", _KERNEL)))
 
 
 def _legend(y, entries):

@@ -59,7 +59,7 @@ class Story:
             out = {}
             for what in kinds:
                 out[what] = Failures(self._lab, cluster).one(what, hosts, self._lines)
-                self._say(f"{what} lost, ports planned anew: {out[what][0]:.2f} s of delay, then "
+                self._say(f"{what} lost, ports planned again: {out[what][0]:.2f} s of delay, then "
                           f"{out[what][1]:.0%} of before")
                 self._wait_for_steps(len(self._lines()) + 3, _START_SECONDS)
                 time.sleep(2.5)  # until the agent trusts the port again
