@@ -105,7 +105,8 @@ void DescribeOwner(FieldVisitor& fields, OwnerReference& owner) {
   fields.Text("kind", owner.kind, kLabelValue, Required("Kind.").Always());
   fields.Text("name", owner.name, kObjectName, Required("Name.").Always());
   fields.Text("uid", owner.uid, kUid, About("UID.").Always());
-  fields.Rule("self == oldSelf", "owner cannot change; delete the Gang and let it be created again");
+  fields.Rule("self == oldSelf",
+              "owner cannot change; delete the Gang and let it be created again");
 }
 
 void DescribeSpec(FieldVisitor& spec, Gang& gang) {
