@@ -88,7 +88,7 @@ class RealFleet:
         self.scheduler, self.say, self.jobs = scheduler, say, jobs
         self.size = {job.name: job.workers for job in jobs}
         self.out, self.pending = set(), {}  # hosts; job -> seconds from the step's beginning, None while it is not whole
-        self.began = time.monotonic()
+        self.began, self.pods = time.monotonic(), None
 
     def start(self):
         self.scheduler.start()
@@ -113,13 +113,19 @@ class RealFleet:
             time.sleep(0.5)
 
     def stop(self):
+        for followed in self.followed():
+            followed.ended = True
         self.scheduler.stop()
+
+    def followed(self):
+        return [self.pods] if self.pods else []
 
     def changes(self):
         return self.pods.changed
 
     def hosts(self, job):
-        return [pod["spec"]["nodeName"] for pod in self._of(job) if "nodeName" in pod["spec"] and pod["status"].get("phase") in ("Pending", "Running")]
+        return [pod["spec"]["nodeName"] for pod in self._of(job)
+                if "nodeName" in pod["spec"] and pod["status"].get("phase") in ("Pending", "Running")]
 
     def step(self, lost, failed, repaired):
         waited = set(self.pending)
@@ -222,11 +228,10 @@ class OurFleet(RealFleet):
 
     def __init__(self, folder, fabric, jobs, say):
         super().__init__(OurScheduler(folder, fabric), jobs, say)
-        self.attempts = {}
+        self.attempts, self.trainings = {}, None
 
-    def start(self):
-        self.trainings = None
-        super().start()
+    def followed(self):
+        return super().followed() + ([self.trainings] if self.trainings else [])
 
     def changes(self):
         return self.pods.changed + self.statuses().changed
