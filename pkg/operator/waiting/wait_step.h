@@ -7,8 +7,7 @@
 //                           has those that it was    somebody has suspended it since: the hosts
 //                           resumed for              are given back, and it waits again
 //                           asks for something else  the hosts are given back
-//   resumed by us           has hosts, pods come     its pods are released the ordinary way, and
-//   the
+//   resumed by us           has hosts, pods come     its pods are released the ordinary way; the
 //                                                    Gang says First when they all are
 //                           pods do not all come     after PodsComeMs the hosts are given back,
 //                           lost its hosts           and the job is suspended again
