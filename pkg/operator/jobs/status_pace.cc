@@ -18,6 +18,13 @@ bool Says(const api::TrainingJobStatus& status, const char* type, api::Condition
   return condition != nullptr && condition->status == wanted;
 }
 
+// By the ledger, whether it has a place and why not.
+bool IsTold(const api::TrainingJobStatus& status) {
+  const api::Condition* planned = api::FindCondition(status.conditions, "Planned");
+  return planned != nullptr && planned->reason != kGatheringReason &&
+         !api::IsTrue(status.conditions, "Stalled");
+}
+
 }  // namespace
 
 bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b) {
@@ -65,7 +72,12 @@ std::int64_t StatusWaitMs(const api::TrainingJobStatus& before, const api::Train
   const auto left = [&](std::int64_t since_ms, std::int64_t wait_ms) {
     return std::max<std::int64_t>(0, since_ms + wait_ms - times.now_ms);
   };
-  if (OnlyBeginsToWait(before, after)) return left(times.first_look_ms, kFirstMs);
+  if (OnlyBeginsToWait(before, after)) {
+    const std::int64_t wait_ms = left(times.first_look_ms, kFirstMs);
+    const bool at_work = times.told_ms && times.now_ms - *times.told_ms < kFirstMs;
+    if (wait_ms > 0 || !at_work) return wait_ms;
+    return std::min(kAtWorkAgainMs, left(times.first_look_ms, kFirstAtWorkMs));
+  }
   if (times.written_ms && OnlyCountsDiffer(before, after)) {
     return left(*times.written_ms, kCountsMs);
   }
@@ -74,7 +86,7 @@ std::int64_t StatusWaitMs(const api::TrainingJobStatus& before, const api::Train
 
 std::int64_t StatusPace::WaitMs(const api::TrainingJob& job, const api::TrainingJobStatus& after,
                                 bool asks) {
-  StatusTimes times{clock_.SteadyMs(), std::nullopt, 0};
+  StatusTimes times{clock_.SteadyMs(), std::nullopt, 0, std::nullopt};
   const bool begins = OnlyBeginsToWait(job.status, after);
   if (begins && !asks) return 0;
   {
@@ -86,7 +98,10 @@ std::int64_t StatusPace::WaitMs(const api::TrainingJob& job, const api::Training
       Look& look = first_looks_[KeyTextOf(job)];
       if (look.uid != job.metadata.uid) look = {job.metadata.uid, times.now_ms};
       times.first_look_ms = look.time_ms;
+    } else if (IsTold(after) && first_looks_.count(KeyTextOf(job)) != 0) {
+      told_ms_ = times.now_ms;
     }
+    times.told_ms = told_ms_;
   }
   return StatusWaitMs(job.status, after, times);
 }

@@ -3,7 +3,12 @@
 //
 //   how many workers run has changed, and nothing else   once in kCountsMs
 //   the first status of a job that waits for its place   when the ledger has said why it waits, or
-//   and knows nothing but that                           kFirstMs after the first look at it
+//   and knows nothing but that                           kFirstMs after the first look at it; while
+//                                                        the ledger tells one new job after the
+//                                                        other, kFirstAtWorkMs after it
+//
+// Of many jobs that come at once the ledger tells some a second. A write for each of the others
+// that says nothing would take the API server's time from it.
 //
 // A status that waits is not lost: the next look makes it of the objects as they are then. Nothing
 // that a later step relies on is in one that waits: it records no incident, no port and no size.
@@ -25,6 +30,9 @@ namespace yardmaster::op {
 
 inline constexpr std::int64_t kCountsMs = 1'000;
 inline constexpr std::int64_t kFirstMs = 2'000;
+// It is at work as long as it has told some new job why it waits within kFirstMs.
+inline constexpr std::int64_t kFirstAtWorkMs = 60'000;
+inline constexpr std::int64_t kAtWorkAgainMs = 15'000;  // until it is looked whether it still is
 // Reason of the condition Planned while no plan was tried yet.
 inline constexpr char kGatheringReason[] = "Waiting";
 
@@ -37,6 +45,8 @@ struct StatusTimes {
   std::int64_t now_ms = 0;
   std::optional<std::int64_t> written_ms;  // of the status before; nullopt: not known
   std::int64_t first_look_ms = 0;          // at the job
+  // When the ledger told a new job last why it waits; nullopt: not since this process began.
+  std::optional<std::int64_t> told_ms;
 };
 
 // How long `after` may still wait to be written over `before`; 0: not at all.
@@ -66,6 +76,7 @@ class StatusPace {
   std::map<std::string, std::int64_t> written_ms_ ABSL_GUARDED_BY(mutex_);
   // The first look at jobs whose first status waits, by key.
   std::map<std::string, Look> first_looks_ ABSL_GUARDED_BY(mutex_);
+  std::optional<std::int64_t> told_ms_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::op

@@ -59,6 +59,42 @@ TEST_F(StatusPaceTest, TheFirstStatusWaitsFromTheFirstLookOn) {
   EXPECT_EQ(WaitMs(Begins()), 0) << "however late the look comes";
 }
 
+TEST_F(StatusPaceTest, WhileTheLedgerTellsOthersTheFirstStatusWaitsForItsTurn) {
+  const auto tell = [this](const std::string& name) {
+    api::TrainingJob other = job_;
+    other.metadata.name = other.metadata.uid = name;
+    EXPECT_GT(pace_.WaitMs(other, Begins(), true), 0);
+    TrainingJobStatus told = Begins();
+    Set(told, "Planned", false, "NotNow");
+    EXPECT_EQ(pace_.WaitMs(other, told, true), 0);
+    pace_.Written(other);
+  };
+  EXPECT_EQ(WaitMs(Begins()), kFirstMs);
+  clock_.Advance(kFirstMs);
+  tell("b");
+  EXPECT_EQ(WaitMs(Begins()), kAtWorkAgainMs);
+  clock_.Advance(kFirstMs);
+  EXPECT_EQ(WaitMs(Begins()), 0) << "it has told nobody for a while";
+  clock_.Advance(kFirstAtWorkMs - 2 * kFirstMs - 100);
+  tell("c");
+  EXPECT_EQ(WaitMs(Begins()), 100);
+  clock_.Advance(100);
+  EXPECT_EQ(WaitMs(Begins()), 0) << "long enough";
+}
+
+TEST_F(StatusPaceTest, AJobThatIsRefusedSaysNothingOfTheLedger) {
+  EXPECT_EQ(WaitMs(Begins()), kFirstMs);
+  clock_.Advance(kFirstMs);
+  TrainingJobStatus refused = Begins();
+  Set(refused, "Planned", false, "QuotaExceeded");
+  Set(refused, "Stalled", true, "QuotaExceeded");
+  api::TrainingJob other = job_;
+  other.metadata.name = "b";
+  EXPECT_GT(pace_.WaitMs(other, Begins(), true), 0);
+  EXPECT_EQ(pace_.WaitMs(other, refused, true), 0);
+  EXPECT_EQ(WaitMs(Begins()), 0);
+}
+
 TEST_F(StatusPaceTest, AJobWhosePodsComeFirstHasItsStatusBeforeThem) {
   EXPECT_EQ(WaitMs(Begins(), /*asks=*/false), 0);
 }
