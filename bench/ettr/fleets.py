@@ -174,8 +174,10 @@ class RealFleet:
             if "deletionTimestamp" not in pod["metadata"]:
                 by_job[self.scheduler.identity(pod["metadata"]["labels"])[0]].append(pod)
         now = time.monotonic() - self.began
+        # KWOK writes a status by the name of a pod, which may be that of its successor: Running counts with a host only.
+        on_a_host = {host for host in (p["spec"].get("nodeName") for pods in by_job.values() for p in pods) if host} - self.out
         for job, pods in by_job.items():
-            standing = [p for p in pods if p["status"].get("phase") == "Running" and p["spec"]["nodeName"] not in self.out]
+            standing = [p for p in pods if p["status"].get("phase") == "Running" and p["spec"].get("nodeName") in on_a_host]
             whole = len(standing) == len(pods) == self.size[job]
             if job not in self.pending and not whole:
                 self.pending[job] = None
