@@ -53,10 +53,13 @@ int RunExplainCommand(const Args& args, const Connector& connect, std::ostream& 
 int RunFabricShowCommand(const Args& args, const Connector& connect, std::ostream& out,
                          std::ostream& err);
 int RunGetCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err);
-int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& out,
-                      std::ostream& err);
 int RunObserveCommand(const Args& args, const Connector& connect, std::ostream& out,
                       std::ostream& err);
+int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& out,
+                      std::ostream& err);
+// What `helm test` runs: each check is tried again until it passes or its time is over.
+int RunSelftestCommand(const Args& args, const Connector& connect, std::ostream& out,
+                       std::ostream& err);
 int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ostream& out,
                             std::ostream& err);
 int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err);

@@ -87,6 +87,9 @@ const std::vector<Verb>& Verbs() {
       {{"support-bundle"},
        "objects, logs and metrics, to diagnose a fault elsewhere",
        InCluster<RunSupportBundleCommand>},
+      {{"selftest"},
+       "whether an installation plans, answers and has a page",
+       InCluster<RunSelftestCommand>},
       {{"completion"}, "a completion script for bash, zsh or fish", RunCompletionCommand},
       {{"version"}, "the version of this program", RunVersion},
   };
