@@ -9,9 +9,9 @@
 #include "pkg/app/announce.h"
 #include "pkg/app/host_loop.h"
 #include "pkg/app/job_loop.h"
-#include "pkg/app/moves_loop.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
+#include "pkg/app/moves_loop.h"
 #include "pkg/app/network_loop.h"
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
@@ -67,10 +67,9 @@ class Operator {
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
             [this] { return leadership_.IsLeader(); }),
         job_loop_(cache_, runtime.clock(), runtime.registry(), runtime.log(), TurnHandlers()),
-        waiting_(
-            *client_, cache_, runtime.clock(),
-            [this](const op::WaitNotice& n) { RecordWaitEvent(n); },
-            {options.wait_suspended, [this] { return leadership_.IsLeader(); }}),
+        waiting_(*client_, cache_, runtime.clock(),
+                 [this](const op::WaitNotice& n) { RecordWaitEvent(n); },
+                 {options.wait_suspended, [this] { return leadership_.IsLeader(); }}),
         wait_loop_(waiting_, runtime.clock(), runtime.registry(), runtime.log(),
                    [this] { return leadership_.IsLeader(); }),
         page_(cache_, runtime, options.common.observes),
@@ -295,8 +294,8 @@ void Operator::RecordHostEvent(const op::HostNotice& notice) {
 }
 
 void Operator::RecordWaitEvent(const op::WaitNotice& notice) {
-  Announce({.regarding = {notice.resource.ApiVersion(), notice.resource.kind,
-                          notice.namespace_name, notice.name, notice.uid},
+  Announce({.regarding = {notice.resource.ApiVersion(), notice.resource.kind, notice.namespace_name,
+                          notice.name, notice.uid},
             .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
             .reason = notice.reason,
             .action = "Waiting",

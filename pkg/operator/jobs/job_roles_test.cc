@@ -105,8 +105,7 @@ TEST_F(JobRolesTest, AFailedLauncherIsRecreatedAloneAndCostsOneRestart) {
   EXPECT_EQ(incident["action"], "Replace");
   EXPECT_EQ(incident["ranks"], json::array({2}));
   EXPECT_FALSE(incident.contains("blamesHost"));
-  EXPECT_EQ(incident["message"],
-            "launcher 0 failed with exit code 3 on host cpu0: replaced alone");
+  EXPECT_EQ(incident["message"], "launcher 0 failed with exit code 3 on host cpu0: replaced alone");
   EXPECT_EQ(Condition("Running"), "True");
   EXPECT_FALSE(Status().contains("lostWork"));
   EXPECT_EQ(Condition("Recovering"), "True");
