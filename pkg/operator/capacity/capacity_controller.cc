@@ -9,6 +9,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
+#include "pkg/operator/capacity/rental_deadline.h"
 #include "pkg/operator/job_status_patch.h"
 #include "pkg/operator/write_target.h"
 
@@ -246,7 +247,12 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
   if (!MayRent(*found) && phase == RentalPhase::kNone) return nothing;
   api::TrainingJob job = *found;
   CapacityObservation observed = observer_.Observe(job);
-  observed.may_choose = !job.status.capacity.active() || phase == RentalPhase::kReleasing;
+  // A job that may leave hosts for its deadline asks first what it would get.
+  const bool weighs_deadline = phase == RentalPhase::kProvisioned &&
+                               job.capacity.deadline_ms != 0 &&
+                               HasRevocableHosts(job.status.capacity);
+  observed.may_choose =
+      !job.status.capacity.active() || phase == RentalPhase::kReleasing || weighs_deadline;
   Poll poll;
   for (const auto& pool : cache_.Take().pools) observed.pools.push_back(*pool);
   observed.renting_is_off = !renting_;

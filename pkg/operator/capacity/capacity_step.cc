@@ -25,6 +25,7 @@ constexpr std::int64_t kMsPerHour = 3'600'000;
 constexpr std::int64_t kAccountMs = 60'000;
 constexpr std::int64_t kPollMs = 5'000;
 constexpr std::int64_t kWatchMs = 30'000;
+constexpr char kAtRisk[] = " is at risk";
 
 Micros Cost(Micros rate, std::int64_t elapsed_ms) {
   if (rate <= 0 || elapsed_ms <= 0) return 0;
@@ -200,7 +201,7 @@ class CapacityStepper {
     return false;
   }
 
-  // What of the deadline decides on hosts; absent: it is none, has passed, or is only reported.
+  // What of the deadline decides on hosts; absent: there is none, or it has passed.
   std::optional<capacity::DeadlineNeed> Deadline() const {
     auto need = DeadlineNeedOf(job_, status_, observed_.pools, now_ms_);
     if (need && need->seconds_left <= 0) need.reset();
@@ -212,18 +213,22 @@ class CapacityStepper {
     return need && !capacity::MayUseRevocableHosts(*need, running);
   }
 
+  std::string AtRisk() const {
+    return StrCat("; the deadline ", FormatTime(job_.capacity.deadline_ms), kAtRisk);
+  }
+
   // Hosts that are taken back are left for others that stay while the deadline can still be kept,
   // if there are such hosts below the caps.
   bool LeftForItsDeadline() {
-    if (!HasRevocableHosts(status_) || !NeedsHostsThatStay(true)) return false;
-    const bool only_reports = job_.capacity.deadline_policy == api::DeadlinePolicy::kReport;
-    if (!only_reports && !observed_.may_choose) {
-      LookAgain(1'000);
+    if (!observed_.may_choose || !HasRevocableHosts(status_)) return false;
+    if (!NeedsHostsThatStay(/*running=*/true)) {
+      if (status_.message.find(kAtRisk) != std::string::npos) {
+        status_.message = StrCat(DescribeHosts(status_), " are there");
+      }
       return false;
     }
-    const std::string at_risk = StrCat(DescribeHosts(status_), "; the deadline ",
-                                       FormatTime(job_.capacity.deadline_ms), " is at risk");
-    if (only_reports) {
+    const std::string at_risk = DescribeHosts(status_) + AtRisk();
+    if (job_.capacity.deadline_policy == api::DeadlinePolicy::kReport) {
       status_.message = at_risk;
       return false;
     }
@@ -339,14 +344,14 @@ class CapacityStepper {
                     "chart");
     }
     const std::vector<api::CapacityPool> all = OffersToTry(observed_.pools, status_);
+    const bool needs_to_stay =
+        status_.reason == RentalReason::kDeadline || NeedsHostsThatStay(/*running=*/false);
     const bool asks_to_stay =
-        job_.capacity.deadline_policy == api::DeadlinePolicy::kOnDemand &&
-        (status_.reason == RentalReason::kDeadline || NeedsHostsThatStay(/*running=*/false));
+        needs_to_stay && job_.capacity.deadline_policy == api::DeadlinePolicy::kOnDemand;
     Answer answer = Ask(asks_to_stay ? WithoutRevocableOffers(all) : all);
-    std::string at_risk;
+    std::string at_risk = needs_to_stay && !asks_to_stay ? AtRisk() : "";
     if (asks_to_stay && !answer.outcome.choice) {
-      at_risk = StrCat("; the deadline ", FormatTime(job_.capacity.deadline_ms),
-                       " is at risk: no hosts that stay: ", answer.problem);
+      at_risk = StrCat(AtRisk(), ": no hosts that stay: ", answer.problem);
       answer = Ask(all);
     }
     if (!answer.outcome.choice) return Refuse(answer.reason, answer.problem + at_risk);

@@ -19,12 +19,21 @@ double LostSeconds(const api::TrainingJob& job) {
          std::max(1.0, static_cast<double>(job.job.workers) * job.job.gpus_per_worker);
 }
 
+// Since when all workers run; nullopt: they do not.
+std::optional<std::int64_t> RunsSinceMs(const api::TrainingJob& job) {
+  if (job.status.start_ms == 0 || job.status.ended()) return std::nullopt;
+  const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
+  if (running == nullptr || running->status != api::ConditionStatus::kTrue) return std::nullopt;
+  return std::max(job.status.start_ms, running->transition_ms);
+}
+
 // Work that is repeated when the hosts are taken back now, or would be in the next run.
 double AtRiskSeconds(const api::TrainingJob& job, std::int64_t now_ms) {
   const double usual = job.checkpoint.interval_seconds > 0 ? job.checkpoint.interval_seconds
                                                            : job.status.checkpoint.interval_seconds;
-  if (job.status.start_ms == 0) return usual;
-  const std::int64_t safe_ms = std::max(job.status.checkpoint.last_ms, job.status.start_ms);
+  const auto since_ms = RunsSinceMs(job);
+  if (!since_ms) return usual;  // what was lost before is in status.lostGpuSeconds
+  const std::int64_t safe_ms = std::max(job.status.checkpoint.last_ms, *since_ms);
   return std::max(usual, static_cast<double>(now_ms - safe_ms) / 1000);
 }
 
@@ -43,9 +52,9 @@ double ChangeSeconds(const api::TrainingJob& job, const std::vector<api::Capacit
 
 std::int64_t RanSecondsSince(const api::TrainingJob& job, std::int64_t accounted_ms,
                              std::int64_t now_ms) {
-  const std::int64_t start_ms = job.status.start_ms;
-  if (job.capacity.deadline_ms == 0 || start_ms == 0 || job.status.ended()) return 0;
-  return std::max<std::int64_t>(0, now_ms - std::max(start_ms, accounted_ms)) / 1000;
+  const auto since_ms = RunsSinceMs(job);
+  if (job.capacity.deadline_ms == 0 || !since_ms) return 0;
+  return std::max<std::int64_t>(0, now_ms - std::max(*since_ms, accounted_ms)) / 1000;
 }
 
 std::optional<capacity::DeadlineNeed> DeadlineNeedOf(const api::TrainingJob& job,
@@ -69,10 +78,10 @@ bool HasRevocableHosts(const api::CapacityStatus& status) {
 
 std::vector<api::CapacityPool> WithoutRevocableOffers(std::vector<api::CapacityPool> pools) {
   for (api::CapacityPool& pool : pools) {
-    std::erase_if(pool.offers,
-                  [](const api::CapacityOffer& offer) { return IsRevocable(offer.type); });
+    for (api::CapacityOffer& offer : pool.offers) {
+      if (IsRevocable(offer.type)) offer.max_hosts = 0;
+    }
   }
-  std::erase_if(pools, [](const api::CapacityPool& pool) { return pool.offers.empty(); });
   return pools;
 }
 

@@ -2,7 +2,9 @@
 // still be done on hosts that are taken back (pkg/capacity/deadline.h).
 //
 // Work that is done: the time that all workers ran (status.capacity.ranSeconds), without what
-// incidents and changes of hosts cost (status.lostGpuSeconds). Thread safety: pure functions.
+// incidents and changes of hosts cost (status.lostGpuSeconds). The pauses of incidents are in
+// neither and are taken off all the same, so that work is rather counted too low. Thread safety:
+// pure functions.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +33,7 @@ std::optional<capacity::DeadlineNeed> DeadlineNeedOf(const api::TrainingJob& job
 // Hosts of a spot offer may be taken back; those of the others stay.
 inline bool IsRevocable(api::CapacityType type) { return type == api::CapacityType::kSpot; }
 bool HasRevocableHosts(const api::CapacityStatus& status);
+// The offers stay, with no hosts: what is rented of them counts for the budgets of their pools.
 std::vector<api::CapacityPool> WithoutRevocableOffers(std::vector<api::CapacityPool> pools);
 
 // "the deadline 2026-01-01T00:00:00Z leaves 3600 s for 3000 s of work"

@@ -5,7 +5,10 @@
 #include "gmock/gmock.h"
 
 #include "pkg/base/clock.h"
+#include "pkg/kube/testing/relist.h"
+#include "pkg/operator/capacity/capacity_controller.h"
 #include "pkg/operator/testing/capacity_step_fixture.h"
+#include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
 namespace {
@@ -43,11 +46,19 @@ class RentalDeadlineTest : public CapacityStepFixture {
   }
   double Gpus() const { return static_cast<double>(job_.job.workers) * job_.job.gpus_per_worker; }
   std::string Rented() const { return Status().hosts.empty() ? "" : Status().hosts[0].pool; }
+  void SetRunning(bool running) {
+    api::SetCondition(
+        job_.status.conditions,
+        {"Running", running ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, "Because",
+         "", 1, 0},
+        seen_.now_ms);
+  }
   // All workers run from now on, and write checkpoints all the time.
   void Begin() {
     Run();
     job_.status.start_ms = seen_.now_ms;
     job_.status.checkpoint.last_ms = seen_.now_ms;
+    SetRunning(true);
   }
   CapacityStep After(std::int64_t seconds) {
     job_.status.checkpoint.last_ms += 1000 * seconds;
@@ -105,7 +116,7 @@ TEST_F(RentalDeadlineTest, LostTimeMovesTheJobToHostsThatStayBeforeItIsTooLate) 
   EXPECT_THAT(Status().message, HasSubstr("s of work and a change of hosts"));
   // Stopped, its work is safe, and it does not go back to cheap hosts.
   Leave();
-  job_.status.start_ms = 0;
+  SetRunning(false);
   StepAfter(60);
   EXPECT_EQ(Status().phase, RentalPhase::kRequested);
   EXPECT_EQ(Rented(), "stays");
@@ -158,10 +169,92 @@ TEST_F(RentalDeadlineTest, TheTimeThatTheJobRanIsWrittenOnceAMinute) {
   EXPECT_EQ(Status(), before);
   After(31);
   EXPECT_EQ(Status().ran_seconds, 61);
-  // Before it ran, and after its end, nothing is counted.
-  job_.status.start_ms = 0;
-  After(120);
-  EXPECT_EQ(Status().ran_seconds, 61);
+}
+
+TEST_F(RentalDeadlineTest, TimeWithoutHostsIsNoWork) {
+  Seek(kWorkSeconds + 9 * kChangeSeconds);
+  Begin();
+  After(600);
+  seen_.lost = "a host is gone";
+  SetRunning(false);
+  After(1);
+  ASSERT_EQ(Status().reason, RentalReason::kReclaimed);
+  const std::int64_t ran = Status().ran_seconds;
+  EXPECT_LE(ran, 600);
+  // The job keeps its first start; nobody has suspended it.
+  Leave();
+  seen_.lost.clear();
+  After(2'000);
+  EXPECT_EQ(Status().ran_seconds, ran);
+  // What it repeats once it runs again counts from then on.
+  job_.status.checkpoint.last_ms = seen_.now_ms - 2'000'000;
+  const auto need = DeadlineNeedOf(job_, Status(), pools_, seen_.now_ms);
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->at_risk_seconds, 0);
+  EXPECT_EQ(need->work_seconds, static_cast<double>(kWorkSeconds - ran));
+}
+
+TEST_F(RentalDeadlineTest, SpotHostsInUseCountForTheBudgetOfHostsThatStay) {
+  Seek(kWorkSeconds + kChangeSeconds);
+  pools_ = {Pool("mixed", "10")};
+  pools_[0].offers.push_back(Staying("20").offers[0]);
+  pools_[0].budget.max_cost_per_hour = capacity::Money{100 * kUnit, "USD"};
+  seen_.rentals.in_use[{"mixed", CapacityType::kSpot}] = 6;
+  Wait();
+  Step();
+  EXPECT_THAT(Status().message, HasSubstr("is at risk: no hosts that stay"));
+  // What avoids an offer forgets none of its hosts either.
+  job_.status.capacity = {};
+  job_.status.capacity.avoided = {{"mixed", CapacityType::kSpot, seen_.now_ms + 60'000}};
+  Step();
+  EXPECT_EQ(Status().phase, RentalPhase::kNone) << Status().message;
+}
+
+TEST_F(RentalDeadlineTest, ARiskThatIsOverIsNotReportedAnyMore) {
+  Seek(kWorkSeconds + 2 * kChangeSeconds, {{"deadlinePolicy", "Report"}});
+  Begin();
+  job_.status.lost_gpu_seconds["HostLost"] = 3'600.0 * Gpus();
+  After(1'200);
+  ASSERT_THAT(Status().message, HasSubstr("is at risk"));
+  job_.capacity.deadline_ms += 3'600'000;
+  After(30);
+  EXPECT_EQ(Status().message, "4 hosts of cheap (Spot) are there");
+}
+
+// Through the controller, which says when a job may choose.
+class DeadlineControllerTest : public JobFixture {};
+
+TEST_F(DeadlineControllerTest, AJobThatRunsLeavesSpotHostsWhenItsSlackIsUsedUp) {
+  client_.Seed(kube::Namespaces(),
+               {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "team"}}}});
+  client_.Seed(kube::CapacityPools(), PoolManifest({.name = "spot", .price = "10 USD"}));
+  client_.Seed(kube::CapacityPools(),
+               PoolManifest({.name = "stays", .price = "20 USD", .type = "OnDemand"}));
+  SeedJob(2, 0,
+          {{"capacity",
+            {{"maxCostPerHour", "100 USD"},
+             {"workSeconds", kWorkSeconds},
+             {"deadline", FormatTime(clock_.WallMs() + 1000 * kWorkSeconds)}}}});
+  json job = Job();
+  job["status"]["capacity"] = {
+      {"phase", "Provisioned"},
+      {"generation", 1},
+      {"spent", "0 USD"},
+      {"hosts", json::array({{{"pool", "spot"}, {"type", "Spot"}, {"hosts", 2}}})}};
+  client_.Seed(kube::TrainingJobs(), job);
+  state::ClusterCache cache;
+  for (const auto& [kind, resource] : {std::pair{state::Kind::kPod, kube::Pods()},
+                                       {state::Kind::kGang, kube::Gangs()},
+                                       {state::Kind::kTrainingJob, kube::TrainingJobs()},
+                                       {state::Kind::kCapacityPool, kube::CapacityPools()}}) {
+    kube::Relist(client_, resource, cache.sink(kind));
+  }
+  HostHealth hosts;
+  CapacityController controller(client_, cache, hosts, clock_, [](const JobNotice&) {});
+  EXPECT_TRUE(controller.Reconcile("team/a").ok());
+  // It has no pods, and nothing asks for its hosts: the next ones are chosen in the same step.
+  EXPECT_EQ(Status()["capacity"]["moves"], 1) << Status();
+  EXPECT_EQ(Status()["capacity"]["hosts"][0]["pool"], "stays") << Status();
 }
 
 TEST(RentalDeadlineFieldsTest, ADeadlineWithoutWorkIsRefused) {

@@ -36,15 +36,16 @@ std::vector<api::CapacityPool> OffersToTry(const std::vector<api::CapacityPool>&
   std::vector<api::CapacityPool> pools;
   for (api::CapacityPool pool : all) {
     if (pool.scaling.kind() == api::ScalingKind::kNone) continue;
-    std::erase_if(pool.offers, [&](const api::CapacityOffer& offer) {
+    for (api::CapacityOffer& offer : pool.offers) {
       const auto is_this = [&](const auto& other) {
         return other.pool == pool.metadata.name && other.type == offer.type;
       };
-      if (std::any_of(status.avoided.begin(), status.avoided.end(), is_this)) return true;
-      return status.phase == api::RentalPhase::kAwaitingPrice &&
-             std::none_of(status.hosts.begin(), status.hosts.end(), is_this);
-    });
-    if (!pool.offers.empty()) pools.push_back(std::move(pool));
+      const bool avoided = std::any_of(status.avoided.begin(), status.avoided.end(), is_this);
+      const bool awaits_others = status.phase == api::RentalPhase::kAwaitingPrice &&
+                                 std::none_of(status.hosts.begin(), status.hosts.end(), is_this);
+      if (avoided || awaits_others) offer.max_hosts = 0;
+    }
+    pools.push_back(std::move(pool));
   }
   return pools;
 }

@@ -22,8 +22,8 @@ const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
                                   const std::string& name);
 const api::CapacityOffer* FindOffer(const api::CapacityPool* pool, api::CapacityType type);
 
-// The pools whose hosts are made on demand, without the offers that are avoided; while the job
-// waits for a price, its own alone.
+// The pools whose hosts are made on demand. Offers that are avoided, and while the job waits for a
+// price all but its own, have no hosts; what is rented of them counts for the pools' budgets.
 std::vector<api::CapacityPool> OffersToTry(const std::vector<api::CapacityPool>& all,
                                            const api::CapacityStatus& status);
 
