@@ -23,9 +23,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kChangedAgainMs = 50;      // what was written has changed meanwhile
-constexpr std::int64_t kRefusedAgainMs = 30'000;  // admission, or a quota
+constexpr std::int64_t kChangedAgainMs = 50;  // what was written has changed meanwhile
 constexpr BackoffLimits kPauses = {10'000, 600'000};
+// Between looks at a job that admission or a quota refuses. They may change their mind at any time,
+// and many such jobs must not take the API server's time.
+constexpr BackoffLimits kRefusals = {30'000, 120'000};
 const kube::Resource kQuotas = {"", "v1", "resourcequotas", "ResourceQuota", true};
 
 // Nothing of it can be done while this process does not lead.
@@ -63,9 +65,14 @@ WaitController::WaitController(kube::Client& client, state::ClusterCache& cache,
 
 void WaitController::Tell(const Look& look, bool warning, const std::string& reason,
                           const std::string& note) {
+  TellOnce(look, warning, reason, note, StrCat(reason, ": ", note));
+}
+
+void WaitController::TellOnce(const Look& look, bool warning, const std::string& reason,
+                              const std::string& note, const std::string& what) {
   if (reason.empty() || !look.job) return;
   std::string& told = known_[look.key].told;
-  if (std::exchange(told, StrCat(reason, ": ", note)) == told) return;
+  if (std::exchange(told, what) == what) return;
   const WaitingJob& job = *look.job;
   notify_({job.resource, job.namespace_name, job.name, job.uid, warning, reason, note});
 }
@@ -143,26 +150,34 @@ absl::StatusOr<std::shared_ptr<const api::Gang>> WaitController::RequestOf(const
     Tell(look, /*warning=*/true, "WaitRefused", MessageOf(why));
     return std::shared_ptr<const api::Gang>();
   };
+  const auto pause = [&] {
+    std::int64_t& refused_ms = known_[look.key].refused_ms;
+    again_ms = refused_ms = NextDelayMs(refused_ms, kRefusals);
+  };
   const auto sets = PodSetsOf(job, look.object);
   if (!sets.ok()) return refuse(sets.status());
   std::vector<std::shared_ptr<const api::Pod>> first;
   for (const PodSet& set : *sets) {
     auto pod = TryFirst(job, set);
     if (IsRefusal(pod.status())) {
-      again_ms = kRefusedAgainMs;
+      pause();
       const StallReason stall =
           RefusalReason(pod.status(), {std::int64_t{1} * set.jobs * set.pods, 0});
-      Tell(look, /*warning=*/true, stall.reason, stall.message);
+      // The numbers of a quota change with every look.
+      TellOnce(look, /*warning=*/true, stall.reason, stall.message, stall.reason);
       return std::shared_ptr<const api::Gang>();
     }
     YM_RETURN_IF_ERROR(pod.status());
     first.push_back(*std::move(pod));
   }
   auto request = WaitRequestOf(job, *sets, first);
-  if (absl::IsInvalidArgument(request.status())) return refuse(request.status());
+  if (absl::IsInvalidArgument(request.status())) {
+    pause();  // it may be admission that made the pods so
+    return refuse(request.status());
+  }
   YM_RETURN_IF_ERROR(request.status());
   Known& known = known_[look.key];
-  known.uid = job.uid;
+  known.refused_ms = 0;
   known.generation = job.generation;
   known.request = std::make_shared<const api::Gang>(*std::move(request));
   return known.request;
@@ -177,7 +192,8 @@ absl::StatusOr<WaitStep> WaitController::Decide(const Look& look) {
   if (const auto known = known_.find(look.key); known != known_.end()) {
     facts.asks_from_ms = known->second.asks_from_ms;
   }
-  if (look.gang != nullptr && PodsAreLate(*look.gang, facts.now_ms)) {
+  if (look.gang != nullptr && look.gang->pods != api::GangPods::kFirst &&
+      PodsAreLate(*look.gang, facts.now_ms)) {
     facts.pods_are_there = PodsAreThere(*look.gang);
   }
   WaitStep step = NextWaitStep(facts);
@@ -296,6 +312,14 @@ WaitController::Again WaitController::CarryOut(const Look& look, const WaitStep&
 
 WaitController::Again WaitController::Reconcile(const std::string& key) {
   YM_ASSIGN_OR_RETURN(Look look, Read(key));
+  if (look.job) {
+    // A job that was deleted and made again under its name begins from nothing.
+    const auto known = known_.find(key);
+    if (known != known_.end() && !known->second.uid.empty() && known->second.uid != look.job->uid) {
+      known_.erase(known);
+    }
+    known_[key].uid = look.job->uid;
+  }
   YM_ASSIGN_OR_RETURN(WaitStep step, Decide(look));
   // The watch may be behind.
   if (TouchesHosts(step.action)) {

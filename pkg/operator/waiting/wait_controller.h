@@ -74,9 +74,10 @@ class WaitController {
     std::string uid;
     std::int64_t generation = -1;              // that `request` is of
     std::shared_ptr<const api::Gang> request;  // null: not asked, or refused
-    std::string told;                          // the last event, by reason and note
+    std::string told;                          // the last event, see Tell and TellOnce
     std::int64_t asks_from_ms = 0;             // wall time
     std::int64_t pause_ms = 0;                 // the last one
+    std::int64_t refused_ms = 0;               // until the last look at a refused one
   };
   struct Look {
     std::string key;
@@ -95,7 +96,8 @@ class WaitController {
   // itself.
   absl::StatusOr<std::shared_ptr<const api::Gang>> RequestOf(const Look& look,
                                                              std::int64_t& again_ms);
-  // What admission makes of the first pod of the set, and whether quotas leave room for all.
+  // What admission makes of the first pod of the set, and whether quotas leave room for the pods of
+  // that set. What the sets need together shows when the pods are made.
   absl::StatusOr<std::shared_ptr<const api::Pod>> TryFirst(const WaitingJob& job,
                                                            const PodSet& set);
   // The values of these two: false: another state of it is there.
@@ -109,6 +111,9 @@ class WaitController {
   void Pause(const std::string& key);
   // At most once in a row.
   void Tell(const Look& look, bool warning, const std::string& reason, const std::string& note);
+  // At most once in a row for the same `what`.
+  void TellOnce(const Look& look, bool warning, const std::string& reason, const std::string& note,
+                const std::string& what);
 
   kube::Client& client_;
   state::ClusterCache& cache_;

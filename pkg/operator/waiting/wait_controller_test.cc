@@ -273,6 +273,27 @@ TEST_F(WaitControllerTest, AQuotaWithoutRoomIsSaidBeforeHostsArePromised) {
   EXPECT_EQ(CountNotices("QuotaExceeded"), 1);
 }
 
+TEST_F(WaitControllerTest, AJobThatAQuotaRefusesIsLookedAtLessAndLessOftenAndSaysSoOnce) {
+  SeedJob(3);
+  std::vector<std::int64_t> waits;
+  for (int used = 0; used < 4; ++used) {
+    client_.Seed(
+        {"", "v1", "resourcequotas", "ResourceQuota", true},
+        {{"metadata", {{"name", "q"}, {"namespace", "team"}}},
+         {"spec", {{"hard", {{"pods", "3"}}}}},
+         {"status", {{"hard", {{"pods", "3"}}}, {"used", {{"pods", StrCat(1 + used % 3)}}}}}});
+    waits.push_back(Turn());
+  }
+  EXPECT_EQ(CountNotices("QuotaExceeded"), 1) << "its numbers change with every look";
+  EXPECT_EQ(waits, (std::vector<std::int64_t>{30'000, 60'000, 120'000, 120'000}));
+}
+
+TEST_F(WaitControllerTest, AJobThatAdmissionLeavesWithoutTheGateIsLookedAtAgain) {
+  SeedJob(2, {{"spec", {{"template", {{"spec", {{"schedulingGates", nullptr}}}}}}}});
+  EXPECT_GT(Turn(), 0) << "the webhook that adds it may come later";
+  EXPECT_EQ(CountNotices("WaitRefused"), 1);
+}
+
 TEST_F(WaitControllerTest, APolicyThatRefusesThePodsIsSaid) {
   SeedJob(2);
   client_.FailNext(kube::Verb::kCreate, "pods", absl::PermissionDeniedError("not here"));
