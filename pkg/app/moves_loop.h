@@ -29,7 +29,7 @@ class MovesLoop {
   void Run(const std::stop_token& stop) {
     while (runtime_.timing().sleeper.Sleep(kEveryMs, stop)) {
       if (leadership_.IsLeader()) {
-        loop_.RunOnce([this] { return RunOnce(); });
+        loop_.RunOnce([&] { return RunOnce(stop); });
       } else {
         proposals_.Clear();
       }
@@ -39,11 +39,12 @@ class MovesLoop {
  private:
   static constexpr std::int64_t kEveryMs = 600'000;
 
-  RunResult RunOnce() {
+  RunResult RunOnce(const std::stop_token& stop) {
     RunResult result;
-    result.Fail("proposals", Contain([this] {
-                  return proposals_.Look(cache_.Take(), runtime_.clock().WallMs());
-                }));
+    const absl::Status looked =
+        Contain([&] { return proposals_.Look(cache_.Take(), runtime_.clock().WallMs(), stop); });
+    if (!looked.ok()) proposals_.Clear();
+    result.Fail("proposals", looked);
     return result;
   }
 

@@ -88,8 +88,10 @@ TEST(RebalanceCommandTest, AMoveSaysWhatItCostsAndWhatItGains) {
 
 TEST(RebalanceCommandTest, AJobThatMayNotBeMovedStays) {
   EXPECT_EQ(Proposed(TwoHalves(", movable: AtCheckpoint"))["moves"][0]["job"], "a");
+  std::string first = TwoHalves();
+  first.replace(first.find("priority: 5"), 11, "movable: Never");
+  EXPECT_EQ(Proposed(first)["moves"][0]["job"], "b");
   const std::string never = TwoHalves(", movable: Never");
-  EXPECT_EQ(Proposed(never)["moves"][0]["job"], "a");
   std::string both = never;
   both.replace(both.find("priority: 5"), 11, "movable: Never");
   EXPECT_THAT(Proposed(both)["moves"], IsEmpty());
@@ -148,7 +150,14 @@ TEST(RebalanceCommandTest, InAClusterWhatRunsIsReadAndNothingIsWritten) {
                 {{"apiVersion", "yardmaster.dev/v1alpha1"},
                  {"kind", "TrainingJob"},
                  {"metadata", {{"name", name}, {"namespace", "team"}}},
-                 {"spec", {{"workers", workers}, {"template", json::object()}}}});
+                 {"spec", {{"workers", workers}, {"template", json::object()}}},
+                 {"status",
+                  {{"conditions",
+                    {{{"type", "Running"},
+                      {"status", "True"},
+                      {"reason", "WorkersRunning"},
+                      {"message", ""},
+                      {"lastTransitionTime", "2020-01-01T00:00:00Z"}}}}}}});
   };
   job("a", 2);
   client.Seed(

@@ -17,11 +17,13 @@ MoveProposals::MoveProposals(metrics::Registry& registry)
       admissions_(registry.GetGauge("yardmaster_operator_proposed_admissions",
                                     "waiting gangs that would fit after the proposed moves")) {}
 
-absl::Status MoveProposals::Look(const state::ClusterState& cluster, std::int64_t now_ms) {
+absl::Status MoveProposals::Look(const state::ClusterState& cluster, std::int64_t now_ms,
+                                 const std::stop_token& stop) {
   plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   snapshot.now_ms = now_ms;
   plan::RebalanceOptions options;
   options.min_gain = 1;
+  options.stop = stop;
   YM_ASSIGN_OR_RETURN(
       const plan::Rebalancing answer,
       plan::ProposeMoves(snapshot, TermsInOrder(MoveTermsOf(cluster.jobs, now_ms), snapshot),

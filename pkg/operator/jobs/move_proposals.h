@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 
 #include "absl/status/status.h"
 
@@ -24,7 +25,9 @@ class MoveProposals {
   explicit MoveProposals(metrics::Registry& registry);
 
   // Counts those of this cluster. Errors: of plan::ProposeMoves; the metrics are as they were.
-  absl::Status Look(const state::ClusterState& cluster, std::int64_t now_ms);
+  // `stop` cuts the search.
+  absl::Status Look(const state::ClusterState& cluster, std::int64_t now_ms,
+                    const std::stop_token& stop = {});
   // Another process says them.
   void Clear();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/operator/jobs/work_loss.h"
 
@@ -21,7 +22,7 @@ bool MayMove(const api::TrainingJob& job, std::int64_t now_ms) {
     return false;
   }
   const api::Condition* running = Running(job);
-  if (running == nullptr) return true;
+  if (running == nullptr) return now_ms == 0;  // files say nothing of time
   return running->status == api::ConditionStatus::kTrue &&
          (now_ms == 0 || now_ms - running->transition_ms >= kLeastRunMs);
 }

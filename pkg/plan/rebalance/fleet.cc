@@ -122,6 +122,7 @@ double Fleet::HorizonOf(JobId job) const {
 
 placement::GangPlan Fleet::Search(const placement::Cluster& cluster, JobId job,
                                   const placement::HostSet* eligible) {
+  if (options_.stop.stop_requested()) plans_left_ = 0;
   if (plans_left_-- <= 0) return {};
   placement::GangRequest request = RequestOf(state(job), job);
   if (eligible != nullptr) request.eligible = eligible;

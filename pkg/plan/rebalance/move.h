@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,14 @@ struct RebalanceOptions {
   placement::PlannerOptions placement{.explain = false};
   int max_moves = 8;
   // A move, or all moves for one waiting gang together, gains at least so many times its price.
+  // What moves for a waiting gang change in contention is not counted.
   double min_gain = 0;
   // What is gained counts for so long, and not beyond the expected end of the gang.
   double horizon_seconds = 6 * 3600;
-  // Plans of one gang before the search for moves is cut.
+  // Plans of one gang, and predictions of contention, before the search for moves is cut.
   int max_plans = 2'000;
+  int max_predictions = 100;
+  std::stop_token stop = {};  // cuts the search, too
 };
 
 struct MoveGain {

@@ -93,6 +93,7 @@ class Rebalancer {
   // GPU seconds that a waiting gang gains by starting now.
   double GainOfStart(JobId waiting) const {
     double seconds = options_.horizon_seconds;
+    if (const auto run = fleet_.state(waiting).job.run_seconds) seconds = std::min(seconds, *run);
     const Snapshot& now = fleet_.now();
     const auto later = Reserve(now, now.cluster, waiting, options_.placement);
     if (later && later->start_ms) {
@@ -127,12 +128,23 @@ class Rebalancer {
   bool IsWorthIt(Candidate& candidate) {
     const FleetObjective before = fleet_.Value();
     candidate.after.waiting = before.waiting;
-    candidate.after.contention_gpus = fleet_.ContentionAt(candidate.job, candidate.to);
-    if (!IsBetter(candidate.after, before)) return false;
+    candidate.after.contention_gpus = before.contention_gpus;
     const bool is_better_place = candidate.after.places < before.places;
-    if (is_better_place && options_.min_gain <= 0) return true;
     // Where GPU time is all that is gained, it pays for what the move costs.
     const double at_least = is_better_place ? options_.min_gain : std::max(1.0, options_.min_gain);
+    // More than all that is lost is not gained.
+    if (before.contention_gpus * fleet_.HorizonOf(candidate.job) <
+        at_least * fleet_.PriceOf(candidate.job)) {
+      return false;
+    }
+    if (predictions_left_ <= 0 || options_.stop.stop_requested()) {
+      out_.is_cut = true;
+      return is_better_place && at_least <= 0;
+    }
+    --predictions_left_;
+    candidate.after.contention_gpus = fleet_.ContentionAt(candidate.job, candidate.to);
+    if (!IsBetter(candidate.after, before)) return false;
+    if (is_better_place && at_least <= 0) return true;
     const double gained = before.contention_gpus - candidate.after.contention_gpus;
     return gained * fleet_.HorizonOf(candidate.job) >= at_least * fleet_.PriceOf(candidate.job);
   }
@@ -185,6 +197,7 @@ class Rebalancer {
     std::optional<Candidate> best;
     const FleetObjective now = fleet_.Value();
     for (const JobId job : fleet_.MovableGangs()) {
+      if (fleet_.is_cut() || predictions_left_ <= 0 || options_.stop.stop_requested()) break;
       const Objective present = fleet_.PlacesOf(job);
       // More than all that is lost is not gained.
       const bool may_earn = now.contention_gpus * fleet_.HorizonOf(job) >= fleet_.PriceOf(job);
@@ -220,6 +233,7 @@ class Rebalancer {
 
   const RebalanceOptions& options_;
   Fleet fleet_;
+  int predictions_left_ = options_.max_predictions;
   Rebalancing out_;
 };
 

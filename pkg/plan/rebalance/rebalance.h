@@ -1,19 +1,19 @@
 // Proposes moves of running gangs: first those that let waiting gangs start (consolidation.h), in
 // the order of the queue, then those that give gangs better places.
 //
-// No move makes the objective worse, and none gives a gang a worse place by the objective of
-// placement: each lets a waiting gang fit, alone or with those that follow it for the same gang; or
-// gives its gang a better place; or an equal one at which all running gangs are predicted to lose
-// so much less to contention that the price is earned within the horizon. A gang moves once at
-// most. Where a waiting gang has reserved its place by its long wait and gets none, those behind it
-// get none by moves either.
+// No move but those on the way to a place for a waiting gang makes the objective worse, and none
+// gives a gang a worse place by the objective of placement: each lets a waiting gang fit, alone or
+// with those that follow it for the same gang; or gives its gang a better place; or an equal one at
+// which all running gangs are predicted to lose so much less to contention that the price is earned
+// within the horizon. A gang moves once at most. Where a waiting gang has reserved its place by its
+// long wait and gets none, those behind it get none by moves either.
 //
 // A move's hosts are free when it is made, after the moves before it, its own hosts counted as
 // free. VerifyPlacement checks each.
 //
-// Complexity: at most max_plans plans of one gang besides one plan of the queue, and for each move
-// and each candidate for one a prediction of contention. Deterministic. Thread safety: pure
-// function.
+// Complexity: at most max_plans plans of one gang besides one plan of the queue, at most
+// max_predictions predictions of contention for candidates, and one for each move. Deterministic
+// unless it is stopped. Thread safety: pure function.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ namespace yardmaster::plan {
 struct Rebalancing {
   std::vector<Move> moves;  // in the order in which they are made
   FleetObjective before, after;
-  bool is_cut = false;  // max_plans ended the search
+  bool is_cut = false;  // max_plans, max_predictions or `stop` ended the search
 };
 
 // `terms` by JobId. Errors: InvalidArgument where they are not as many as the jobs; Internal where

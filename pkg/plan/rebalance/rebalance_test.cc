@@ -59,6 +59,26 @@ TEST(RebalanceTest, AWaitingGangGetsASegmentByMovingTheCheaperGang) {
   EXPECT_EQ(answer.after.waiting, 0);
 }
 
+TEST(RebalanceTest, AWaitingGangGainsNoMoreThanTheTimeThatItRuns) {
+  MovingCase c = TwoHalves();
+  c.snapshot.jobs[2].job.run_seconds = 60;
+  const Rebalancing answer = Proposed(c);
+  ASSERT_THAT(answer.moves, SizeIs(1));
+  EXPECT_EQ(answer.moves[0].gain.gpu_seconds, 4 * 8 * 60);
+  EXPECT_THAT(Proposed(c, {.min_gain = 1.3}).moves, IsEmpty());
+}
+
+TEST(RebalanceTest, ASearchThatIsStoppedIsCut) {
+  const MovingCase c = TwoHalves();
+  std::stop_source stop;
+  stop.request_stop();
+  RebalanceOptions options;
+  options.stop = stop.get_token();
+  const Rebalancing answer = Proposed(c, options);
+  EXPECT_THAT(answer.moves, IsEmpty());
+  EXPECT_TRUE(answer.is_cut);
+}
+
 TEST(RebalanceTest, AGangThatMayNotMoveStays) {
   MovingCase c = TwoHalves();
   c.terms[1].movable = false;
