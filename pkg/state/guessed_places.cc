@@ -124,6 +124,8 @@ GuessedPlaces WithGuessedPlaces(const Nodes& nodes) {
   std::int64_t hosts = 0;
   for (const auto& node : nodes) {
     if (node->gpus() == 0) continue;
+    const auto& have = node->metadata.labels;
+    if (have.contains(own.fabric_pod_label) && have.contains(own.segment_label)) continue;
     Place place = PlaceOf(*node, labels);
     if (place.segment.empty() || place.fabric_pod.empty()) continue;  // named by a warning
     ++hosts;

@@ -99,6 +99,22 @@ TEST(GuessedPlacesTest, OurOwnLabelsAreNoGuess) {
   EXPECT_EQ(LabelOf(guessed.nodes, "b", "yardmaster.dev/segment"), "") << "a warning names it";
 }
 
+TEST(GuessedPlacesTest, ANodeWithOurOwnLabelsKeepsThem) {
+  Nodes nodes;
+  const char* pod = "fabric.topograph.run/tier-1";
+  const char* segment = "fabric.topograph.run/tier-0";
+  Put(nodes, "a", {{pod, "p"}, {segment, "x"}});
+  Put(nodes, "b",
+      {{pod, "p"},
+       {segment, "x"},
+       {"yardmaster.dev/fabric-pod", "ours"},
+       {"yardmaster.dev/segment", "corrected"}});
+  const GuessedPlaces guessed = WithGuessedPlaces(nodes);
+  EXPECT_EQ(LabelOf(guessed.nodes, "a", "yardmaster.dev/segment"), "x");
+  EXPECT_EQ(LabelOf(guessed.nodes, "b", "yardmaster.dev/segment"), "corrected");
+  EXPECT_EQ(LabelOf(guessed.nodes, "b", "yardmaster.dev/fabric-pod"), "ours");
+}
+
 TEST(GuessedPlacesTest, WithoutGpusNothingIsGuessed) {
   Nodes nodes;
   Put(nodes, "a", {{"fabric.topograph.run/tier-0", "x"}}, 0);

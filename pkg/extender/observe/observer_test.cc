@@ -116,6 +116,12 @@ TEST_F(ObserverTest, PodsThatSayNothingAreOneDataParallelGroup) {
   EXPECT_TRUE(seen.gangs[0].is_better_planned());
 }
 
+TEST_F(ObserverTest, AGangThatRunsWhereNoPlaceIsKnownDoesNotWait) {
+  // A gang on hosts that are not in the cluster any more, or without labels of places.
+  Job("elsewhere", {"x0", "x1"}, "tp=8,dp=2");
+  EXPECT_THAT(observer_.Observe(cluster_).gangs, IsEmpty());
+}
+
 TEST_F(ObserverTest, AGangThatWaitsIsPlanned) {
   Job("fits", {"", ""}, "tp=8,dp=2");
   Job("huge", std::vector<std::string>(9), "tp=8,dp=9");

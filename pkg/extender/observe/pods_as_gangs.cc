@@ -122,7 +122,10 @@ PodsAsGangs WithGangsOfPods(const state::ClusterState& cluster) {
       (*gang)->metadata.created_ms =
           std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
     }
-    PlaceOnHosts(HostsOfPods(gathered, **gang, out.cluster), **gang);
+    const std::vector<std::string> hosts = HostsOfPods(gathered, **gang, out.cluster);
+    // It runs in part, or where no place is known: there is nothing to compare or to plan.
+    if (!gathered.ended.empty() || (hosts.empty() && gathered.unbound == 0)) continue;
+    PlaceOnHosts(hosts, **gang);
     out.cluster.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
   }
   return out;
