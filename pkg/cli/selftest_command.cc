@@ -82,7 +82,7 @@ absl::Status AskTheExtender(const SelftestFlags& flags) {
   request.target = "/filter";
   request.headers = {{"Content-Type", "application/json"}};
   request.body = pod;
-  return Ask(config, request, {"NodeNames", "selftest"});
+  return Ask(config, request, {R"("NodeNames":["selftest"])"});
 }
 
 absl::Status ReadThePage(const SelftestFlags& flags) {
@@ -115,10 +115,11 @@ int RunSelftestCommand(const Args& args, const Connector& connect, std::ostream&
   DeclareCluster(flags.cluster, app);
   app.footer("Example:\n  kubectl yardmaster selftest --seconds 0");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  const RealClock clock;
   const auto passes = [&](const std::string& what, const std::function<absl::Status()>& check) {
+    const std::int64_t end_ms = clock.SteadyMs() + std::int64_t{1000} * flags.seconds;
     absl::Status status = check();
-    for (unsigned waited = 0; !status.ok() && waited < static_cast<unsigned>(flags.seconds);
-         waited += kPauseSeconds) {
+    while (!status.ok() && clock.SteadyMs() < end_ms) {
       sleep(kPauseSeconds);
       status = check();
     }
