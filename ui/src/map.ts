@@ -1,6 +1,6 @@
 // The map of the fabric on a canvas: every host a cell, panned and zoomed.
 //
-// Cost. Each segment is kept as a small bitmap of one pixel a host, painted again only when its hosts
+// Cost. Each segment is kept as a small bitmap of one pixel a host, painted anew only when its hosts
 // change; a frame scales those in sight, and draws marks for the hosts in sight once cells are large
 // enough to show them. So panning over 16,320 hosts costs a hundred images a frame.
 import {CELL, type Layout, type SegmentBox, cellOf, layoutOf} from './layout';
