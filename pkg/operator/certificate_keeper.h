@@ -5,13 +5,15 @@
 // the label kOursLabel. A certificate is renewed when it is due (tls/renewal.h) and when its names
 // are not those of the spec, with a new key. Secrets without the label whose certificate the
 // authority has not signed belong to somebody else: they are reported and left alone. In ours, what
-// cannot be read is made again.
+// cannot be read is made again, but for the authority, which has to be deleted.
 //
 // The authority lives long, because kube-scheduler reads it at its start only. When it is due,
 // every certificate is first renewed by it, and only then is it replaced. From then on ca.crt has
 // both, the new one first, so that peers trust the new one for two thirds of a certificate's life
 // before they see a certificate that it has signed. An authority whose Secret was deleted is
-// replaced in the same way, without the first step.
+// replaced in the same way, without the first step. A certificate whose names change, or whose
+// Secret is deleted or damaged, is signed by the new one at once; kube-scheduler trusts that after
+// its next start.
 //
 // A webhook's caBundle follows the ca.crt of the first certificate.
 //
