@@ -196,7 +196,7 @@ class RealFleet:
                 self._look()
             if all(seconds is not None for seconds in self.pending.values()):
                 return
-            # Nobody has seen yet that a host is lost while pods stand there: Kubernetes looks every 5 s.
+            # The loss of a host is not detected yet while pods are bound to it: Kubernetes checks every 5 s.
             quiet = time.monotonic() - max(self.pods.moved_at, self.began) > QUIET_SECONDS and not any(self._on(host) for host in self.out)
             if quiet and not all_of_them:
                 self._look()

@@ -9,6 +9,7 @@
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/output/explain.h"
 #include "pkg/cli/output/host_description.h"
 #include "pkg/cli/output/hosts_table.h"
 #include "pkg/cli/output/json_path.h"

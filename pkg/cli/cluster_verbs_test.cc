@@ -11,6 +11,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/commands.h"
+#include "pkg/cli/output/explain.h"
 #include "pkg/cli/output/overview.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/testing/lending_connector.h"

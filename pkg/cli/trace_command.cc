@@ -17,7 +17,7 @@
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/output/overview.h"
+#include "pkg/cli/output/explain.h"
 #include "pkg/cli/output/print_objects.h"
 
 namespace yardmaster::cli {

@@ -25,7 +25,7 @@ struct Step {
 };
 
 // Ascending by time. `events` are events.k8s.io/v1 documents of the namespace. Pods that did the
-// same at the same second are one step. Errors: as FindSubject (output/overview.h).
+// same at the same second are one step. Errors: as FindSubject (output/explain.h).
 absl::StatusOr<std::vector<Step>> TraceOf(const state::ClusterState& cluster,
                                           const std::string& namespace_name, const std::string& job,
                                           const std::vector<nlohmann::json>& events);

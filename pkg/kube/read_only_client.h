@@ -1,5 +1,5 @@
-// A client that lets reads through and refuses every write, whatever asks for it: the second fence
-// of a process that only observes, behind the rights it was given.
+// A client that forwards reads and refuses every write. In Observe mode it backs up the missing
+// rights of the process.
 //
 // Thread safety: as Client.
 #pragma once

@@ -4,7 +4,7 @@
 // A Secret that is absent is made, with tls.crt, tls.key and, but for the authority's, ca.crt, and
 // the label kOursLabel. A certificate is renewed when it is due (tls/renewal.h) and when its names
 // are not those of the spec, with a new key. Secrets without the label whose certificate the
-// authority has not signed belong to somebody else: they are reported and left alone. In ours, what
+// authority has not signed are not the operator's: they are reported and not changed. In ours, what
 // cannot be read is made again, but for the authority, which has to be deleted.
 //
 // The authority lives long, because kube-scheduler reads it at its start only. When it is due,

@@ -26,19 +26,6 @@ fabric::FabricSpec Scarce(int segments) {
   return spec;
 }
 
-std::vector<HostId> Hosts(const Snapshot& snapshot, int segment, int first, int count) {
-  std::vector<HostId> hosts;
-  for (int i = 0; i < count; ++i) {
-    hosts.push_back(snapshot.places->hosts_of(fabric::SegmentId(segment))[first + i]);
-  }
-  return hosts;
-}
-
-std::vector<HostId> Joined(std::vector<HostId> a, const std::vector<HostId>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 // A job that talks a lot, and one second of compute.
 JobState& AddTalker(Snapshot& snapshot, const std::string& name, int hosts, double gigabytes) {
   JobState& state = AddJob(snapshot, name, hosts);
@@ -58,14 +45,15 @@ TEST(ContentionCost, AJobInsideOneSegmentCostsNothing) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "a", 4, 2);
   const ContentionCost cost(snapshot);
-  EXPECT_EQ(cost.Of(JobId(0), Hosts(snapshot, 0, 0, 4)), std::nullopt);
+  EXPECT_EQ(cost.Of(JobId(0), HostsOfSegment(snapshot, 0, 0, 4)), std::nullopt);
 }
 
 TEST(ContentionCost, AnEmptyNetworkGivesTheJobItsOwnRate) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "a", 6, 2);
   const ContentionCost cost(snapshot);
-  const auto answer = cost.Of(JobId(0), Joined(Hosts(snapshot, 0, 0, 4), Hosts(snapshot, 1, 0, 2)));
+  const auto answer = cost.Of(
+      JobId(0), Joined(HostsOfSegment(snapshot, 0, 0, 4), HostsOfSegment(snapshot, 1, 0, 2)));
   ASSERT_TRUE(answer.has_value());
   EXPECT_DOUBLE_EQ(answer->gained_flop_rate, answer->lone_flop_rate);
   EXPECT_FALSE(answer->worst_job.valid());
@@ -74,11 +62,14 @@ TEST(ContentionCost, AnEmptyNetworkGivesTheJobItsOwnRate) {
 TEST(ContentionCost, SharingUplinksCosts) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "running", 4, 40);
-  Place(snapshot, JobId(0), Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
+  Place(snapshot, JobId(0),
+        Joined(HostsOfSegment(snapshot, 0, 0, 2), HostsOfSegment(snapshot, 1, 0, 2)));
   AddTalker(snapshot, "new", 4, 40);
   const ContentionCost cost(snapshot);
-  const auto shared = cost.Of(JobId(1), Joined(Hosts(snapshot, 0, 2, 2), Hosts(snapshot, 1, 2, 2)));
-  const auto apart = cost.Of(JobId(1), Joined(Hosts(snapshot, 2, 0, 2), Hosts(snapshot, 3, 0, 2)));
+  const auto shared = cost.Of(
+      JobId(1), Joined(HostsOfSegment(snapshot, 0, 2, 2), HostsOfSegment(snapshot, 1, 2, 2)));
+  const auto apart = cost.Of(
+      JobId(1), Joined(HostsOfSegment(snapshot, 2, 0, 2), HostsOfSegment(snapshot, 3, 0, 2)));
   ASSERT_TRUE(shared && apart);
   EXPECT_LT(shared->gained_flop_rate, 0.9 * apart->gained_flop_rate);
   EXPECT_EQ(shared->worst_job, JobId(0));
@@ -89,7 +80,8 @@ TEST(ContentionCost, SharingUplinksCosts) {
 TEST(ContentionCost, AmongEqualPlacesTheOneWithLessContentionIsTaken) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "running", 4, 40);
-  Place(snapshot, JobId(0), Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
+  Place(snapshot, JobId(0),
+        Joined(HostsOfSegment(snapshot, 0, 0, 2), HostsOfSegment(snapshot, 1, 0, 2)));
   AddTalker(snapshot, "new", 6, 40);
   const auto uses_busy = [&](const JobPlan& job) {
     return std::any_of(job.gang.host_of_rank.begin(), job.gang.host_of_rank.end(),
@@ -108,7 +100,8 @@ TEST(ContentionCost, AmongEqualPlacesTheOneWithLessContentionIsTaken) {
 TEST(ContentionCost, WithoutContentionPackingStays) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "quiet", 4, 0.001);
-  Place(snapshot, JobId(0), Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
+  Place(snapshot, JobId(0),
+        Joined(HostsOfSegment(snapshot, 0, 0, 2), HostsOfSegment(snapshot, 1, 0, 2)));
   AddTalker(snapshot, "new", 6, 0.001);
   EXPECT_EQ(MakePlan(snapshot, Contention(true)).jobs[1].gang.host_of_rank,
             MakePlan(snapshot, Contention(false)).jobs[1].gang.host_of_rank);
@@ -131,8 +124,9 @@ TEST(ContentionCost, IsNearTheBestOfAllEqualPlaces) {
       if (used[a] > 0 && used[b] > 0) continue;
       if (used[a] + 2 > 4 || used[b] + 2 > 4) continue;
       AddTalker(snapshot, StrCat("j", j), 4, 5 + 40 * random.Unit());
-      Place(snapshot, LastJob(snapshot),
-            Joined(Hosts(snapshot, a, used[a], 2), Hosts(snapshot, b, used[b], 2)));
+      Place(
+          snapshot, LastJob(snapshot),
+          Joined(HostsOfSegment(snapshot, a, used[a], 2), HostsOfSegment(snapshot, b, used[b], 2)));
       used[a] += 2;
       used[b] += 2;
     }
@@ -144,8 +138,8 @@ TEST(ContentionCost, IsNearTheBestOfAllEqualPlaces) {
     for (int a = 0; a < kSegments; ++a) {
       for (int b = 0; b < kSegments; ++b) {
         if (a == b || used[a] > 0 || used[b] > 2) continue;
-        const auto answer =
-            cost.Of(job, Joined(Hosts(snapshot, a, 0, 4), Hosts(snapshot, b, used[b], 2)));
+        const auto answer = cost.Of(job, Joined(HostsOfSegment(snapshot, a, 0, 4),
+                                                HostsOfSegment(snapshot, b, used[b], 2)));
         best = std::max(best, answer->gained_flop_rate);
         lone = answer->lone_flop_rate;
       }

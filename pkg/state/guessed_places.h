@@ -1,5 +1,6 @@
-// Where hosts stand, by the labels that others write on Nodes: topograph, the clouds, CoreWeave,
-// the GPU operator. For answers without a Fabric and for Fabrics made of Nodes; a guess is said.
+// Places of hosts from the labels that other systems write on Nodes: topograph, the clouds,
+// CoreWeave, the GPU operator. Used if there is no Fabric, and to make a Fabric of Nodes; `notes`
+// names the labels that were used.
 //
 // The source is the one whose label of a segment the most Nodes with GPUs have; of equal ones the
 // first of the table. Complexity: O(nodes * sources). Determinism: the Nodes alone decide. Thread
@@ -37,8 +38,8 @@ struct GuessedPlaces {
   std::vector<std::string> notes;
 };
 
-// The Nodes as if somebody had labelled them with the defaults of a Fabric. Where no label says
-// anything, all Nodes with GPUs are one segment.
+// The Nodes with the default labels of a Fabric added where they are missing. Without a known
+// label, all Nodes with GPUs are one segment.
 GuessedPlaces WithGuessedPlaces(const Nodes& nodes);
 
 }  // namespace yardmaster::state

@@ -10,9 +10,9 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/commands.h"
-#include "pkg/cli/input/cluster_reader.h"
+#include "pkg/cli/output/explain.h"
 #include "pkg/cli/testing/lending_connector.h"
-#include "pkg/kube/testing/fake_client.h"
+#include "pkg/cli/testing/overview_fixture.h"
 
 namespace yardmaster::cli {
 namespace {
@@ -21,78 +21,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class OverviewTest : public testing::Test {
- protected:
-  OverviewTest() : client_(clock_) {
-    for (int i = 0; i < 4; ++i) {
-      client_.Seed(kube::Nodes(), {{"apiVersion", "v1"},
-                                   {"kind", "Node"},
-                                   {"metadata",
-                                    {{"name", StrCat("n", i)},
-                                     {"labels",
-                                      {{"yardmaster.dev/fabric-pod", "p0"},
-                                       {"yardmaster.dev/segment", i < 2 ? "s0" : "s1"}}}}},
-                                   {"status", {{"allocatable", {{"nvidia.com/gpu", "8"}}}}}});
-    }
-  }
-
-  void Job(const std::string& name, json spec) {
-    client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
-                                        {"kind", "TrainingJob"},
-                                        {"metadata", {{"name", name}, {"namespace", "default"}}},
-                                        {"spec", std::move(spec)}});
-  }
-
-  // A pod behind the gate, of an Indexed Job of two.
-  void JobPod(const std::string& job, int index) {
-    client_.Seed(kube::Pods(),
-                 {{"apiVersion", "v1"},
-                  {"kind", "Pod"},
-                  {"metadata",
-                   {{"name", StrCat(job, "-", index)},
-                    {"namespace", "default"},
-                    {"uid", StrCat("uid-", job, "-", index)},
-                    {"annotations", {{"yardmaster.dev/parallelism", "tp=8,dp=2"}}},
-                    {"labels",
-                     {{"batch.kubernetes.io/job-name", job},
-                      {"batch.kubernetes.io/job-completion-index", StrCat(index)}}},
-                    {"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
-                                                      {"kind", "Job"},
-                                                      {"name", job},
-                                                      {"uid", "uid-" + job},
-                                                      {"controller", true}}})}}},
-                  {"spec",
-                   {{"schedulingGates", json::array({{{"name", "yardmaster.dev/placement"}}})},
-                    {"containers",
-                     json::array({{{"name", "c"},
-                                   {"resources", {{"limits", {{"nvidia.com/gpu", "8"}}}}}}})}}}});
-  }
-
-  // On n0 and n1; its owner wants that many workers.
-  void Placed(const std::string& name, int wanted = 2) {
-    api::Gang gang;
-    gang.metadata.name = "trainingjob-" + name;
-    gang.metadata.namespace_name = "default";
-    gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", name, "", false};
-    gang.job.workers = wanted;
-    gang.job.parallelism.data = 8 * wanted;
-    gang.status.plan_generation = 1;
-    gang.status.fabric = "f";
-    gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
-    gang.status.network = api::NetworkStatus{};
-    gang.status.network->level = 6;
-    client_.Seed(kube::Gangs(), api::EncodeGang(gang));
-  }
-
-  state::ClusterState ClusterState() {
-    auto cluster = ReadCluster(client_);
-    EXPECT_TRUE(cluster.ok()) << cluster.status();
-    return cluster.ok() ? *cluster : state::ClusterState{};
-  }
-
-  FakeClock clock_;
-  kube::FakeClient client_;
-};
+using OverviewTest = OverviewFixture;
 
 TEST_F(OverviewTest, JobsShowTheirStateSegmentsAndLevel) {
   Job("a", {{"workers", 2}});
@@ -143,95 +72,6 @@ TEST_F(OverviewTest, SegmentsCountHostsByWhatTheyDo) {
   EXPECT_THAT(rows[2], ElementsAre("p0", "s1", "2", "2", "0", "0", "0 of 0 free"));
 }
 
-TEST_F(OverviewTest, APlacedJobIsExplainedByItsSegments) {
-  Placed("a");
-  auto text = Explain(ClusterState(), "default", "a");
-  ASSERT_TRUE(text.ok());
-  EXPECT_THAT(*text, HasSubstr("p0/s0"));
-  EXPECT_THAT(*text, HasSubstr("2 workers, ranks 0-1"));
-  EXPECT_THAT(*text, HasSubstr("level 6"));
-}
-
-TEST_F(OverviewTest, WhatTheJobAndItsGangBothSayIsSaidOnceAndNumbersAreShort) {
-  const auto condition = [](const std::string& type, const std::string& message) {
-    api::Condition made;
-    made.type = type;
-    made.status = api::ConditionStatus::kTrue;
-    made.message = message;
-    return made;
-  };
-  api::Gang gang;
-  gang.metadata.name = "trainingjob-a";
-  gang.metadata.namespace_name = "default";
-  gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", "a", "", false};
-  gang.job.workers = 1;
-  gang.status.plan_generation = 1;
-  gang.status.assignments = {{0, "n0", "p0", "s0", {0}}};
-  gang.status.network = api::NetworkStatus{};
-  gang.status.network->intensity = 714285714285714304.0;
-  gang.status.network->communication_seconds = 0.02812345;
-  gang.status.conditions = {condition("Planned", "1 worker in 1 segment"),
-                            condition("Released", "every pod is released")};
-  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
-  client_.Seed(kube::TrainingJobs(),
-               {{"apiVersion", "yardmaster.dev/v1alpha1"},
-                {"kind", "TrainingJob"},
-                {"metadata", {{"name", "a"}, {"namespace", "default"}}},
-                {"spec", {{"workers", 1}}},
-                {"status",
-                 {{"conditions", json::array({{{"type", "Planned"},
-                                               {"status", "True"},
-                                               {"message", "1 worker in 1 segment"}}})}}}});
-  const auto text = Explain(ClusterState(), "default", "a");
-  ASSERT_TRUE(text.ok()) << text.status();
-  const auto first = text->find("Planned:");
-  EXPECT_NE(first, std::string::npos) << *text;
-  EXPECT_EQ(text->find("Planned:", first + 1), std::string::npos) << *text;
-  EXPECT_THAT(*text, HasSubstr("Released:   yes, every pod is released"));
-  EXPECT_THAT(*text, HasSubstr("intensity 7.14e+17 FLOP per second of communication, 0.0281 s"));
-}
-
-TEST_F(OverviewTest, AWaitingJobIsPlannedAgainAndSaysWhatIsMissing) {
-  Job("big", {{"workers", 5}});
-  auto text = Explain(ClusterState(), "default", "big");
-  ASSERT_TRUE(text.ok());
-  EXPECT_THAT(*text, HasSubstr("planned now: Never"));
-  EXPECT_THAT(*text, HasSubstr("because:"));
-}
-
-TEST_F(OverviewTest, AJobOnRentedHostsShowsWhatItCostsAndWhereTheNextHourRuns) {
-  json job = {{"apiVersion", "yardmaster.dev/v1alpha1"},
-              {"kind", "TrainingJob"},
-              {"metadata", {{"name", "a"}, {"namespace", "default"}}},
-              {"spec", {{"workers", 2}, {"capacity", {{"maxCostPerHour", "30 USD"}}}}}};
-  job["status"]["capacity"] = {{"phase", "Provisioned"},
-                               {"generation", 2},
-                               {"moves", 1},
-                               {"hosts", json::array({{{"pool", "spot-a"},
-                                                       {"type", "Spot"},
-                                                       {"hosts", 2},
-                                                       {"provided", 2},
-                                                       {"pricePerHour", "10.00 USD"},
-                                                       {"nodeLabels", {{"pool", "a"}}}}})},
-                               {"ratePerHour", "20.00 USD"},
-                               {"spent", "35.50 USD"},
-                               {"accounted", "2026-01-01T00:00:00Z"}};
-  client_.Seed(kube::TrainingJobs(), job);
-  auto text = Explain(ClusterState(), "default", "a");
-  ASSERT_TRUE(text.ok());
-  EXPECT_THAT(*text, HasSubstr("2 of 2 hosts of spot-a (Spot)"));
-  EXPECT_THAT(*text, HasSubstr("20.00 USD/h of at most 30.00 USD"));
-  EXPECT_THAT(*text, HasSubstr("35.50 USD until 2026-01-01T00:00:00Z, moved 1 time"));
-  EXPECT_THAT(*text, HasSubstr("on the same hosts"));
-  const json rows = RowsAsJson(JobsTable(ClusterState(), "", /*now_ms=*/0, /*wide=*/true));
-  EXPECT_EQ(rows[0]["costPerHour"], "20.00 USD");
-  EXPECT_EQ(rows[0]["spent"], "35.50 USD");
-}
-
-constexpr char kOneOfTwo[] =
-    "1 of 2 pods are there, rank 1 is missing; Job w makes them; kubectl describe job w -n default "
-    "says why it has not";
-
 TEST_F(OverviewTest, PodsThatAreNoWholeGangAreListedWithWhatTheyWaitFor) {
   JobPod("w", 0);
   Job("a", {{"workers", 2}});
@@ -245,89 +85,6 @@ TEST_F(OverviewTest, PodsThatAreNoWholeGangAreListedWithWhatTheyWaitFor) {
   EXPECT_EQ(JobsTable(ClusterState(), "other").size(), 1u);
   JobPod("w", 1);
   EXPECT_EQ(JobsTable(ClusterState(), "").size(), 3u) << "its Gang is made in a moment";
-}
-
-TEST_F(OverviewTest, TheBestCheckpointIntervalStandsBesideTheJobsOwn) {
-  for (const bool own : {false, true}) {
-    const std::string name = own ? "own" : "none";
-    json spec = {{"workers", 2}};
-    if (own) spec["checkpoint"] = {{"intervalSeconds", 1800}};
-    client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
-                                        {"kind", "TrainingJob"},
-                                        {"metadata", {{"name", name}, {"namespace", "default"}}},
-                                        {"spec", spec},
-                                        {"status",
-                                         {{"checkpoint",
-                                           {{"lastTime", "2026-01-01T00:00:00Z"},
-                                            {"costSeconds", 30},
-                                            {"recommendedIntervalSeconds", 1200}}}}}});
-    const auto text = Explain(ClusterState(), "default", name);
-    ASSERT_TRUE(text.ok()) << text.status();
-    EXPECT_THAT(*text, HasSubstr("costs 30 s, best every 1200 s"));
-    EXPECT_EQ(text->find(", the spec says every 1800 s") != std::string::npos, own) << *text;
-  }
-}
-
-TEST_F(OverviewTest, PodsThatAreNoWholeGangAreExplained) {
-  JobPod("w", 0);
-  for (const char* name : {"w", "job-w"}) {
-    const auto text = Explain(ClusterState(), "default", name);
-    ASSERT_TRUE(text.ok()) << text.status();
-    EXPECT_EQ(
-        *text,
-        StrCat("job:        Job default/w\nstate:      Incomplete\npods:       ", kOneOfTwo, "\n"));
-  }
-  const auto object = ExplainAsJson(ClusterState(), "default", "w");
-  ASSERT_TRUE(object.ok()) << object.status();
-  EXPECT_EQ((*object)["state"], "Incomplete");
-  EXPECT_FALSE(object->contains("gang"));
-}
-
-TEST_F(OverviewTest, PodsThatAskForNoGangAreExplainedWithWhatWouldMakeThemOne) {
-  JobPod("w", 0);
-  JobPod("w", 1);
-  auto text = Explain(ClusterState(), "default", "w");
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_THAT(*text, HasSubstr("state:      Waiting\npods:       2: 2 Pending\n"));
-  EXPECT_THAT(*text, HasSubstr("its pods are there and no Gang is"));
-  for (int i = 0; i < 2; ++i) {
-    json pod = *client_.Find(kube::Pods(), "default", StrCat("w-", i));
-    pod["metadata"].erase("annotations");
-    pod["spec"].erase("schedulingGates");
-    pod["status"] = {{"phase", i == 0 ? "Running" : "Pending"}};
-    client_.Seed(kube::Pods(), pod);
-  }
-  text = Explain(ClusterState(), "default", "w");
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_THAT(*text, HasSubstr("job:        Job default/w\nstate:      NotPlanned\n"
-                               "pods:       2: 1 Pending, 1 Running\n"));
-  EXPECT_THAT(*text, HasSubstr("yardmaster.dev/parallelism: \"dp=16\""));
-  EXPECT_EQ((*ExplainAsJson(ClusterState(), "default", "w"))["state"], "NotPlanned");
-  EXPECT_THAT(MessageOf(Explain(ClusterState(), "default", "ww").status()),
-              HasSubstr("did you mean w?"));
-  EXPECT_FALSE(Explain(ClusterState(), "other", "w").ok());
-}
-
-TEST_F(OverviewTest, AReasonIsWrittenOutOnce) {
-  Job("big", {{"workers", 5}});
-  const auto planned = Explain(ClusterState(), "default", "big");
-  const std::string because = "  because:  ";
-  const std::size_t at = planned->find(because) + because.size();
-  const std::string reason = planned->substr(at, planned->find(" (", at) - at);
-  json conditions = json::array();
-  for (const char* type : {"Queued", "Planned", "Placed"}) {
-    conditions.push_back(
-        {{"type", type}, {"status", "False"}, {"message", StrCat(reason, "; and more")}});
-  }
-  client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
-                                      {"kind", "TrainingJob"},
-                                      {"metadata", {{"name", "big"}, {"namespace", "default"}}},
-                                      {"spec", {{"workers", 5}}},
-                                      {"status", {{"conditions", conditions}}}});
-  const auto text = Explain(ClusterState(), "default", "big");
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_EQ(text->find(reason), text->rfind(reason)) << *text;
-  EXPECT_THAT(*text, HasSubstr("Planned:    no, as above\n"));
 }
 
 TEST_F(OverviewTest, WhereJobsRunAndWouldBePlacedNeedsNothingOfOurs) {
@@ -352,41 +109,6 @@ TEST_F(OverviewTest, WhereJobsRunAndWouldBePlacedNeedsNothingOfOurs) {
   EXPECT_EQ(job["actual"]["objective"]["segments"], 2);
   EXPECT_EQ(job["planned"]["objective"]["segments"], 1);
   EXPECT_TRUE(job["better"].get<bool>());
-}
-
-TEST_F(OverviewTest, AGangThatLostAPodBeforeItsPlaceSaysSo) {
-  JobPod("w", 0);
-  api::Gang gang;
-  gang.metadata.name = "job-w";
-  gang.metadata.namespace_name = "default";
-  gang.owner = {"batch/v1", "Job", "w", "uid-w", false};
-  gang.job.workers = 2;
-  gang.rank_bases = {{"", 0}};
-  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
-  const Table rows = JobsTable(ClusterState(), "", /*now_ms=*/0, /*wide=*/true);
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[1][3], "Incomplete");
-  EXPECT_EQ(rows[1][10], kOneOfTwo);
-  const auto text = Explain(ClusterState(), "default", "w");
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_THAT(*text, HasSubstr(StrCat("pods:       ", kOneOfTwo)));
-}
-
-TEST_F(OverviewTest, AChangeThatHelpsIsACommandToPaste) {
-  // A data group of three hosts, where a segment has two.
-  Job("wide", {{"workers", 3},
-               {"gpusPerWorker", 8},
-               {"placement", {{"data", {{"within", "Segment"}, {"mode", "Required"}}}}}});
-  const auto text = Explain(ClusterState(), "default", "wide");
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_THAT(*text, HasSubstr("  try:      kubectl patch trainingjob wide -n default --type merge "
-                               "-p 'spec: {placement: {data: {within: FabricPod}}}' -> Placed\n"));
-}
-
-TEST_F(OverviewTest, AnUnknownJobNamesTheOneThatWasMeant) {
-  Job("pretrain", {{"workers", 1}});
-  auto text = Explain(ClusterState(), "default", "pretrian");
-  EXPECT_THAT(MessageOf(text.status()), HasSubstr("did you mean pretrain?"));
 }
 
 TEST_F(OverviewTest, ObjectsThatCannotBeReadAreNamedAndTheRestIsShown) {
@@ -432,19 +154,6 @@ TEST_F(OverviewTest, RowsAsObjectsHaveTheNamesOfTheColumns) {
   EXPECT_EQ(RowsAsJson({{"NAME", "FABRIC POD", "WORKERS"}, {"42", "7", "3"}}),
             nlohmann::json::parse(R"([{"name": "42", "fabricPod": "7", "workers": 3}])"))
       << "a name is a text, also of digits";
-}
-
-TEST_F(OverviewTest, AnExplanationAsJsonHasTheTextAndTheObjects) {
-  Job("a", {{"workers", 2}});
-  Placed("a");
-  auto text = Explain(ClusterState(), "default", "a");
-  auto object = ExplainAsJson(ClusterState(), "default", "a");
-  ASSERT_TRUE(object.ok()) << object.status();
-  std::string joined;
-  for (const nlohmann::json& line : (*object)["lines"]) joined += line.get<std::string>() + "\n";
-  EXPECT_EQ(joined, *text);
-  EXPECT_TRUE(object->contains("gang"));
-  EXPECT_FALSE(ExplainAsJson(ClusterState(), "default", "none").ok());
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ struct UnplannedPods {
   std::string namespace_name;
   std::string kind;
   std::string name;
-  // "Waiting": they are to be a gang, and nobody has made it. "NotPlanned": they do not ask for
-  // one.
+  // "Waiting": they ask for a gang, whose Gang does not exist yet. "NotPlanned": they do not ask
+  // for one.
   std::string state;
   std::string pods;            // "4: 3 Running, 1 Pending"
   std::string why;             // and what to do

@@ -25,7 +25,6 @@ constexpr std::int64_t kMsPerHour = 3'600'000;
 constexpr std::int64_t kAccountMs = 60'000;
 constexpr std::int64_t kPollMs = 5'000;
 constexpr std::int64_t kWatchMs = 30'000;
-constexpr char kAtRisk[] = " is at risk";
 
 Micros Cost(Micros rate, std::int64_t elapsed_ms) {
   if (rate <= 0 || elapsed_ms <= 0) return 0;
@@ -214,31 +213,27 @@ class CapacityStepper {
   }
 
   std::string AtRisk() const {
-    return StrCat("; the deadline ", FormatTime(job_.capacity.deadline_ms), kAtRisk);
+    return StrCat("; the deadline ", FormatTime(job_.capacity.deadline_ms), " is at risk");
   }
 
   // Hosts that are taken back are left for others that stay while the deadline can still be kept,
-  // if there are such hosts below the caps.
+  // if there are such hosts below the caps. Otherwise the message reports the risk.
   bool LeftForItsDeadline() {
     if (!observed_.may_choose || !HasRevocableHosts(status_)) return false;
-    if (!NeedsHostsThatStay(/*running=*/true)) {
-      if (status_.message.find(kAtRisk) != std::string::npos) {
-        status_.message = StrCat(DescribeHosts(status_), " are there");
+    std::string risk;
+    if (NeedsHostsThatStay(/*running=*/true)) {
+      risk = AtRisk();
+      if (job_.capacity.deadline_policy == api::DeadlinePolicy::kOnDemand) {
+        const Answer answer = Ask(WithoutRevocableOffers(OffersToTry(observed_.pools, status_)));
+        if (answer.outcome.choice) {
+          Leave(RentalReason::kDeadline, DescribeDeadline(job_, *Deadline()));
+          return true;
+        }
+        risk += StrCat(": no hosts that stay: ", answer.problem);
       }
-      return false;
     }
-    const std::string at_risk = DescribeHosts(status_) + AtRisk();
-    if (job_.capacity.deadline_policy == api::DeadlinePolicy::kReport) {
-      status_.message = at_risk;
-      return false;
-    }
-    const Answer answer = Ask(WithoutRevocableOffers(OffersToTry(observed_.pools, status_)));
-    if (!answer.outcome.choice) {
-      status_.message = StrCat(at_risk, ": no hosts that stay: ", answer.problem);
-      return false;
-    }
-    Leave(RentalReason::kDeadline, DescribeDeadline(job_, *Deadline()));
-    return true;
+    status_.message = StrCat(DescribeHosts(status_), " are there", risk);
+    return false;
   }
 
   std::int64_t TimeoutMs() const { return ProvisionTimeoutMs(status_, observed_.pools); }

@@ -2,10 +2,8 @@
 // says what stood in the way.
 #include "gmock/gmock.h"
 
-#include "pkg/kube/testing/relist.h"
-#include "pkg/operator/capacity/capacity_controller.h"
+#include "pkg/operator/testing/capacity_controller_fixture.h"
 #include "pkg/operator/testing/capacity_step_fixture.h"
-#include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
 namespace {
@@ -85,7 +83,7 @@ TEST_F(RentalBudgetTest, WhereRentingIsOffTheConditionSaysWhoTurnsItOn) {
 }
 
 // The labels are those that the API server has.
-class PoolNamespaceTest : public JobFixture {
+class PoolNamespaceTest : public CapacityControllerFixture {
  protected:
   std::string PhaseWith(const json& labels) {
     client_.Seed(kube::Namespaces(), {{"apiVersion", "v1"},
@@ -104,16 +102,7 @@ class PoolNamespaceTest : public JobFixture {
     gang.status.outcome = placement::Outcome::kNotNow;
     gang.status.reasons.emplace_back();  // without one it waits for pods, and hosts do not help
     client_.Seed(kube::Gangs(), api::EncodeGang(gang));
-    state::ClusterCache cache;
-    for (const auto& [kind, resource] : {std::pair{state::Kind::kPod, kube::Pods()},
-                                         {state::Kind::kGang, kube::Gangs()},
-                                         {state::Kind::kTrainingJob, kube::TrainingJobs()},
-                                         {state::Kind::kCapacityPool, kube::CapacityPools()}}) {
-      kube::Relist(client_, resource, cache.sink(kind));
-    }
-    HostHealth hosts;
-    CapacityController controller(client_, cache, hosts, clock_, [](const JobNotice&) {});
-    EXPECT_TRUE(controller.Reconcile("team/a").ok());
+    ReconcileCapacity();
     return Status()["capacity"].value("phase", "None");
   }
 };

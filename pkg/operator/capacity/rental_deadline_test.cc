@@ -5,10 +5,8 @@
 #include "gmock/gmock.h"
 
 #include "pkg/base/clock.h"
-#include "pkg/kube/testing/relist.h"
-#include "pkg/operator/capacity/capacity_controller.h"
+#include "pkg/operator/testing/capacity_controller_fixture.h"
 #include "pkg/operator/testing/capacity_step_fixture.h"
-#include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
 namespace {
@@ -222,7 +220,7 @@ TEST_F(RentalDeadlineTest, ARiskThatIsOverIsNotReportedAnyMore) {
 }
 
 // Through the controller, which says when a job may choose.
-class DeadlineControllerTest : public JobFixture {};
+using DeadlineControllerTest = CapacityControllerFixture;
 
 TEST_F(DeadlineControllerTest, AJobThatRunsLeavesSpotHostsWhenItsSlackIsUsedUp) {
   client_.Seed(kube::Namespaces(),
@@ -242,16 +240,7 @@ TEST_F(DeadlineControllerTest, AJobThatRunsLeavesSpotHostsWhenItsSlackIsUsedUp) 
       {"spent", "0 USD"},
       {"hosts", json::array({{{"pool", "spot"}, {"type", "Spot"}, {"hosts", 2}}})}};
   client_.Seed(kube::TrainingJobs(), job);
-  state::ClusterCache cache;
-  for (const auto& [kind, resource] : {std::pair{state::Kind::kPod, kube::Pods()},
-                                       {state::Kind::kGang, kube::Gangs()},
-                                       {state::Kind::kTrainingJob, kube::TrainingJobs()},
-                                       {state::Kind::kCapacityPool, kube::CapacityPools()}}) {
-    kube::Relist(client_, resource, cache.sink(kind));
-  }
-  HostHealth hosts;
-  CapacityController controller(client_, cache, hosts, clock_, [](const JobNotice&) {});
-  EXPECT_TRUE(controller.Reconcile("team/a").ok());
+  ReconcileCapacity();
   // It has no pods, and nothing asks for its hosts: the next ones are chosen in the same step.
   EXPECT_EQ(Status()["capacity"]["moves"], 1) << Status();
   EXPECT_EQ(Status()["capacity"]["hosts"][0]["pool"], "stays") << Status();

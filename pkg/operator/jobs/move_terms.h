@@ -19,12 +19,12 @@
 
 namespace yardmaster::op {
 
-// Shorter than this a job that runs is not moved: it has just paid for a start.
+// Minimum running time before a job may be moved.
 inline constexpr std::int64_t kLeastRunMs = 10 * 60 * 1000;
 
-// Not movable: a job that says so; that has ended or is suspended, or is to be; that another
-// controller runs; whose workers do not all run, or have not for kLeastRunMs. A job without
-// conditions, as in a manifest, runs. `now_ms` 0: not known, and half of the interval counts.
+// Not movable: a job with movable Never; that has ended, is suspended, or is to be suspended; that
+// another controller runs; whose workers have not all run for kLeastRunMs. `now_ms` 0: unknown, as
+// for manifests; then a job without conditions runs, and half of the interval counts as lost.
 plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms);
 
 // By the key of each job's gang. Other gangs are not movable: their owners restart them.

@@ -13,6 +13,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
 #include "pkg/kube/object.h"
+#include "pkg/operator/gang_write.h"
 #include "pkg/operator/jobs/compute_domain_write.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/pods/pod_builder.h"
@@ -188,20 +189,7 @@ absl::StatusOr<nlohmann::json> WorkerWrites::TryFirst(const api::TrainingJob& jo
 
 absl::StatusOr<std::optional<api::Gang>> WorkerWrites::WriteGang(const api::Gang& gang) {
   YM_RETURN_IF_ERROR(CheckLeads());
-  const api::ObjectMeta& meta = gang.metadata;
-  const auto written = meta.resource_version.empty()
-                           ? client_.Create({kube::Gangs(), meta.namespace_name, "", ""},
-                                            api::EncodeGang(gang), {kFieldManager})
-                           : client_.Replace({kube::Gangs(), meta.namespace_name, meta.name, ""},
-                                             api::EncodeGang(gang), {kFieldManager});
-  const absl::Status& status = written.status();
-  if (absl::IsAlreadyExists(status) || absl::IsAborted(status) || kube::IsGone(status)) {
-    return std::optional<api::Gang>();
-  }
-  YM_RETURN_IF_ERROR(status);
-  cache_.Assume(state::Kind::kGang, *written);
-  YM_ASSIGN_OR_RETURN(api::Gang stored, api::DecodeGang(*written, api::Decoding::kLenient));
-  return std::optional<api::Gang>(std::move(stored));
+  return op::WriteGang(client_, cache_, gang);
 }
 
 absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,

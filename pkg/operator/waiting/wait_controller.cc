@@ -11,6 +11,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
+#include "pkg/operator/gang_write.h"
 #include "pkg/operator/jobs/place_request.h"
 #include "pkg/operator/jobs/quota_check.h"
 #include "pkg/operator/jobs/refusal_reason.h"
@@ -132,7 +133,7 @@ absl::StatusOr<std::shared_ptr<const api::Pod>> WaitController::TryFirst(const W
                      kube::WriteOptions{.field_manager = kFieldManager, .dry_run = true}));
   YM_ASSIGN_OR_RETURN(api::Pod pod, api::DecodePod(made, api::Decoding::kLenient));
   const auto quotas = kube::ListAll(client_, {kQuotas, job.namespace_name, "", ""});
-  // What cannot be read is said when the pods are made.
+  // If quotas cannot be read, the API server checks them when the pods are created.
   if (quotas.ok())
     YM_RETURN_IF_ERROR(CheckQuotas(*quotas, pod, std::int64_t{1} * set.jobs * set.pods));
   return std::make_shared<const api::Pod>(std::move(pod));
@@ -204,22 +205,9 @@ absl::StatusOr<WaitStep> WaitController::Decide(const Look& look) {
   return NextWaitStep(facts);
 }
 
-absl::StatusOr<WaitController::GangPtr> WaitController::WriteGang(const api::Gang& gang) {
+absl::StatusOr<std::optional<api::Gang>> WaitController::WriteGang(const api::Gang& gang) {
   if (options_.may_write && !options_.may_write()) return NotLeading();
-  const api::ObjectMeta& meta = gang.metadata;
-  const auto written = meta.resource_version.empty()
-                           ? client_.Create({kube::Gangs(), meta.namespace_name, "", ""},
-                                            api::EncodeGang(gang), {kFieldManager})
-                           : client_.Replace({kube::Gangs(), meta.namespace_name, meta.name, ""},
-                                             api::EncodeGang(gang), {kFieldManager});
-  const absl::Status& status = written.status();
-  if (absl::IsAlreadyExists(status) || absl::IsAborted(status) || kube::IsGone(status)) {
-    return GangPtr();
-  }
-  YM_RETURN_IF_ERROR(status);
-  cache_.Assume(state::Kind::kGang, *written);
-  YM_ASSIGN_OR_RETURN(api::Gang stored, api::DecodeGang(*written, api::Decoding::kLenient));
-  return std::make_shared<const api::Gang>(std::move(stored));
+  return op::WriteGang(client_, cache_, gang);
 }
 
 absl::StatusOr<bool> WaitController::PatchJob(const WaitingJob& job, std::optional<bool> suspend,
@@ -242,8 +230,8 @@ absl::StatusOr<bool> WaitController::PatchJob(const WaitingJob& job, std::option
 absl::StatusOr<bool> WaitController::WritePods(const Look& look, api::GangPods pods) {
   api::Gang next = *look.gang;
   next.pods = pods;
-  YM_ASSIGN_OR_RETURN(const GangPtr stored, WriteGang(next));
-  return stored != nullptr;
+  YM_ASSIGN_OR_RETURN(const auto stored, WriteGang(next));
+  return stored.has_value();
 }
 
 WaitController::Again WaitController::Ask(const Look& look) {
@@ -257,8 +245,8 @@ WaitController::Again WaitController::Ask(const Look& look) {
   }
   const api::Gang next = look.gang == nullptr ? *request : WithRequest(*look.gang, *request);
   if (look.gang != nullptr && next == *look.gang) return again;
-  YM_ASSIGN_OR_RETURN(const GangPtr stored, WriteGang(next));
-  if (stored == nullptr) return std::optional(kChangedAgainMs);
+  YM_ASSIGN_OR_RETURN(const auto stored, WriteGang(next));
+  if (!stored) return std::optional(kChangedAgainMs);
   if (stored->pods != api::GangPods::kFollow) {
     Tell(look, /*warning=*/true, "WaitRefused",
          "the CustomResourceDefinition of Gangs is of an older version; apply that of this one");
@@ -313,7 +301,7 @@ WaitController::Again WaitController::CarryOut(const Look& look, const WaitStep&
 WaitController::Again WaitController::Reconcile(const std::string& key) {
   YM_ASSIGN_OR_RETURN(Look look, Read(key));
   if (look.job) {
-    // A job that was deleted and made again under its name begins from nothing.
+    // The state of a deleted job does not apply to another job of the same name.
     const auto known = known_.find(key);
     if (known != known_.end() && !known->second.uid.empty() && known->second.uid != look.job->uid) {
       known_.erase(known);

@@ -1,13 +1,13 @@
-// Lets jobs of other controllers wait for their place without pods: asks for it by their Gangs, and
-// resumes and suspends them as wait_step.h says.
+// Lets jobs of other controllers wait for their place without pods: requests it by their Gangs, and
+// resumes and suspends them as wait_step.h decides.
 //
 // The job is read from the API server in each look, and so is the Gang before a job is resumed or
 // suspended and before hosts are given back. Every write carries a resourceVersion, so that one
 // which was decided on an older state, by this process or by another one, has no effect.
 //
-// What admission makes of a job's pods is asked once for each generation of the job. A try that
-// came to nothing, because pods were missing or somebody suspended the job again, is followed by a
-// wait from ten seconds to ten minutes, which a process that has just begun does not know of.
+// What admission makes of a job's pods is asked once for each generation of the job. After
+// a failed attempt, because pods were missing or another client suspended the job, the next one
+// follows after 10 s, doubling up to 10 min. A new process does not know earlier attempts.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the controller.
 #pragma once
@@ -104,8 +104,8 @@ class WaitController {
   absl::StatusOr<bool> WritePods(const Look& look, api::GangPods pods);
   absl::StatusOr<bool> PatchJob(const WaitingJob& job, std::optional<bool> suspend,
                                 const nlohmann::json& resumed);
-  // The value: as the API server has it now; null: another state of it is there.
-  absl::StatusOr<GangPtr> WriteGang(const api::Gang& gang);
+  // As op::WriteGang, while this process leads.
+  absl::StatusOr<std::optional<api::Gang>> WriteGang(const api::Gang& gang);
   absl::StatusOr<GangPtr> ReadGang(const std::string& ns, const std::string& name);
   bool PodsAreThere(const api::Gang& gang) const;
   void Pause(const std::string& key);

@@ -4,8 +4,8 @@
 //   waits, suspended        none, or without hosts   asks for a place: the Gang says Follow
 //                           has hosts                is resumed; the annotation
 //                                                    yardmaster.dev/resumed names the Gang
-//                           has those that it was    somebody has suspended it since: the hosts
-//                           resumed for              are given back, and it waits again
+//                           has those that it was    another client suspended it since: the
+//                           resumed for              hosts are released, and it waits again
 //                           asks for something else  the hosts are given back
 //   resumed by us           has hosts, pods come     its pods are released the ordinary way; the
 //                                                    Gang says First when they all are
@@ -15,9 +15,9 @@
 //   without the label, or   asks                     asks no more; a suspended job stays suspended
 //   left to others, or gone
 //
-// The annotation is there exactly while a job is resumed by us: it goes with the patch that
-// suspends the job, and before one that somebody else has suspended asks again. So a process that
-// was killed at any write, or has lost an answer, decides by what it reads.
+// A job has the annotation exactly while this operator keeps it resumed: the patch that suspends
+// the job removes it, and a job that another client suspended loses it before it requests a place
+// again. So the next step follows from the objects alone, also after a kill or a lost answer.
 //
 // A Gang of a job that has run says First: from then on its pods wait behind the gate.
 //

@@ -36,7 +36,7 @@ struct WaitingJob {
   bool suspended = false;
   std::string wait;     // the label's value; empty: there is none
   std::string resumed;  // the operator's annotation
-  // Who else suspends and resumes it, "Kueue (label ...)"; empty: nobody.
+  // The other controller that suspends and resumes it, "Kueue (label ...)"; empty if none.
   std::string left_to;
 };
 

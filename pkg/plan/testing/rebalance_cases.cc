@@ -38,19 +38,6 @@ void AddScattered(Random& random, bool whole_hosts, int i, MovingCase& c) {
 
 }  // namespace
 
-std::vector<HostId> HostsOfSegment(const Snapshot& snapshot, int segment, int first, int count) {
-  std::vector<HostId> hosts;
-  for (int i = 0; i < count; ++i) {
-    hosts.push_back(snapshot.places->hosts_of(fabric::SegmentId(segment))[first + i]);
-  }
-  return hosts;
-}
-
-std::vector<HostId> Joined(std::vector<HostId> a, const std::vector<HostId>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 JobId AddRunning(MovingCase& c, const std::string& name, const std::vector<HostId>& hosts,
                  double lost_seconds) {
   AddJob(c.snapshot, name, static_cast<int>(hosts.size()));

@@ -16,12 +16,6 @@ struct MovingCase {
   std::vector<MoveTerms> terms;
 };
 
-// `count` hosts of a segment, from its `first` on.
-std::vector<fabric::HostId> HostsOfSegment(const Snapshot& snapshot, int segment, int first,
-                                           int count);
-std::vector<fabric::HostId> Joined(std::vector<fabric::HostId> a,
-                                   const std::vector<fabric::HostId>& b);
-
 // A gang of whole hosts that runs there and may be moved for `lost_seconds` of it. Returns its id.
 JobId AddRunning(MovingCase& c, const std::string& name, const std::vector<fabric::HostId>& hosts,
                  double lost_seconds = 100);

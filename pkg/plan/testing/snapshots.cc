@@ -58,6 +58,21 @@ const JobPlan& Of(const Plan& plan, JobId job) {
                        [&](const JobPlan& p) { return p.job == job; });
 }
 
+std::vector<fabric::HostId> HostsOfSegment(const Snapshot& snapshot, int segment, int first,
+                                           int count) {
+  std::vector<fabric::HostId> hosts;
+  for (int i = 0; i < count; ++i) {
+    hosts.push_back(snapshot.places->hosts_of(fabric::SegmentId(segment))[first + i]);
+  }
+  return hosts;
+}
+
+std::vector<fabric::HostId> Joined(std::vector<fabric::HostId> a,
+                                   const std::vector<fabric::HostId>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 std::vector<int> PoolOf(Snapshot snapshot) {
   ApplyBackupPolicy(snapshot);
   std::vector<int> pool;

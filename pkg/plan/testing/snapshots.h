@@ -31,6 +31,12 @@ void Place(Snapshot& snapshot, JobId job, const std::vector<fabric::HostId>& hos
 // What became of a job. REQUIRES: the plan has it.
 const JobPlan& Of(const Plan& plan, JobId job);
 
+// `count` hosts of a segment, from its `first` on.
+std::vector<fabric::HostId> HostsOfSegment(const Snapshot& snapshot, int segment, int first,
+                                           int count);
+std::vector<fabric::HostId> Joined(std::vector<fabric::HostId> a,
+                                   const std::vector<fabric::HostId>& b);
+
 // The backup hosts of a snapshot once its policy was applied, by id.
 std::vector<int> PoolOf(Snapshot snapshot);
 
