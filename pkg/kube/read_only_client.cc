@@ -6,11 +6,14 @@
 
 namespace yardmaster::kube {
 
-absl::Status ReadOnlyClient::Refuse(const char* verb, const Target& target) {
-  ++refused_;
+namespace {
+
+absl::Status Refuse(const char* verb, const Target& target) {
   return absl::PermissionDeniedError(StrCat(
       verb, " ", Describe(target), ": refused, this process only observes (--mode=Observe)"));
 }
+
+}  // namespace
 
 absl::StatusOr<nlohmann::json> ReadOnlyClient::Get(const Target& target) {
   return inner_->Get(target);

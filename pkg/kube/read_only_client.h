@@ -4,8 +4,6 @@
 // Thread safety: as Client.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -31,13 +29,8 @@ class ReadOnlyClient : public Client {
                                        const WriteOptions& options) override;
   absl::Status Delete(const Target& target, const DeleteOptions& options) override;
 
-  std::int64_t refused() const { return refused_; }
-
  private:
-  absl::Status Refuse(const char* verb, const Target& target);
-
   std::unique_ptr<Client> inner_;
-  std::atomic<std::int64_t> refused_ = 0;
 };
 
 }  // namespace yardmaster::kube

@@ -13,7 +13,6 @@
 #include "pkg/kube/api_error.h"
 #include "pkg/operator/gang_write.h"
 #include "pkg/operator/jobs/place_request.h"
-#include "pkg/operator/jobs/quota_check.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/waiting/wait_request.h"
 #include "pkg/operator/write_target.h"
@@ -29,7 +28,6 @@ constexpr BackoffLimits kPauses = {10'000, 600'000};
 // Between looks at a job that admission or a quota refuses. They may change their mind at any time,
 // and many such jobs must not take the API server's time.
 constexpr BackoffLimits kRefusals = {30'000, 120'000};
-const kube::Resource kQuotas = {"", "v1", "resourcequotas", "ResourceQuota", true};
 
 // Nothing of it can be done while this process does not lead.
 absl::Status NotLeading() { return absl::UnavailableError("this process does not lead any more"); }
@@ -61,6 +59,7 @@ WaitController::WaitController(kube::Client& client, state::ClusterCache& cache,
     : client_(client),
       cache_(cache),
       clock_(clock),
+      quotas_(client, clock),
       notify_(std::move(notify)),
       options_(std::move(options)) {}
 
@@ -132,10 +131,10 @@ absl::StatusOr<std::shared_ptr<const api::Pod>> WaitController::TryFirst(const W
       client_.Create({kube::Pods(), job.namespace_name, "", ""}, set.first_pod,
                      kube::WriteOptions{.field_manager = kFieldManager, .dry_run = true}));
   YM_ASSIGN_OR_RETURN(api::Pod pod, api::DecodePod(made, api::Decoding::kLenient));
-  const auto quotas = kube::ListAll(client_, {kQuotas, job.namespace_name, "", ""});
   // If quotas cannot be read, the API server checks them when the pods are created.
-  if (quotas.ok())
-    YM_RETURN_IF_ERROR(CheckQuotas(*quotas, pod, std::int64_t{1} * set.jobs * set.pods));
+  if (const auto quotas = quotas_.Read(job.namespace_name); quotas.ok()) {
+    YM_RETURN_IF_ERROR(CheckQuotas(**quotas, pod, std::int64_t{1} * set.jobs * set.pods));
+  }
   return std::make_shared<const api::Pod>(std::move(pod));
 }
 
@@ -162,6 +161,7 @@ absl::StatusOr<std::shared_ptr<const api::Gang>> WaitController::RequestOf(const
     auto pod = TryFirst(job, set);
     if (IsRefusal(pod.status())) {
       pause();
+      quotas_.Drop(job.namespace_name);
       const StallReason stall =
           RefusalReason(pod.status(), {std::int64_t{1} * set.jobs * set.pods, 0});
       // The numbers of a quota change with every look.

@@ -25,6 +25,7 @@
 #include "pkg/api/gang.h"
 #include "pkg/base/clock.h"
 #include "pkg/kube/client.h"
+#include "pkg/operator/jobs/quota_check.h"
 #include "pkg/operator/waiting/wait_step.h"
 #include "pkg/operator/waiting/waiting_job.h"
 #include "pkg/state/cluster_state.h"
@@ -118,6 +119,7 @@ class WaitController {
   kube::Client& client_;
   state::ClusterCache& cache_;
   const Clock& clock_;
+  QuotaReader quotas_;
   const std::function<void(const WaitNotice&)> notify_;
   const Options options_;
   std::map<std::string, Known> known_;  // by key
