@@ -244,12 +244,12 @@ class BenchCluster {
   state::ClusterCache cache_;
 };
 
-std::vector<std::shared_ptr<const GatheredGang>> GangsOf(Gatherer& gatherer,
-                                                         const state::ClusterState& state) {
+std::vector<std::shared_ptr<const gather::GatheredGang>> GangsOf(gather::Gatherer& gatherer,
+                                                                 const state::ClusterState& state) {
   gatherer.Update(state.pods);
   std::map<NamespacedName, const api::Gang*> known;
   for (const auto& gang : state.gangs) known[KeyOf(gang->metadata)] = gang.get();
-  return gatherer.Gangs([&](const GatheredGang& pods) -> const api::Gang* {
+  return gatherer.Gangs([&](const gather::GatheredGang& pods) -> const api::Gang* {
     const auto at = known.find({pods.namespace_name, pods.name});
     return at == known.end() ? nullptr : at->second;
   });
@@ -273,7 +273,7 @@ void Run(int nodes, int pods, const Waiting& waiting) {
 
   // Memory first, while no other snapshot has left free memory.
   before = ResidentMib();
-  Gatherer gatherer;
+  gather::Gatherer gatherer;
   state::SnapshotBuilder builder;
   state::ClusterState state = cluster.cache().Take();
   auto gangs = GangsOf(gatherer, state);
@@ -284,7 +284,7 @@ void Run(int nodes, int pods, const Waiting& waiting) {
   std::vector<double> take, gather, build, all;
   for (int i = 0; i < 3; ++i) {
     began = SteadyClock::now();
-    Gatherer fresh;
+    gather::Gatherer fresh;
     GangsOf(fresh, state);
     gather.push_back(Since(began));
     began = SteadyClock::now();

@@ -9,7 +9,7 @@
 // Labels can be copied. A pod whose controller contradicts its labels is an error: another uid
 // where a label carries the controller's, another kind, or another name where the labels give it (a
 // JobSet's pods name the JobSet, not the Job that is their controller: only the kind is compared).
-// For a pod without a controller its labels are used unchanged; extender::Gatherer can refuse such
+// For a pod without a controller its labels are used unchanged; gather::Gatherer can refuse such
 // pods.
 //
 // A pod's labels give its index inside a subgroup (one Job of a JobSet, the masters or the workers

@@ -92,7 +92,7 @@ class Extender {
   kube::EventRecorder events_;
   state::ClusterCache cache_{state::Templates::kDrop};
   extender::Webhook webhook_{{.passes_all = options_.common.observes,
-                              .gated_only = options_.planner.ungated == extender::Ungated::kLeave}};
+                              .gated_only = options_.planner.ungated == gather::Ungated::kLeave}};
   extender::Binder binder_{*client_};
   state::ClusterFeed feed_;
   extender::ClusterPlanner planner_;

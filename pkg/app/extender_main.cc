@@ -104,7 +104,7 @@ int ExtenderMain(int argc, char** argv) {
   FinishFlags(app);
   CLI11_PARSE(app, argc, argv);
   planner.preemption.max_grace_ms = planner.gates.max_grace_ms;
-  if (gated_only) planner.ungated = extender::Ungated::kLeave;
+  if (gated_only) planner.ungated = gather::Ungated::kLeave;
   // A process that only observes puts no pod behind the gate either.
   if (options.common.observes) options.webhook.gate_bind_address.clear();
   if (avoid_contention) planner.plan.policies = {plan::AvoidContention()};

@@ -19,6 +19,7 @@
 #include "pkg/app/wait_loop.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/kube/events.h"
 #include "pkg/operator/capacity/capacity_controller.h"
 #include "pkg/operator/capacity/capacity_metrics.h"
@@ -210,7 +211,7 @@ void Operator::NoteGang(const api::ObjectMeta& metadata) {
   const auto gang = cache_.FindGang(key);
   waiters_.NoteGang(key, gang.get());
   if (const auto waits = op::WaitKeyOf(metadata, gang.get())) wait_loop_.Add(*waits);
-  const bool has_hosts = gang != nullptr && op::PodsAreToCome(*gang);
+  const bool has_hosts = gang != nullptr && gather::PodsAreToCome(*gang);
   for (const api::OwnerReference& owner : metadata.owners) {
     if (owner.kind != api::kTrainingJobKind) continue;
     const std::string job = kube::MakeKey(metadata.namespace_name, owner.name);

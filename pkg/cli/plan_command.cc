@@ -286,9 +286,9 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
                                         {workload.kind, workload.key.name}, {refused.problem}));
   }
   bool bad_pods = false;
-  for (const extender::IncompleteGang& gang : input.incomplete) {
+  for (const gather::IncompleteGang& gang : input.incomplete) {
     report["jobs"].push_back(IncompleteJob(gang));
-    bad_pods |= flags.offline && gang.cause == extender::Incompleteness::kInvalid;
+    bad_pods |= flags.offline && gang.cause == gather::Incompleteness::kInvalid;
   }
   if (!question->costs.empty()) report["costs"] = question->costs;
   if (question->before) {

@@ -8,8 +8,8 @@
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/output/node_names.h"
-#include "pkg/extender/gather/gather.h"
 #include "pkg/extender/observe/pods_as_gangs.h"
+#include "pkg/gather/gather.h"
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/operator/telemetry/network_profiles.h"
@@ -42,20 +42,20 @@ struct NotPlanned {
   NamespacedName pod;  // one of its pods
   std::string gang;    // "gang ns/name: ", or nothing where the text says what it is about
   std::string why;
-  std::optional<extender::IncompleteGang> incomplete;  // a set that has pods
+  std::optional<gather::IncompleteGang> incomplete;  // a set that has pods
   bool too_few() const {
-    return incomplete && incomplete->cause == extender::Incompleteness::kPodsMissing;
+    return incomplete && incomplete->cause == gather::Incompleteness::kPodsMissing;
   }
 };
 
 // `problem`: why its pods are no gang, whatever pods come.
-NotPlanned Explained(const extender::GatheredGang& pods, const extender::DeclaredSizes& declared,
+NotPlanned Explained(const gather::GatheredGang& pods, const gather::DeclaredSizes& declared,
                      const absl::Status& problem) {
   NotPlanned out;
   const auto& some = pods.members.empty() ? pods.leaving : pods.members;
   if (!some.empty()) out.pod = KeyOf(some.front().pod->metadata);
   out.gang = StrCat("gang ", pods.namespace_name, "/", pods.name, ": ");
-  out.incomplete = extender::IncompletenessOf(pods, nullptr, nullptr, declared);
+  out.incomplete = gather::IncompletenessOf(pods, nullptr, nullptr, declared);
   if (!out.incomplete) {
     out.why = "not planned, its pods have finished or are being deleted";
     return out;
@@ -65,7 +65,7 @@ NotPlanned Explained(const extender::GatheredGang& pods, const extender::Declare
     return out;
   }
   out.gang.clear();
-  out.incomplete->cause = extender::Incompleteness::kInvalid;
+  out.incomplete->cause = gather::Incompleteness::kInvalid;
   out.why = out.incomplete->text = MessageOf(problem);
   return out;
 }
@@ -74,26 +74,26 @@ NotPlanned Explained(const extender::GatheredGang& pods, const extender::Declare
 // workload's controller would make counts where no pod of that gang is there.
 // `sources`: of the workloads that the pods are expected of; they say how many there are where the
 // pods do not.
-std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const Sources& sources,
+std::vector<NotPlanned> AddGangsOfPods(const gather::Gathered& gathered, const Sources& sources,
                                        Keys& known, state::ClusterState& cluster) {
   std::vector<NotPlanned> out;
-  for (const extender::PodProblem& problem : gathered.problems) {
+  for (const gather::PodProblem& problem : gathered.problems) {
     out.push_back({{problem.namespace_name, problem.pod}, "", problem.text, std::nullopt});
   }
-  for (const extender::GatheredGang& pods : gathered.gangs) {
+  for (const gather::GatheredGang& pods : gathered.gangs) {
     if (!known.insert({pods.namespace_name, pods.name}).second) continue;
-    extender::DeclaredSizes declared;
-    auto gang = extender::MakeGang(pods, nullptr);
+    gather::DeclaredSizes declared;
+    auto gang = gather::MakeGang(pods, nullptr);
     if ((!gang.ok() || !*gang) && !pods.members.empty() && pods.held_by_others == 0) {
       const auto source = sources.find(KeyOf(pods.members.front().pod->metadata));
       if (source != sources.end() && source->second->pods) {
         declared.of_owner = source->second->pods;
-        gang = extender::MakeGang(pods, nullptr, declared);
+        gang = gather::MakeGang(pods, nullptr, declared);
       }
     }
     if (gang.ok() && *gang) {
       // It is as old as its youngest pod.
-      for (const extender::GangMember& member : pods.members) {
+      for (const gather::GangMember& member : pods.members) {
         (*gang)->metadata.created_ms =
             std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
       }
@@ -109,14 +109,14 @@ std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const
 void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
   Keys known = KnownJobs(manifests.cluster);
   for (NotPlanned& left_out :
-       AddGangsOfPods(extender::Gather(manifests.cluster.pods), {}, known, manifests.cluster)) {
+       AddGangsOfPods(gather::Gather(manifests.cluster.pods), {}, known, manifests.cluster)) {
     err << left_out.gang << left_out.why << "\n";
     if (left_out.incomplete) input.incomplete.push_back(*std::move(left_out.incomplete));
   }
   // One line for all pods of a workload.
   std::set<const WorkloadSource*> said;
   for (const NotPlanned& left_out :
-       AddGangsOfPods(extender::Gather(manifests.expected_pods), manifests.workload_of_pod, known,
+       AddGangsOfPods(gather::Gather(manifests.expected_pods), manifests.workload_of_pod, known,
                       manifests.cluster)) {
     const auto at = manifests.workload_of_pod.find(left_out.pod);
     if (at == manifests.workload_of_pod.end() || !said.insert(at->second.get()).second) continue;
@@ -150,11 +150,11 @@ void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
   for (plan::JobState& job : snapshot.jobs) {
     if (job.assignment) jobs[job.job.key] = &job;
   }
-  for (const extender::GatheredGang& gang : extender::Gather(pods).gangs) {
+  for (const gather::GatheredGang& gang : gather::Gather(pods).gangs) {
     const auto at = jobs.find({gang.namespace_name, gang.name});
     if (at == jobs.end()) continue;
     std::map<int, int> covered;
-    for (const extender::GangMember& member : gang.members) {
+    for (const gather::GangMember& member : gang.members) {
       int by = 0;
       for (std::size_t b = 0; b < budgets.size(); ++b) {
         if (!budgets[b].Covers(gang.namespace_name, member.pod->metadata.labels)) continue;

@@ -15,7 +15,7 @@
 
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/output/plan_report.h"
-#include "pkg/extender/gather/incomplete_gang.h"
+#include "pkg/gather/incomplete_gang.h"
 #include "pkg/netplan/previous_network.h"
 #include "pkg/plan/snapshot.h"
 
@@ -32,7 +32,7 @@ struct PlanInput {
   ReportNames names;
   std::vector<RefusedWorkload> refused;
   // Sets of pods that are not a whole gang.
-  std::vector<extender::IncompleteGang> incomplete;
+  std::vector<gather::IncompleteGang> incomplete;
   // Levels and ports that running jobs have; only of a cluster.
   std::optional<netplan::PreviousNetwork> previous;
 };

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "pkg/api/names.h"
-#include "pkg/extender/facts/follow_pods.h"
+#include "pkg/extender/facts/placed_first.h"
 #include "pkg/extender/steps/owner_step.h"
 #include "pkg/extender/steps/revocation_step.h"
 
@@ -63,7 +63,7 @@ PassReport ClusterPlanner::RunOnce() {
     RunPass();
   } catch (const std::exception& error) {
     // Nothing is lost: what was derived from the cache is derived again.
-    gatherer_ = Gatherer(Orphans::kRefuse, options_.ungated);
+    gatherer_ = gather::Gatherer(gather::Orphans::kRefuse, options_.ungated);
     executor_.Abandon(error.what());
   }
   return executor_.End();
@@ -94,16 +94,17 @@ PassFacts ClusterPlanner::GatherFacts() {
   facts.cluster = cache_.Take();
   for (const auto& gang : facts.cluster.gangs) facts.gangs[KeyOf(gang->metadata)] = gang;
   gatherer_.Update(facts.cluster.pods);
-  const auto gang_of = [&facts](const GatheredGang& gathered) -> const api::Gang* {
+  const auto gang_of = [&facts](const gather::GatheredGang& gathered) -> const api::Gang* {
     const auto known = facts.gangs.find({gathered.namespace_name, gathered.name});
-    return known != facts.gangs.end() && IsSameLife(*known->second, gathered) ? known->second.get()
-                                                                              : nullptr;
+    return known != facts.gangs.end() && gather::IsSameLife(*known->second, gathered)
+               ? known->second.get()
+               : nullptr;
   };
   for (auto& gang : gatherer_.Gangs(gang_of)) {
     NamespacedName key{gang->namespace_name, gang->name};
     // Pods of another life of the job wait until the garbage collector has taken the old Gang.
     const GangPtr known = facts.FindGang(key);
-    if (known != nullptr && !IsSameLife(*known, *gang)) continue;
+    if (known != nullptr && !gather::IsSameLife(*known, *gang)) continue;
     facts.gathered.insert_or_assign(std::move(key), std::move(gang));
   }
   facts.idle_pods = gatherer_.Idle();
@@ -174,18 +175,18 @@ void ClusterPlanner::Place() {
 // Each once as an event on its pod, where people look when it stays pending.
 void ClusterPlanner::ReportProblems() {
   const PassFacts& facts = executor_.facts();
-  std::vector<PodProblem> problems = gatherer_.Problems();
+  std::vector<gather::PodProblem> problems = gatherer_.Problems();
   for (const auto& [key, gathered] : facts.gathered) {
     const GangPtr gang = facts.FindGang(key);
     if (gang == nullptr || facts.Is(key, GangMark::kGrowing)) continue;
-    std::vector<PodProblem> strays = StrayProblems(*gathered, gang->job.workers);
+    std::vector<gather::PodProblem> strays = gather::StrayProblems(*gathered, gang->job.workers);
     std::move(strays.begin(), strays.end(), std::back_inserter(problems));
   }
   constexpr int kMaxEvents = 50;  // in one pass; the rest follows
   std::map<std::string, std::string> before;
   before.swap(reported_);
   int events = 0;
-  for (PodProblem& problem : problems) {
+  for (gather::PodProblem& problem : problems) {
     const auto at = before.find(problem.uid);
     const bool is_new = at == before.end() || at->second != problem.text;
     if (!is_new || (executor_.may_write() && events < kMaxEvents)) {
@@ -208,7 +209,7 @@ void ClusterPlanner::NoteOldestGatedPod() {
   std::int64_t oldest_ms = now_ms;
   for (const auto& [key, gathered] : executor_.facts().gathered) {
     if (gathered->gated == 0) continue;
-    for (const GangMember& member : gathered->members) {
+    for (const gather::GangMember& member : gathered->members) {
       if (member.pod->gated()) oldest_ms = std::min(oldest_ms, member.pod->metadata.created_ms);
     }
   }

@@ -46,7 +46,6 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/extender/effects/executor.h"
-#include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/ledger/ledger.h"
 #include "pkg/extender/ledger/pass_report.h"
 #include "pkg/extender/steps/adoption_step.h"
@@ -64,6 +63,7 @@
 #include "pkg/extender/steps/unschedulable_step.h"
 #include "pkg/extender/steps/volume_step.h"
 #include "pkg/extender/webhook/view.h"
+#include "pkg/gather/gatherer.h"
 #include "pkg/kube/client.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/cluster_state.h"
@@ -87,7 +87,7 @@ class ClusterPlanner {
     StaleReleaseStep::Options stale_releases = {};
     GateStep::Options gates = {};
     PodRelease::Options release = {};
-    Ungated ungated = Ungated::kGather;
+    gather::Ungated ungated = gather::Ungated::kGather;
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
 
@@ -117,7 +117,7 @@ class ClusterPlanner {
   const Notify notify_;
   const Options options_;
   Executor executor_;
-  Gatherer gatherer_{Orphans::kRefuse, options_.ungated};
+  gather::Gatherer gatherer_{gather::Orphans::kRefuse, options_.ungated};
   GangCleanup cleanup_;
   NumberStep numbers_{gatherer_};
   GangSpecStep specs_{gatherer_};

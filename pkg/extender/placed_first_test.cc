@@ -1,8 +1,10 @@
 // Gangs whose pods follow their place.
+#include "pkg/extender/facts/placed_first.h"
+
 #include "pkg/api/gang.h"
 #include "pkg/api/slot.h"
-#include "pkg/extender/facts/follow_pods.h"
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/kube/testing/kill_at_write.h"
 
 namespace yardmaster::extender {
@@ -135,7 +137,7 @@ TEST_F(PlacedFirstTest, HostsAreFreeAgainWhereNoPodComes) {
   Process process(*this, true);
   process.Pass();
   const json before = Slots("a");
-  clock_.Advance(kPodsComeMs - 1'000);
+  clock_.Advance(gather::kPodsComeMs - 1'000);
   process.Pass();
   EXPECT_EQ(Slots("a"), before);
   EXPECT_EQ(CountNotices("HostsGivenBack"), 0);

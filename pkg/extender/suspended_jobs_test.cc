@@ -1,7 +1,8 @@
 // Gangs of jobs of other controllers that wait suspended for their place.
 #include "pkg/api/suspended_wait.h"
-#include "pkg/extender/facts/follow_pods.h"
+#include "pkg/extender/facts/placed_first.h"
 #include "pkg/extender/testing/batch_job_fixture.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/kube/testing/kill_at_write.h"
 
 namespace yardmaster::extender {
@@ -123,7 +124,7 @@ TEST_F(SuspendedJobsTest, HostsAreFreeAgainWhereNoPodComes) {
   Process process(*this, true);
   process.Pass();
   SuspendJob("a", false);
-  clock_.Advance(kPodsComeMs + kSuspendedAgainMs - 1'000);
+  clock_.Advance(gather::kPodsComeMs + gather::kSuspendedAgainMs - 1'000);
   process.Pass();
   EXPECT_EQ(CountNotices("HostsGivenBack"), 0);
   clock_.Advance(2'000);

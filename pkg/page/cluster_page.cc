@@ -12,7 +12,7 @@
 
 #include "pkg/api/condition.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/incomplete_gang.h"
+#include "pkg/gather/incomplete_gang.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
@@ -175,7 +175,7 @@ json EmptyJobBlock(const std::string& namespace_name, const std::string& name,
 }
 
 // What its pods lack is the state of a job, and its only reason: it is not planned.
-void SetIncomplete(const extender::IncompleteGang& pods, json& job) {
+void SetIncomplete(const gather::IncompleteGang& pods, json& job) {
   job["state"] = Name(pods.cause);
   job["reasons"] = json::array({{{"code", Name(pods.cause)}, {"message", pods.text}}});
   job["relaxations"] = json::array();
@@ -184,7 +184,7 @@ void SetIncomplete(const extender::IncompleteGang& pods, json& job) {
 // Sets of pods that are not a whole gang, and their place in the queue: behind those that are.
 void AddIncomplete(const state::ClusterState& cluster, std::map<std::string, json>& jobs,
                    json& queue) {
-  for (const extender::IncompleteGang& pods : extender::IncompleteGangsOf(cluster)) {
+  for (const gather::IncompleteGang& pods : gather::IncompleteGangsOf(cluster)) {
     const std::string key = pods.gang.text();
     const auto [at, is_new] = jobs.try_emplace("job/" + key);
     if (is_new) {

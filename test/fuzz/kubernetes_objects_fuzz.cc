@@ -24,10 +24,10 @@
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
 #include "pkg/devices/device_objects.h"
-#include "pkg/extender/gather/ended_replicas.h"
-#include "pkg/extender/gather/owner_size.h"
-#include "pkg/extender/gather/owner_stages.h"
-#include "pkg/extender/gather/owner_state.h"
+#include "pkg/gather/ended_replicas.h"
+#include "pkg/gather/owner_size.h"
+#include "pkg/gather/owner_stages.h"
+#include "pkg/gather/owner_state.h"
 #include "pkg/json/json_view.h"
 #include "pkg/operator/waiting/wait_request.h"
 
@@ -81,12 +81,12 @@ void CheckKubernetes(JsonView object, const nlohmann::json& document) {
 
 // As an owner of any kind: a tenant may write one, and an index list is as long as it says.
 void CheckOwner(JsonView object) {
-  for (const int index : extender::EndedIndexes(object)) {
+  for (const int index : gather::EndedIndexes(object)) {
     if (index < 0 || index >= 16'384) std::abort();
   }
-  extender::GatheredGang pods;
+  gather::GatheredGang pods;
   for (const char* subgroup : {"0", "1", "worker"}) {
-    (void)extender::JobOfSubgroup(object, subgroup);
+    (void)gather::JobOfSubgroup(object, subgroup);
     api::Membership member;
     member.subgroup = subgroup;
     pods.members.push_back({std::make_shared<const api::Pod>(),
@@ -98,12 +98,12 @@ void CheckOwner(JsonView object) {
         std::pair("kubeflow.org/v2beta1", "MPIJob"), std::pair("ray.io/v1", "RayCluster"),
         std::pair("batch.volcano.sh/v1alpha1", "Job")}) {
     const api::OwnerReference owner{api_version, kind, "a", "u", false};
-    (void)extender::SizeOf(owner, object);
-    const extender::Stages stages = extender::StagesOf(owner, object, pods);
+    (void)gather::SizeOf(owner, object);
+    const gather::Stages stages = gather::StagesOf(owner, object, pods);
     if (stages.whole && !stages.why_not.empty()) std::abort();
     api::Gang gang;
     gang.owner = owner;
-    if (extender::OwnerStateOf(gang, object).why.empty()) std::abort();
+    if (gather::OwnerStateOf(gang, object).why.empty()) std::abort();
   }
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pkg/api/rank_resolver.h"
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::cli {
@@ -81,9 +81,9 @@ class Overlayer {
       leaving.insert(
           {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
     }
-    for (const auto& pods : extender::Gather(given_.expected_pods).gangs) {
+    for (const auto& pods : gather::Gather(given_.expected_pods).gangs) {
       const NamespacedName key{pods.namespace_name, pods.name};
-      const auto wanted = extender::MakeGang(pods, nullptr);
+      const auto wanted = gather::MakeGang(pods, nullptr);
       const std::optional<api::Gang> there = GangThere(key);
       if (there && wanted.ok() && *wanted && there->job == (*wanted)->job &&
           there->constraints == (*wanted)->constraints &&
@@ -108,8 +108,8 @@ class Overlayer {
     if (const auto gang = out_.cluster.gangs.Find(key)) return *gang;
     const auto pods = pods_of_.find(key);
     if (pods == pods_of_.end()) return std::nullopt;
-    for (const auto& gathered : extender::Gather(pods->second).gangs) {
-      auto gang = extender::MakeGang(gathered, nullptr);
+    for (const auto& gathered : gather::Gather(pods->second).gangs) {
+      auto gang = gather::MakeGang(gathered, nullptr);
       if (gang.ok() && *gang) return **std::move(gang);
     }
     return std::nullopt;
@@ -142,7 +142,7 @@ class Overlayer {
 
   Manifests out_;
   const Manifests& given_;
-  std::map<NamespacedName, std::vector<extender::PodPtr>> pods_of_;
+  std::map<NamespacedName, std::vector<gather::PodPtr>> pods_of_;
   std::int64_t youngest_ms_ = 0;
 };
 

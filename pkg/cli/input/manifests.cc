@@ -13,8 +13,8 @@
 #include "pkg/cli/input/workload_pods.h"
 #include "pkg/config/json_text.h"
 #include "pkg/config/yaml.h"
-#include "pkg/extender/gather/owner_size.h"
 #include "pkg/extender/observe/pods_as_gangs.h"
+#include "pkg/gather/owner_size.h"
 
 namespace yardmaster::cli {
 
@@ -61,7 +61,7 @@ bool IsClusterScoped(std::string_view kind) {
 std::optional<int> PodsInAll(const json& workload, int wanted) {
   const api::OwnerReference owner{TextOf(workload, "apiVersion"), TextOf(workload, "kind"), "", "",
                                   false};
-  const auto size = extender::SizeOf(owner, workload);
+  const auto size = gather::SizeOf(owner, workload);
   return size && size->pods() == wanted ? std::optional<int>(wanted) : std::nullopt;
 }
 

@@ -10,7 +10,7 @@
 #include "pkg/api/pod_requests.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/owner_state.h"
+#include "pkg/gather/owner_state.h"
 
 namespace yardmaster::cli {
 
@@ -112,7 +112,7 @@ class Expander {
     gang.owner.api_version = version_;
     gang.owner.kind = kind_;
     gang.owner.name = name_;
-    return extender::OwnerStateOf(gang, object_).phase == extender::OwnerPhase::kActive;
+    return gather::OwnerStateOf(gang, object_).phase == gather::OwnerPhase::kActive;
   }
 
   std::int64_t Number(const json& object, const char* key, const std::string& path,

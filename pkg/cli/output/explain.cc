@@ -19,8 +19,8 @@
 #include "pkg/cli/output/job_cost.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/output/unplanned_pods.h"
-#include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/extender/ledger/free_places.h"
+#include "pkg/gather/incomplete_gang.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/residual_bandwidth.h"
 #include "pkg/state/snapshot_builder.h"
@@ -29,7 +29,7 @@ namespace yardmaster::cli {
 
 namespace {
 
-using extender::IncompleteGang;
+using gather::IncompleteGang;
 using state::StateOf;
 using state::Subject;
 using state::SubjectsOf;
@@ -77,7 +77,7 @@ void ExplainPlacement(const api::Gang& gang, std::string& out) {
   for (const auto& [segment, ranks] : by_segment) {
     AddLine(out, "  " + segment,
             StrCat(Count(static_cast<std::int64_t>(ranks.size()), "worker"), ", ranks ",
-                   extender::RunsOf(ranks), InDomains(domains_of[segment])));
+                   gather::RunsOf(ranks), InDomains(domains_of[segment])));
   }
   const placement::Objective& o = status.objective;
   AddLine(out, "splits:",
@@ -224,7 +224,7 @@ struct Found {
 
 absl::StatusOr<Found> FindJob(const state::ClusterState& cluster, const std::string& ns,
                               const std::string& job) {
-  const std::vector<IncompleteGang> incomplete = extender::IncompleteGangsOf(cluster);
+  const std::vector<IncompleteGang> incomplete = gather::IncompleteGangsOf(cluster);
   absl::StatusOr<Subject> subject = FindSubject(cluster, ns, job);
   if (subject.ok()) {
     Found found{*std::move(subject), std::nullopt, std::nullopt};

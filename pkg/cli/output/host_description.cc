@@ -10,7 +10,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/incomplete_gang.h"
+#include "pkg/gather/incomplete_gang.h"
 #include "pkg/plan/residual_bandwidth.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
@@ -197,7 +197,7 @@ absl::StatusOr<Description> DescribePod(const state::ClusterState& cluster, cons
     const NamespacedName key{ns, (*membership)->gang_name};
     const auto gang = cluster.gangs.Find(key);
     description.emplace_back("gang", key.name + (gang == nullptr ? ", not made yet" : ""));
-    for (const extender::IncompleteGang& waits : extender::IncompleteGangsOf(cluster)) {
+    for (const gather::IncompleteGang& waits : gather::IncompleteGangsOf(cluster)) {
       if (waits.gang == key) description.emplace_back("pods", waits.text);
     }
     if (gang != nullptr) {

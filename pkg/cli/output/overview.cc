@@ -9,8 +9,8 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/extender/ledger/free_places.h"
+#include "pkg/gather/incomplete_gang.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
 
@@ -18,7 +18,7 @@ namespace yardmaster::cli {
 
 namespace {
 
-using extender::IncompleteGang;
+using gather::IncompleteGang;
 using state::SegmentsOf;
 using state::StateOf;
 using state::Subject;
@@ -34,7 +34,7 @@ using IncompleteGangs = std::map<NamespacedName, IncompleteGang>;
 
 IncompleteGangs IncompleteIn(const state::ClusterState& cluster) {
   IncompleteGangs out;
-  for (IncompleteGang& gang : extender::IncompleteGangsOf(cluster)) {
+  for (IncompleteGang& gang : gather::IncompleteGangsOf(cluster)) {
     NamespacedName key = gang.gang;
     out.emplace(std::move(key), std::move(gang));
   }

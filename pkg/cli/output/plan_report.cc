@@ -194,9 +194,9 @@ json InvalidJob(const std::string& namespace_name, const ReportName& name,
   return UnplannedJob(namespace_name, name, "Never", std::move(reasons));
 }
 
-json IncompleteJob(const extender::IncompleteGang& gang) {
+json IncompleteJob(const gather::IncompleteGang& gang) {
   const ReportName name{gang.owner.kind, gang.owner.name};
-  if (gang.cause == extender::Incompleteness::kInvalid) {
+  if (gang.cause == gather::Incompleteness::kInvalid) {
     return InvalidJob(gang.gang.namespace_name, name, {gang.text});
   }
   json out = UnplannedJob(gang.gang.namespace_name, name, "NotNow",

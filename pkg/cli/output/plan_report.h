@@ -9,7 +9,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/extender/gather/incomplete_gang.h"
+#include "pkg/gather/incomplete_gang.h"
 #include "pkg/netplan/network_plan.h"
 #include "pkg/plan/planner.h"
 
@@ -31,7 +31,7 @@ nlohmann::json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan
 nlohmann::json InvalidJob(const std::string& namespace_name, const ReportName& name,
                           const std::vector<std::string>& problems);
 // Likewise: pods that are not a whole gang, with `pods`: how many of them are there and wanted.
-nlohmann::json IncompleteJob(const extender::IncompleteGang& gang);
+nlohmann::json IncompleteJob(const gather::IncompleteGang& gang);
 
 // Header and one row per job of a PlanReport.
 std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);

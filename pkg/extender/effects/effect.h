@@ -34,7 +34,7 @@ namespace yardmaster::extender {
 struct WriteGangSpec {
   NamespacedName gang;
   api::Gang spec;
-  GatheredGang pods;  // with open ranks
+  gather::GatheredGang pods;  // with open ranks
 };
 // The Gang gets this status. `base` is the version that the decision was made from: a newer one is
 // not overwritten.
@@ -64,32 +64,32 @@ struct CommitPlan {
 // Annotates the slot, pins the pod and opens its gate, in one patch (api/pin_patch.h).
 struct ReleasePod {
   NamespacedName gang;
-  PodPtr pod;
+  gather::PodPtr pod;
   api::Pin pin;
 };
 // Opens the gate of a pod that gets no place, and says why. This and FailPod are carried out for
 // isolated gangs, too.
 struct OpenGate {
   NamespacedName gang;
-  PodPtr pod;
+  gather::PodPtr pod;
   std::string why;
 };
 // Writes the rank of a pod whose controller does not number its pods, as its label
 // yardmaster.dev/rank.
 struct NumberPod {
   NamespacedName gang;
-  PodPtr pod;
+  gather::PodPtr pod;
   int rank = 0;
 };
 // Annotates the slot of a pod that runs without having been released by us.
 struct MarkSlot {
   NamespacedName gang;
-  PodPtr pod;
+  gather::PodPtr pod;
   std::string slot_annotation;  // the text of yardmaster.dev/slot
 };
 struct FailPod {
   NamespacedName gang;
-  PodPtr pod;
+  gather::PodPtr pod;
   std::string reason;
   std::string message;
 };
@@ -100,7 +100,7 @@ enum class EvictWhen {
 // By the eviction call, which respects disruption budgets.
 struct EvictPod {
   NamespacedName gang;
-  PodPtr pod;
+  gather::PodPtr pod;
   EvictWhen when = EvictWhen::kSamePod;
   int PassReport::*counter = &PassReport::evicted_pods;
   // For a pod that is being deleted with a longer one (gather/leaving_pods.h); nullopt: what the
@@ -195,8 +195,8 @@ struct EffectOutcome {
   };
   Result result = Result::kNotTried;
   absl::Status status = {};
-  nlohmann::json object = nullptr;  // ReadObject
-  std::vector<PodPtr> pods = {};    // ReadPods
+  nlohmann::json object = nullptr;        // ReadObject
+  std::vector<gather::PodPtr> pods = {};  // ReadPods
   bool done() const { return result == Result::kDone; }
   // Of a ReadObject: the object is known, or that there is none.
   bool answered() const { return done() || absl::IsNotFound(status); }

@@ -14,8 +14,8 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/planning_snapshot.h"
-#include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/gather/gatherer.h"
 #include "pkg/kube/api_error.h"
 #include "pkg/plan/verifier.h"
 
@@ -89,7 +89,7 @@ void MakeFair(const NamespacedName& first, std::vector<Work>& works) {
 }
 
 // What a former Gang of that name left on the pods is not taken for the network plan of this one.
-std::int64_t FirstGeneration(const GatheredGang* gathered) {
+std::int64_t FirstGeneration(const gather::GatheredGang* gathered) {
   std::int64_t first = 1;
   for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
     const auto text = api::Find(gathered->members[m].pod->metadata.annotations,
@@ -320,8 +320,8 @@ EffectOutcome Executor::DoWrite(const WriteGangSpec& effect) {
   const Ledger::Written written = ledger_.WriteSpec(effect.spec, is_new, report_);
   const EffectOutcome outcome = Written(effect.gang, written);
   if (!outcome.done()) return outcome;
-  auto pods = std::make_shared<GatheredGang>(effect.pods);
-  AssignRanks(written.gang->rank_bases, written.gang->job.workers, *pods);
+  auto pods = std::make_shared<gather::GatheredGang>(effect.pods);
+  gather::AssignRanks(written.gang->rank_bases, written.gang->job.workers, *pods);
   Learn(GangRead{written.gang, std::move(pods)});
   return outcome;
 }

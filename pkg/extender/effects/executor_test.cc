@@ -43,7 +43,7 @@ class ExecutorTest : public ::testing::Test {
     EXPECT_TRUE(executor_.Begin());
     PassFacts facts;
     for (const Work& work : works) {
-      facts.gathered[work.gang] = std::make_shared<const GatheredGang>();
+      facts.gathered[work.gang] = std::make_shared<const gather::GatheredGang>();
     }
     executor_.SetFacts(std::move(facts));
     executor_.Run(

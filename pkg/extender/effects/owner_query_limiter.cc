@@ -35,7 +35,8 @@ void OwnerQueryLimiter::End() {
   std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
 }
 
-bool OwnerQueryLimiter::IsDue(const NamespacedName& gang, std::shared_ptr<const GatheredGang> pods,
+bool OwnerQueryLimiter::IsDue(const NamespacedName& gang,
+                              std::shared_ptr<const gather::GatheredGang> pods,
                               PassReport& report) {
   const auto [entry, is_new] = asked_.try_emplace(gang);
   Asked& asked = entry->second;

@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "pkg/base/clock.h"
-#include "pkg/extender/gather/gather.h"
 #include "pkg/extender/ledger/pass_report.h"
+#include "pkg/gather/gather.h"
 
 namespace yardmaster::extender {
 
@@ -27,13 +27,13 @@ class OwnerQueryLimiter {
   void Begin();
   void End();
   // True: ask now. `pods`: of the gang. Wakes the pass that asks next.
-  bool IsDue(const NamespacedName& gang, std::shared_ptr<const GatheredGang> pods,
+  bool IsDue(const NamespacedName& gang, std::shared_ptr<const gather::GatheredGang> pods,
              PassReport& report);
 
  private:
   // When a gang was asked about last, and what its pods were then.
   struct Asked {
-    std::shared_ptr<const GatheredGang> pods;
+    std::shared_ptr<const gather::GatheredGang> pods;
     std::int64_t next_ms = 0;  // steady
     std::int64_t wait_ms = 0;
     std::uint64_t round = 0;

@@ -43,7 +43,7 @@ Ending EndingGangs(const PassFacts& facts) {
   for (const auto& [key, gathered] : facts.gathered) {
     if (gathered->leaving.empty() || facts.FindGang(key) != nullptr) continue;
     std::int64_t last_ms = 0;
-    for (const GangMember& member : gathered->leaving) {
+    for (const gather::GangMember& member : gathered->leaving) {
       last_ms = std::max(last_ms, member.pod->metadata.deleted_ms.value_or(0));
     }
     if (last_ms > 0) ending.emplace(key, last_ms);
@@ -55,9 +55,9 @@ std::string HolderOf(const PassFacts& facts, const NamespacedName& key) {
   if (const GangPtr gang = facts.FindGang(key)) {
     return StrCat(gang->owner.kind, " ", key.namespace_name, "/", gang->owner.name);
   }
-  const GatheredGang& gathered = *facts.GatheredOf(key);
+  const gather::GatheredGang& gathered = *facts.GatheredOf(key);
   for (const auto* list : {&gathered.members, &gathered.leaving, &gathered.strays}) {
-    for (const GangMember& member : *list) {
+    for (const gather::GangMember& member : *list) {
       const api::OwnerReference& owner = member.membership->owner;
       return StrCat(owner.kind, " ", key.namespace_name, "/", owner.name);
     }
@@ -72,7 +72,7 @@ class Collector {
   // All that the gang and its pods hold. `ends_ms`: of pods that are not being deleted yet.
   void AddGang(const NamespacedName& key, std::int64_t ends_ms) {
     const plan::JobId id = IdOfJob(*facts_.snapshot, key);
-    const GatheredGang* gathered = facts_.GatheredOf(key);
+    const gather::GatheredGang* gathered = facts_.GatheredOf(key);
     if (id.valid() && facts_.Job(id).assignment) {
       AddPromises(key, facts_.Job(id), LastEndMs(gathered, ends_ms));
     } else if (gathered != nullptr) {
@@ -80,8 +80,8 @@ class Collector {
     }
   }
   // Those of its pods that are being deleted.
-  void AddLeavingPods(const GatheredGang& gathered, const std::string& holder) {
-    for (const GangMember& member : gathered.leaving) {
+  void AddLeavingPods(const gather::GatheredGang& gathered, const std::string& holder) {
+    for (const gather::GangMember& member : gathered.leaving) {
       if (member.pod->metadata.deleted_ms) AddPod(*member.pod, holder, 0);
     }
   }
@@ -100,11 +100,11 @@ class Collector {
   }
 
  private:
-  static std::int64_t LastEndMs(const GatheredGang* gathered, std::int64_t ends_ms) {
+  static std::int64_t LastEndMs(const gather::GatheredGang* gathered, std::int64_t ends_ms) {
     std::int64_t last_ms = 0;
     if (gathered == nullptr) return ends_ms;
     for (const auto* list : {&gathered->members, &gathered->leaving, &gathered->strays}) {
-      for (const GangMember& member : *list) {
+      for (const gather::GangMember& member : *list) {
         if (member.pod->node_name.empty()) continue;
         last_ms = std::max(last_ms, member.pod->metadata.deleted_ms.value_or(ends_ms));
       }
@@ -120,9 +120,10 @@ class Collector {
       ++rank;
     }
   }
-  void AddPods(const GatheredGang& gathered, const std::string& holder, std::int64_t ends_ms) {
+  void AddPods(const gather::GatheredGang& gathered, const std::string& holder,
+               std::int64_t ends_ms) {
     for (const auto* list : {&gathered.members, &gathered.leaving, &gathered.strays}) {
-      for (const GangMember& member : *list) AddPod(*member.pod, holder, ends_ms);
+      for (const gather::GangMember& member : *list) AddPod(*member.pod, holder, ends_ms);
     }
   }
   void Add(plan::Departure departure) {
@@ -149,7 +150,7 @@ Departures DeparturesOf(const PassFacts& facts) {
     if (gang != nullptr && HoldsHosts(gang->status)) continue;
     collector.AddLeavingPods(*gathered, HolderOf(facts, key));
   }
-  for (const PodPtr& pod : facts.leaving_pods) {
+  for (const gather::PodPtr& pod : facts.leaving_pods) {
     collector.AddPod(*pod, StrCat("Pod ", KeyOf(pod->metadata).text()), 0);
   }
   return collector.Take();

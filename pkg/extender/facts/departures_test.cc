@@ -56,9 +56,10 @@ class DeparturesTest : public FactsFixture {
     PassFacts facts = ObjectsNow();
     const GangPtr gang = placed ? gang_ : nullptr;
     if (placed) facts.gangs[GangOf("old")] = gang;
-    Gatherer gatherer(Orphans::kRefuse);
+    gather::Gatherer gatherer(gather::Orphans::kRefuse);
     gatherer.Update(facts.cluster.pods);
-    for (const auto& pods : gatherer.Gangs([&](const GatheredGang&) { return gang.get(); })) {
+    for (const auto& pods :
+         gatherer.Gangs([&](const gather::GatheredGang&) { return gang.get(); })) {
       facts.gathered[{pods->namespace_name, pods->name}] = pods;
     }
     facts.leaving_pods = gatherer.LeavingAlone();

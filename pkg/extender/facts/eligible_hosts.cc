@@ -38,12 +38,12 @@ std::shared_ptr<const placement::HostSet> Without(
 
 // Ranks of a placed job whose pod waits behind the gate and for whose slot's host `applies`.
 template <typename Applies>
-std::vector<int> GatedRanks(const plan::JobState& job, const GatheredGang& gathered,
+std::vector<int> GatedRanks(const plan::JobState& job, const gather::GatheredGang& gathered,
                             const Applies& applies) {
   std::vector<int> ranks;
   if (gathered.gated == 0) return ranks;
   const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
-  for (const GangMember& member : gathered.members) {
+  for (const gather::GangMember& member : gathered.members) {
     if (!member.rank || !member.pod->gated()) continue;
     if (*member.rank < 0 || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
     if (applies(member, hosts[static_cast<std::size_t>(*member.rank)])) {
@@ -62,7 +62,7 @@ bool Avoids(const api::Pod& pod, const std::string& host) {
 
 std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
                                                              const plan::JobState& job,
-                                                             const GatheredGang* gathered,
+                                                             const gather::GatheredGang* gathered,
                                                              const api::GangStatus& status,
                                                              std::vector<std::string> avoided) {
   std::vector<std::string> names = RefusedHosts(status, snapshot.now_ms);
@@ -102,17 +102,18 @@ placement::GangPlan ReplaceUntriedFirst(const plan::Snapshot& snapshot, plan::Jo
 }
 
 std::vector<int> RanksOnTriedHosts(const plan::Snapshot& snapshot, const plan::JobState& job,
-                                   const GatheredGang& gathered, const api::GangStatus& status) {
+                                   const gather::GatheredGang& gathered,
+                                   const api::GangStatus& status) {
   if (status.refusals.empty()) return {};
-  return GatedRanks(job, gathered, [&](const GangMember& member, fabric::HostId host) {
+  return GatedRanks(job, gathered, [&](const gather::GangMember& member, fabric::HostId host) {
     return host.valid() &&
            WasRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms);
   });
 }
 
 std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,
-                             const GatheredGang& gathered, const api::GangStatus& status) {
-  return GatedRanks(job, gathered, [&](const GangMember& member, fabric::HostId host) {
+                             const gather::GatheredGang& gathered, const api::GangStatus& status) {
+  return GatedRanks(job, gathered, [&](const gather::GangMember& member, fabric::HostId host) {
     return !host.valid() ||
            snapshot.cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo ||
            Avoids(*member.pod, snapshot.places->name(host)) ||

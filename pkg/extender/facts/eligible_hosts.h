@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "pkg/api/gang.h"
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
 
@@ -26,7 +26,7 @@ bool Avoids(const api::Pod& pod, const std::string& host);
 // pod avoids any.
 std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
                                                              const plan::JobState& job,
-                                                             const GatheredGang* gathered,
+                                                             const gather::GatheredGang* gathered,
                                                              const api::GangStatus& status,
                                                              std::vector<std::string> avoided = {});
 
@@ -43,10 +43,11 @@ placement::GangPlan ReplaceUntriedFirst(const plan::Snapshot& snapshot, plan::Jo
 // Ranks of a placed job whose pod waits behind the gate while the slot's host was refused to it
 // before and may be tried again: they move if there is an untried host for them.
 std::vector<int> RanksOnTriedHosts(const plan::Snapshot& snapshot, const plan::JobState& job,
-                                   const GatheredGang& gathered, const api::GangStatus& status);
+                                   const gather::GatheredGang& gathered,
+                                   const api::GangStatus& status);
 // Ranks of a placed job whose pod waits behind the gate while the slot's host is out, avoided or
 // refused: they have to move.
 std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,
-                             const GatheredGang& gathered, const api::GangStatus& status);
+                             const gather::GatheredGang& gathered, const api::GangStatus& status);
 
 }  // namespace yardmaster::extender

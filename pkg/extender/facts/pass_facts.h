@@ -22,7 +22,7 @@
 #include "pkg/api/disruption_budget.h"
 #include "pkg/extender/facts/host_hold.h"
 #include "pkg/extender/facts/volume_reach.h"
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/cluster_state.h"
@@ -31,7 +31,7 @@ namespace yardmaster::extender {
 
 using GangPtr = std::shared_ptr<const api::Gang>;
 using Gangs = std::map<NamespacedName, GangPtr>;
-using GatheredGangs = std::map<NamespacedName, std::shared_ptr<const GatheredGang>>;
+using GatheredGangs = std::map<NamespacedName, std::shared_ptr<const gather::GatheredGang>>;
 
 // What a step has found out about a gang, for the rest of the pass.
 enum class GangMark {
@@ -48,9 +48,9 @@ struct PassFacts {
 
   Times now;  // of the decision that is being made
   state::ClusterState cluster;
-  std::vector<PodPtr> idle_pods;     // behind our gate, although they ask for no GPU
-  std::vector<PodPtr> leaving_pods;  // with GPUs, on a node, of no gang and being deleted
-  std::int64_t await_limit_ms = 0;   // that a gang may wait for hosts that come free; 0: not at all
+  std::vector<gather::PodPtr> idle_pods;     // behind our gate, although they ask for no GPU
+  std::vector<gather::PodPtr> leaving_pods;  // with GPUs, on a node, of no gang and being deleted
+  std::int64_t await_limit_ms = 0;  // that a gang may wait for hosts that come free; 0: not at all
   GatheredGangs gathered;
   Gangs gangs;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
@@ -94,7 +94,7 @@ struct PassFacts {
     return at == gangs.end() ? nullptr : at->second;
   }
   // Null: no pod of it is there.
-  const GatheredGang* GatheredOf(const NamespacedName& key) const {
+  const gather::GatheredGang* GatheredOf(const NamespacedName& key) const {
     const auto at = gathered.find(key);
     return at == gathered.end() ? nullptr : at->second.get();
   }
@@ -109,7 +109,7 @@ struct PassFacts {
 struct GangRead {
   GangPtr gang;
   // With the ranks that it gives; null: as before.
-  std::shared_ptr<const GatheredGang> pods = nullptr;
+  std::shared_ptr<const gather::GatheredGang> pods = nullptr;
 };
 struct GangDeleted {
   NamespacedName gang;

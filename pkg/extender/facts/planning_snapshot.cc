@@ -10,7 +10,7 @@
 #include "pkg/api/names.h"
 #include "pkg/extender/facts/departures.h"
 #include "pkg/extender/facts/eligible_hosts.h"
-#include "pkg/extender/facts/follow_pods.h"
+#include "pkg/extender/facts/placed_first.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/placement/worker_need.h"
 
@@ -19,14 +19,15 @@ namespace yardmaster::extender {
 namespace {
 
 // Of a gang without a place.
-bool MayGetAPlace(const PassFacts& facts, const api::Gang& gang, const GatheredGang* gathered) {
+bool MayGetAPlace(const PassFacts& facts, const api::Gang& gang,
+                  const gather::GatheredGang* gathered) {
   if (MayBePlacedFirst(facts, gang)) {
     return !IsFinished(gang.status) && facts.isolated.count(KeyOf(gang.metadata)) == 0;
   }
-  return gathered != nullptr && IsComplete(*gathered, gang.job.workers) &&
-         gathered->held_by_others == 0 && !AnyBound(*gathered) && !NamesHosts(*gathered) &&
-         !IsLeftToCore(*gathered) && !IsFinished(gang.status) &&
-         facts.isolated.count(KeyOf(gang.metadata)) == 0;
+  return gathered != nullptr && gather::IsComplete(*gathered, gang.job.workers) &&
+         gathered->held_by_others == 0 && !gather::AnyBound(*gathered) &&
+         !gather::NamesHosts(*gathered) && !gather::IsLeftToCore(*gathered) &&
+         !IsFinished(gang.status) && facts.isolated.count(KeyOf(gang.metadata)) == 0;
 }
 
 bool IsPlanned(const PassFacts& facts, const api::Gang& gang) {
@@ -92,7 +93,7 @@ void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   plan::JobState& job = snapshot.jobs[id.index()];
   const api::Gang& gang = *facts.gangs.at(job.job.key);
   const api::GangStatus& status = gang.status;
-  const GatheredGang* gathered = facts.GatheredOf(job.job.key);
+  const gather::GatheredGang* gathered = facts.GatheredOf(job.job.key);
   // Of a gang that runs in full no rank is placed.
   if (job.assignment && (gathered == nullptr || gathered->unbound == 0)) return;
   if (facts.volumes != nullptr && gathered != nullptr) {

@@ -190,7 +190,7 @@ TEST_F(PlanningSnapshotTest, AGangThatHostsWereRefusedToPrefersOthersAndMayUseAl
 TEST_F(PlanningSnapshotTest, NewRanksOfAGangThatGrowsDoNotInheritTheVolumesOfTheLastOne) {
   AddJob("a", 1);
   const PassFacts facts = Facts();
-  GatheredGang pods = *facts.GatheredOf(GangOf("a"));
+  gather::GatheredGang pods = *facts.GatheredOf(GangOf("a"));
   auto pod = std::make_shared<api::Pod>(*pods.members[0].pod);
   pod->volume_claims = {"data"};
   pods.members[0].pod = pod;

@@ -21,7 +21,7 @@ std::string Counted(std::string_view kind, std::size_t count, const std::string&
 }  // namespace
 
 std::optional<SegmentEvacuation> EvacuationOf(const plan::JobState& job,
-                                              const GatheredGang& gathered,
+                                              const gather::GatheredGang& gathered,
                                               const plan::Snapshot& snapshot) {
   if (snapshot.lost_segments.empty() && snapshot.lost_domains.empty()) return std::nullopt;
   if (!job.assignment) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<SegmentEvacuation> EvacuationOf(const plan::JobState& job,
   evacuation.segments.assign(segments.begin(), segments.end());
   evacuation.domains.assign(domains.begin(), domains.end());
   std::set<int> gated;
-  for (const GangMember& member : gathered.members) {
+  for (const gather::GangMember& member : gathered.members) {
     if (member.rank && member.pod->gated()) gated.insert(*member.rank);
   }
   evacuation.may_go = std::all_of(evacuation.ranks.begin(), evacuation.ranks.end(),

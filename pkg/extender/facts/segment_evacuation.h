@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
 
@@ -25,7 +25,7 @@ struct SegmentEvacuation {
 
 // nullopt when no rank of the placed job is in a lost segment or domain. O(1) while none is lost.
 std::optional<SegmentEvacuation> EvacuationOf(const plan::JobState& job,
-                                              const GatheredGang& gathered,
+                                              const gather::GatheredGang& gathered,
                                               const plan::Snapshot& snapshot);
 
 // "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks

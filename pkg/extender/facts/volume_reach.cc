@@ -90,9 +90,10 @@ class RankHosts {
 };
 
 // Of ranks whose pods have volumes that limit them.
-std::map<int, Reaches> LimitedRanks(const VolumesByClaim& volumes, const GatheredGang& pods) {
+std::map<int, Reaches> LimitedRanks(const VolumesByClaim& volumes,
+                                    const gather::GatheredGang& pods) {
   std::map<int, Reaches> limited;
-  for (const GangMember& member : pods.members) {
+  for (const gather::GangMember& member : pods.members) {
     if (!member.rank || member.pod->volume_claims.empty()) continue;
     Reaches reaches = ReachesOf(volumes, *member.pod);
     if (!reaches.empty()) limited[*member.rank] = std::move(reaches);
@@ -132,11 +133,11 @@ VolumeReach ReachOfVolume(const json& volume) {
   return reach;
 }
 
-bool MayLimit(const VolumesByClaim& volumes, const GatheredGang& pods) {
+bool MayLimit(const VolumesByClaim& volumes, const gather::GatheredGang& pods) {
   return AreFew(LimitedRanks(volumes, pods));
 }
 
-void LimitToVolumes(const VolumesByClaim& volumes, const GatheredGang& pods,
+void LimitToVolumes(const VolumesByClaim& volumes, const gather::GatheredGang& pods,
                     const state::ObjectTable<api::Node>& nodes, const plan::Snapshot& snapshot,
                     plan::JobState& job) {
   const std::map<int, Reaches> limited = LimitedRanks(volumes, pods);

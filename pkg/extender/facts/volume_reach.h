@@ -14,7 +14,7 @@
 #include "pkg/api/node.h"
 #include "pkg/api/node_constraints.h"
 #include "pkg/base/namespaced_name.h"
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/object_table.h"
 
@@ -34,11 +34,11 @@ std::string UidOfClaim(const nlohmann::json& claim);
 VolumeReach ReachOfVolume(const nlohmann::json& volume);
 
 // Whether LimitToVolumes may use what these volumes say. More known volumes never make it true.
-bool MayLimit(const VolumesByClaim& volumes, const GatheredGang& pods);
+bool MayLimit(const VolumesByClaim& volumes, const gather::GatheredGang& pods);
 // Leaves each rank of `job` the hosts that reach the volumes of its pod. O(hosts) for each distinct
 // set of volumes; where the ranks would have more than placement::kMaxHostClasses sets of hosts the
 // volumes are left to kube-scheduler.
-void LimitToVolumes(const VolumesByClaim& volumes, const GatheredGang& pods,
+void LimitToVolumes(const VolumesByClaim& volumes, const gather::GatheredGang& pods,
                     const state::ObjectTable<api::Node>& nodes, const plan::Snapshot& snapshot,
                     plan::JobState& job);
 

@@ -4,7 +4,7 @@
 
 namespace yardmaster::extender {
 
-std::vector<ObjectNotice> OnOwnerAndPod(ObjectNotice on_owner, const GatheredGang* pods) {
+std::vector<ObjectNotice> OnOwnerAndPod(ObjectNotice on_owner, const gather::GatheredGang* pods) {
   std::vector<ObjectNotice> notices = {std::move(on_owner)};
   if (pods == nullptr || pods->members.empty()) return notices;
   const api::ObjectMeta& pod = pods->members.front().pod->metadata;

@@ -6,12 +6,12 @@
 
 #include <vector>
 
-#include "pkg/extender/gather/gather.h"
 #include "pkg/extender/ledger/pass_report.h"
+#include "pkg/gather/gather.h"
 
 namespace yardmaster::extender {
 
 // `on_owner`, and the same on the first pod. `pods`: null or without members: there is none.
-std::vector<ObjectNotice> OnOwnerAndPod(ObjectNotice on_owner, const GatheredGang* pods);
+std::vector<ObjectNotice> OnOwnerAndPod(ObjectNotice on_owner, const gather::GatheredGang* pods);
 
 }  // namespace yardmaster::extender

@@ -29,24 +29,24 @@ bool MayBeGuessed(const api::Pod& pod) {
          pod.problems.empty();
 }
 
-PodPtr WithParallelism(const api::Pod& pod, std::int64_t gpus) {
+gather::PodPtr WithParallelism(const api::Pod& pod, std::int64_t gpus) {
   auto out = std::make_shared<api::Pod>(pod);
   out->metadata.annotations[api::kParallelismAnnotation] = StrCat("dp=", gpus);
   return out;
 }
 
 // Of pods that do not say how many they are.
-absl::StatusOr<std::optional<api::Gang>> GangOfPods(const GatheredGang& pods) {
-  auto gang = MakeGang(pods, nullptr);
+absl::StatusOr<std::optional<api::Gang>> GangOfPods(const gather::GatheredGang& pods) {
+  auto gang = gather::MakeGang(pods, nullptr);
   if (gang.ok() || pods.members.empty() || pods.held_by_others > 0) return gang;
-  DeclaredSizes declared;
+  gather::DeclaredSizes declared;
   declared.of_owner = static_cast<int>(pods.members.size());
-  return MakeGang(pods, nullptr, declared);
+  return gather::MakeGang(pods, nullptr, declared);
 }
 
 }  // namespace
 
-std::set<NamespacedName> GuessParallelism(std::size_t min_pods, std::vector<PodPtr>& pods) {
+std::set<NamespacedName> GuessParallelism(std::size_t min_pods, std::vector<gather::PodPtr>& pods) {
   struct Set {
     std::vector<std::size_t> pods;
     std::int64_t gpus = 0;
@@ -76,12 +76,12 @@ std::set<NamespacedName> GuessParallelism(std::size_t min_pods, std::vector<PodP
   return guessed;
 }
 
-std::vector<std::string> HostsOfPods(const GatheredGang& pods, const api::Gang& gang,
+std::vector<std::string> HostsOfPods(const gather::GatheredGang& pods, const api::Gang& gang,
                                      const state::ClusterState& cluster) {
-  GatheredGang ranked = pods;
-  AssignRanks(gang.rank_bases, gang.job.workers, ranked);
+  gather::GatheredGang ranked = pods;
+  gather::AssignRanks(gang.rank_bases, gang.job.workers, ranked);
   std::vector<std::string> hosts;
-  for (const GangMember& member : ranked.members) hosts.push_back(member.pod->node_name);
+  for (const gather::GangMember& member : ranked.members) hosts.push_back(member.pod->node_name);
   if (std::count(hosts.begin(), hosts.end(), "") > 0) {
     hosts = HostsChosenByOthers(ranked, gang.job.workers, {}, cluster.nodes)
                 .value_or(std::vector<std::string>());
@@ -106,19 +106,19 @@ void PlaceOnHosts(const std::vector<std::string>& hosts, api::Gang& gang) {
 PodsAsGangs WithGangsOfPods(const state::ClusterState& cluster) {
   PodsAsGangs out;
   out.cluster = cluster;
-  std::vector<PodPtr> pods(cluster.pods.begin(), cluster.pods.end());
+  std::vector<gather::PodPtr> pods(cluster.pods.begin(), cluster.pods.end());
   constexpr std::size_t kGang = 2;  // a lone pod is an ordinary one
   out.guessed = GuessParallelism(kGang, pods);
   if (!out.guessed.empty()) out.cluster.pods = state::ObjectTable<api::Pod>::Of(std::move(pods));
-  for (const GatheredGang& gathered : Gather(out.cluster.pods).gangs) {
+  for (const gather::GatheredGang& gathered : gather::Gather(out.cluster.pods).gangs) {
     const NamespacedName key{gathered.namespace_name, gathered.name};
-    for (const GangMember& member : gathered.members) {
+    for (const gather::GangMember& member : gathered.members) {
       out.pods_of[key].push_back(KeyOf(member.pod->metadata));
     }
     if (out.cluster.gangs.Find(key) != nullptr) continue;
     auto gang = GangOfPods(gathered);
     if (!gang.ok() || !*gang) continue;
-    for (const GangMember& member : gathered.members) {
+    for (const gather::GangMember& member : gathered.members) {
       (*gang)->metadata.created_ms =
           std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
     }

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
@@ -22,11 +22,11 @@ namespace yardmaster::extender {
 // Gives those pods the annotation yardmaster.dev/parallelism that want no gang, are of a kind that
 // numbers its pods, and are at least `min_pods`. Returns the gangs they become. Gangs of which some
 // pod says its parallelism stay as they are.
-std::set<NamespacedName> GuessParallelism(std::size_t min_pods, std::vector<PodPtr>& pods);
+std::set<NamespacedName> GuessParallelism(std::size_t min_pods, std::vector<gather::PodPtr>& pods);
 
 // By rank, where all pods of the gang run, or where another controller wants all of them. Empty:
 // the gang is to be planned.
-std::vector<std::string> HostsOfPods(const GatheredGang& pods, const api::Gang& gang,
+std::vector<std::string> HostsOfPods(const gather::GatheredGang& pods, const api::Gang& gang,
                                      const state::ClusterState& cluster);
 
 // The Gang as if its plan said these hosts, by rank; none: as if it had none.

@@ -14,7 +14,7 @@ namespace yardmaster::extender {
 
 namespace {
 
-std::string Disagreement(const GatheredGang& gang, const GangMember& member) {
+std::string Disagreement(const gather::GatheredGang& gang, const gather::GangMember& member) {
   const api::Pod& pod = *member.pod;
   if (pod.node_name.empty()) return "is on no node yet";
   const auto text = api::Find(pod.metadata.annotations, api::kSlotAnnotation);
@@ -29,12 +29,13 @@ std::string Disagreement(const GatheredGang& gang, const GangMember& member) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& gang, int workers) {
-  if (!IsComplete(gang, workers)) {
+absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const gather::GatheredGang& gang,
+                                                            int workers) {
+  if (!gather::IsComplete(gang, workers)) {
     return absl::FailedPreconditionError("not every rank has exactly one pod");
   }
   std::vector<std::string> hosts(static_cast<std::size_t>(workers));
-  for (const GangMember& member : gang.members) {
+  for (const gather::GangMember& member : gang.members) {
     if (std::string wrong = Disagreement(gang, member); !wrong.empty()) {
       return absl::FailedPreconditionError(StrCat("pod ", member.pod->metadata.name, " ", wrong));
     }
@@ -61,13 +62,14 @@ const std::string& HostnameIndex::NodeOf(const std::string& hostname) const {
   return at == by_label_->end() ? hostname : at->second->metadata.name;
 }
 
-std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& gang, int workers,
+std::optional<std::vector<std::string>> HostsChosenByOthers(const gather::GatheredGang& gang,
+                                                            int workers,
                                                             const std::vector<std::string>& before,
                                                             const HostnameIndex& nodes) {
   std::vector<std::string> hosts = before;
   hosts.resize(static_cast<std::size_t>(workers));
   bool chosen = false;
-  for (const GangMember& member : gang.members) {
+  for (const gather::GangMember& member : gang.members) {
     const std::string hostname = member.pod->selected_host();
     if (hostname.empty() || !member.rank || *member.rank >= workers) continue;
     hosts[static_cast<std::size_t>(*member.rank)] = nodes.NodeOf(hostname);
@@ -79,11 +81,12 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& 
   return chosen ? std::optional(std::move(hosts)) : std::nullopt;
 }
 
-std::optional<std::vector<std::string>> HostsChosenByCore(const GatheredGang& gang, int workers,
+std::optional<std::vector<std::string>> HostsChosenByCore(const gather::GatheredGang& gang,
+                                                          int workers,
                                                           const std::vector<std::string>& before) {
   std::vector<std::string> hosts = before;
   hosts.resize(static_cast<std::size_t>(workers));
-  for (const GangMember& member : gang.members) {
+  for (const gather::GangMember& member : gang.members) {
     if (!member.rank || *member.rank >= workers || member.pod->node_name.empty()) continue;
     hosts[static_cast<std::size_t>(*member.rank)] = member.pod->node_name;
   }

@@ -17,7 +17,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::extender {
@@ -26,7 +26,8 @@ namespace yardmaster::extender {
 inline constexpr char kObservedReason[] = "Observed";
 
 // Host of every rank. Errors: FailedPrecondition naming the first pod that does not agree, and how.
-absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& gang, int workers);
+absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const gather::GatheredGang& gang,
+                                                            int workers);
 
 // Finds Nodes by their label kubernetes.io/hostname. Reads all of them once, at the first name that
 // is not the name of the Node, too, as it usually is.
@@ -45,14 +46,16 @@ class HostnameIndex {
 // Hosts that another controller chose, by rank: each pod's nodeSelector names one by
 // kubernetes.io/hostname. Ranks without a pod keep `before`, which is empty or has every rank.
 // nullopt when some rank has no host, or no pod names one.
-std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& gang, int workers,
+std::optional<std::vector<std::string>> HostsChosenByOthers(const gather::GatheredGang& gang,
+                                                            int workers,
                                                             const std::vector<std::string>& before,
                                                             const HostnameIndex& nodes);
 
 // Hosts of a gang that kube-scheduler placed by its core PodGroup, by rank: those that its pods are
 // on. Ranks without a pod keep `before`, which is empty or has every rank. nullopt when some rank
 // has no host.
-std::optional<std::vector<std::string>> HostsChosenByCore(const GatheredGang& gang, int workers,
+std::optional<std::vector<std::string>> HostsChosenByCore(const gather::GatheredGang& gang,
+                                                          int workers,
                                                           const std::vector<std::string>& before);
 
 // Of a snapshot in which the gang is placed where its pods are: why that cannot be its plan; empty:

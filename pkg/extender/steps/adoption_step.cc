@@ -10,9 +10,9 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/planning_snapshot.h"
-#include "pkg/extender/gather/owner_state.h"
 #include "pkg/extender/ledger/gang_notices.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/gather/owner_state.h"
 #include "pkg/placement/gang_planner.h"
 
 namespace yardmaster::extender {
@@ -40,7 +40,7 @@ std::string HostHeldBesides(const PassFacts& facts, const NamespacedName& key,
 // The garbage collector takes the Gang with the owner, and may take it before the pods.
 bool OwnerIsGone(const api::Gang& gang, const EffectOutcome& read) {
   if (!read.done()) return read.answered();
-  return OwnerStateOf(gang, read.object).phase == OwnerPhase::kGone;
+  return gather::OwnerStateOf(gang, read.object).phase == gather::OwnerPhase::kGone;
 }
 
 }  // namespace
@@ -63,21 +63,21 @@ std::vector<Work> AdoptionStep::Plan(const PassFacts& facts) {
   std::vector<Work> chosen;
   const auto nodes = std::make_shared<const HostnameIndex>(facts.cluster.nodes);
   for (const auto& [key, gang] : facts.gangs) {
-    const GatheredGang* gathered = facts.GatheredOf(key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || facts.isolated.count(key) != 0) continue;
     if (IsFinished(gang->status)) continue;
-    if (!gathered->members.empty() && IsLeftToCore(*gathered)) {
+    if (!gathered->members.empty() && gather::IsLeftToCore(*gathered)) {
       if (gathered->unbound == 0) {
         running.push_back(
             {key, [this, key = key](const PassFacts& now) { return ObserveCore(now, key); }});
       }
       continue;
     }
-    if (gathered->unbound > 0 && gathered->held_by_others == 0 && NamesHosts(*gathered)) {
+    if (gathered->unbound > 0 && gathered->held_by_others == 0 && gather::NamesHosts(*gathered)) {
       chosen.push_back({key, [this, key = key, nodes](const PassFacts& now) {
                           return Observe(now, key, *nodes);
                         }});
-    } else if (!gang->status.committed() && AnyBound(*gathered)) {
+    } else if (!gang->status.committed() && gather::AnyBound(*gathered)) {
       running.push_back(
           {key, [this, key = key](const PassFacts& now) { return AdoptRunning(now, key); }});
     }
@@ -100,9 +100,9 @@ Decision AdoptionStep::AdoptRunning(const PassFacts& facts, const NamespacedName
 Decision AdoptionStep::Observe(const PassFacts& facts, const NamespacedName& key,
                                const HostnameIndex& nodes) {
   const api::Gang& gang = *facts.gangs.at(key);
-  const GatheredGang& gathered = *facts.GatheredOf(key);
+  const gather::GatheredGang& gathered = *facts.GatheredOf(key);
   const std::vector<std::string> before = HostsOf(gang);
-  if (before.empty() && !IsComplete(gathered, gang.job.workers)) return {};
+  if (before.empty() && !gather::IsComplete(gathered, gang.job.workers)) return {};
   const auto hosts = HostsChosenByOthers(gathered, gang.job.workers, before, nodes);
   if (!hosts || *hosts == before) return {};
   return Consider(facts, key, *hosts, Source::kOtherController);
@@ -119,14 +119,14 @@ Decision AdoptionStep::ObserveCore(const PassFacts& facts, const NamespacedName&
 std::vector<Work> AdoptionStep::MarkSlots(const PassFacts& facts) {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
-    const GatheredGang* gathered = facts.GatheredOf(key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || !HoldsHosts(gang->status) || facts.IsLeftAlone(key)) continue;
     Decision decision;
     decision.threads = kSlotThreads;
     const auto& slots = gang->status.assignments;
-    for (const GangMember& member : gathered->members) {
+    for (const gather::GangMember& member : gathered->members) {
       const api::Pod& pod = *member.pod;
-      if (pod.node_name.empty() || !IsLeftToCore(pod)) continue;
+      if (pod.node_name.empty() || !gather::IsLeftToCore(pod)) continue;
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
       if (api::Find(pod.metadata.annotations, api::kSlotAnnotation)) continue;
       const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
@@ -146,7 +146,7 @@ Decision AdoptionStep::Consider(const PassFacts& facts, const NamespacedName& ke
                                 std::vector<std::string> hosts, Source source) {
   const GangPtr gang = facts.gangs.at(key);
   Decision turn{{AwaitTurn{key, Question::kAdoption}}};
-  const auto resource = ResourceOfOwner(gang->owner);
+  const auto resource = gather::ResourceOfOwner(gang->owner);
   if (source == Source::kRunningPods && resource) {
     turn.effects.push_back(ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}});
   }

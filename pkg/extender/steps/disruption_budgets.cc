@@ -7,9 +7,9 @@
 namespace yardmaster::extender {
 
 std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
-                            const std::vector<PodPtr>& pods) {
+                            const std::vector<gather::PodPtr>& pods) {
   std::vector<std::int64_t> covered(budgets.size(), 0);
-  for (const PodPtr& pod : pods) {
+  for (const gather::PodPtr& pod : pods) {
     const api::DisruptionBudget* first = nullptr;
     for (std::size_t b = 0; b < budgets.size(); ++b) {
       if (!budgets[b].Covers(pod->metadata.namespace_name, pod->metadata.labels)) continue;

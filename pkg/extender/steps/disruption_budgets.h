@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "pkg/api/disruption_budget.h"
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 
 namespace yardmaster::extender {
 
 // Empty: all of the pods may go. Else why not, naming the budget.
 std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
-                            const std::vector<PodPtr>& pods);
+                            const std::vector<gather::PodPtr>& pods);
 
 }  // namespace yardmaster::extender

@@ -4,8 +4,8 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/owner_state.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/gather/owner_state.h"
 
 namespace yardmaster::extender {
 
@@ -14,17 +14,17 @@ namespace {
 constexpr std::int64_t kEmptyMs = 60'000;
 
 bool IsCollected(const api::Gang& gang) {
-  return !gang.metadata.owners.empty() && ResourceOfOwner(gang.owner).has_value();
+  return !gang.metadata.owners.empty() && gather::ResourceOfOwner(gang.owner).has_value();
 }
 
-bool HasAnyPod(const GatheredGang* gathered) {
+bool HasAnyPod(const gather::GatheredGang* gathered) {
   return gathered != nullptr && (!gathered->members.empty() || !gathered->leaving.empty() ||
                                  !gathered->strays.empty() || gathered->finished > 0);
 }
 
 // Of a Gang that has been empty for long enough.
 Decision DeleteIfOwnerIsGone(const NamespacedName& key, const GangPtr& gang) {
-  const auto resource = ResourceOfOwner(gang->owner);
+  const auto resource = gather::ResourceOfOwner(gang->owner);
   if (!resource) return {{AwaitTurn{key, Question::kOwnerGone}, DeleteGang{key, gang}}};
   Decision decision{{AwaitTurn{key, Question::kOwnerGone},
                      ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}}}};
@@ -36,7 +36,8 @@ Decision DeleteIfOwnerIsGone(const NamespacedName& key, const GangPtr& gang) {
                                     ": it is empty, and whether its owner is gone is ",
                                     "not known: ", MessageOf(owner.status))}}};
     }
-    const bool gone = !owner.done() || OwnerStateOf(*gang, owner.object).phase == OwnerPhase::kGone;
+    const bool gone = !owner.done() ||
+                      gather::OwnerStateOf(*gang, owner.object).phase == gather::OwnerPhase::kGone;
     return gone ? Decision{{DeleteGang{key, gang}}} : Decision{};
   };
   return decision;

@@ -85,11 +85,11 @@ Decision GangSpecStep::Decide(const PassFacts& facts, const Subject& subject) {
 }
 
 Decision GangSpecStep::Make(const PassFacts& facts, const Subject& subject, const GroupSays& says) {
-  const GatheredGang pods = WithOpenRanks(*facts.gathered.at(subject.key));
-  DeclaredSizes declared;
+  const gather::GatheredGang pods = gather::WithOpenRanks(*facts.gathered.at(subject.key));
+  gather::DeclaredSizes declared;
   declared.of_group = says.size;
   declared.why_no_group = says.why_not;
-  auto made = MakeGang(pods, subject.job.get(), declared);
+  auto made = gather::MakeGang(pods, subject.job.get(), declared);
   const bool whole = made.ok() && *made != std::nullopt;
   if (subject.job != nullptr || whole || pods.held_by_others != 0) {
     return Write(facts, subject, std::move(made));
@@ -101,9 +101,9 @@ Decision GangSpecStep::Make(const PassFacts& facts, const Subject& subject, cons
 }
 
 Decision GangSpecStep::MakeAsOwnerSays(const PassFacts& facts, const Subject& subject,
-                                       DeclaredSizes declared, const OwnerSays& says) {
+                                       gather::DeclaredSizes declared, const OwnerSays& says) {
   const NamespacedName& key = subject.key;
-  const GatheredGang& gathered = *facts.gathered.at(key);
+  const gather::GatheredGang& gathered = *facts.gathered.at(key);
   // The next pass gathers the gang with the replicas that have ended.
   if (says.ended && gatherer_.NoteEnded(gathered, *says.ended)) return LeaveOut(key, {WakeIn{0}});
   declared.of_owner = says.size;
@@ -111,13 +111,14 @@ Decision GangSpecStep::MakeAsOwnerSays(const PassFacts& facts, const Subject& su
   // is there already, the present one.
   declared.was_scaled =
       declared.of_owner.has_value() && (says.more_to_come || facts.gangs.count(key) != 0);
-  return Write(facts, subject, MakeGang(WithOpenRanks(gathered), nullptr, declared));
+  return Write(facts, subject,
+               gather::MakeGang(gather::WithOpenRanks(gathered), nullptr, declared));
 }
 
 Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
                              absl::StatusOr<std::optional<api::Gang>> made) {
   const NamespacedName& key = subject.key;
-  const std::shared_ptr<const GatheredGang> gathered = facts.gathered.at(key);
+  const std::shared_ptr<const gather::GatheredGang> gathered = facts.gathered.at(key);
   if (!made.ok()) return LeaveOut(key, {ReportProblem{MessageOf(made.status())}});
   const GangPtr known = facts.FindGang(key);
   if (*made == std::nullopt) {
@@ -145,7 +146,7 @@ Decision GangSpecStep::Write(const PassFacts& facts, const Subject& subject,
     }
   }
   const std::int64_t priority = next.job.priority;
-  Decision decision{{WriteGangSpec{key, std::move(next), WithOpenRanks(*gathered)}}};
+  Decision decision{{WriteGangSpec{key, std::move(next), gather::WithOpenRanks(*gathered)}}};
   if (known == nullptr) decision.effects.push_back(Increment{&PassReport::gangs_created});
   decision.then = [this, key, priority](const PassFacts& now, const EffectOutcomes& outcomes) {
     Compared& compared = compared_[key];

@@ -19,16 +19,16 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/extender/effects/effect.h"
-#include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/steps/owner_replica_lookup.h"
 #include "pkg/extender/steps/pod_group_lookup.h"
+#include "pkg/gather/gatherer.h"
 
 namespace yardmaster::extender {
 
 class GangSpecStep {
  public:
   // `gatherer` is told which replicas have ended, as their owners say.
-  explicit GangSpecStep(Gatherer& gatherer) : gatherer_(gatherer) {}
+  explicit GangSpecStep(gather::Gatherer& gatherer) : gatherer_(gatherer) {}
 
   // Before the snapshot.
   std::vector<Work> Plan(const PassFacts& facts);
@@ -42,9 +42,9 @@ class GangSpecStep {
   using TrainingJobs = std::map<NamespacedName, JobPtr>;  // by the name of the Gang
   // What the Gangs without hosts were last compared with.
   struct Compared {
-    std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
-    JobPtr job;                                // the TrainingJob of that name, or null
-    bool agrees = false;                       // the Gang says what its pods say
+    std::shared_ptr<const gather::GatheredGang> pods;  // null: to be compared again
+    JobPtr job;                                        // the TrainingJob of that name, or null
+    bool agrees = false;                               // the Gang says what its pods say
     std::int64_t since_ms = 0;  // when that became due, or its write was tried last; steady
     bool failed = false;        // its write
   };
@@ -59,14 +59,14 @@ class GangSpecStep {
   // Reads the PodGroups that the pods name, then makes the Gang.
   Decision Decide(const PassFacts& facts, const Subject& subject);
   Decision Make(const PassFacts& facts, const Subject& subject, const GroupSays& says);
-  Decision MakeAsOwnerSays(const PassFacts& facts, const Subject& subject, DeclaredSizes declared,
-                           const OwnerSays& says);
+  Decision MakeAsOwnerSays(const PassFacts& facts, const Subject& subject,
+                           gather::DeclaredSizes declared, const OwnerSays& says);
   Decision Write(const PassFacts& facts, const Subject& subject,
                  absl::StatusOr<std::optional<api::Gang>> made);
   // A Gang that is not known to say what its pods say is not planned.
   Decision LeaveOut(const NamespacedName& key, std::vector<Effect> effects = {}) const;
 
-  Gatherer& gatherer_;
+  gather::Gatherer& gatherer_;
   OwnerReplicaLookup owners_;
   std::map<NamespacedName, Compared> compared_;
   PodGroupLookup groups_;

@@ -7,8 +7,8 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/leaving_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/gather/leaving_pods.h"
 
 namespace yardmaster::extender {
 
@@ -22,33 +22,35 @@ constexpr std::int64_t kSettledMs = 60'000;
 constexpr std::int64_t kYoungMs = 30'000;
 
 // When the last of its pods was made: no wait is counted before the set was there.
-std::int64_t WaitsSince(const GatheredGang& gathered) {
+std::int64_t WaitsSince(const gather::GatheredGang& gathered) {
   std::int64_t since_ms = 0;
-  for (const GangMember& member : gathered.members) {
+  for (const gather::GangMember& member : gathered.members) {
     since_ms = std::max(since_ms, member.pod->metadata.created_ms);
   }
   return since_ms;
 }
 
 // Every rank that has a host is bound or has ended; pods that the gang grows by may still wait.
-bool RunsInFull(const GatheredGang* gathered, int placed) {
+bool RunsInFull(const gather::GatheredGang* gathered, int placed) {
   if (gathered == nullptr) return false;
   // Every pass asks this of every gang that was placed a short time ago.
   if (gathered->unbound == 0 && gathered->whole == placed) return true;
   const int wanted = placed - static_cast<int>(gathered->ended.size());
   if (static_cast<int>(gathered->members.size()) - gathered->unbound < wanted) return false;
   const auto bound = std::count_if(
-      gathered->members.begin(), gathered->members.end(), [&](const GangMember& member) {
+      gathered->members.begin(), gathered->members.end(), [&](const gather::GangMember& member) {
         return member.rank && *member.rank < placed && !member.pod->node_name.empty();
       });
   return bound == wanted;
 }
 
 // No pod of it is on a node, and kube-scheduler has looked at each that is released.
-bool NoneWasBound(const GatheredGang* gathered, std::int64_t now_ms) {
-  if (gathered == nullptr || gathered->members.empty() || AnyBound(*gathered)) return false;
-  const auto on_node = [](const GangMember& member) { return !member.pod->node_name.empty(); };
-  const auto is_young = [now_ms](const GangMember& member) {
+bool NoneWasBound(const gather::GatheredGang* gathered, std::int64_t now_ms) {
+  if (gathered == nullptr || gathered->members.empty() || gather::AnyBound(*gathered)) return false;
+  const auto on_node = [](const gather::GangMember& member) {
+    return !member.pod->node_name.empty();
+  };
+  const auto is_young = [now_ms](const gather::GangMember& member) {
     return !member.pod->gated() && now_ms - member.pod->metadata.created_ms < kYoungMs;
   };
   return std::none_of(gathered->leaving.begin(), gathered->leaving.end(), on_node) &&
@@ -57,11 +59,11 @@ bool NoneWasBound(const GatheredGang* gathered, std::int64_t now_ms) {
 }
 
 // Gated pods of the gang, failed or released as they are.
-std::vector<Effect> EndWaitOfEach(const GatheredGang& gathered, GateTimeoutAction action,
+std::vector<Effect> EndWaitOfEach(const gather::GatheredGang& gathered, GateTimeoutAction action,
                                   const std::string& why) {
   const NamespacedName key{gathered.namespace_name, gathered.name};
   std::vector<Effect> effects;
-  for (const GangMember& member : gathered.members) {
+  for (const gather::GangMember& member : gathered.members) {
     if (!member.pod->gated()) continue;
     if (action == GateTimeoutAction::kFail) {
       effects.push_back(FailPod{key, member.pod, "GateTimeout", why});
@@ -97,7 +99,7 @@ Decision GiveHostsBack(const PassFacts& facts, const GangPtr& gang, const std::s
 
 std::vector<Work> GateStep::ReleaseIdlePods(const PassFacts& facts) {
   std::vector<Work> works;
-  for (const PodPtr& pod : facts.idle_pods) {
+  for (const gather::PodPtr& pod : facts.idle_pods) {
     // Refused writes of such a pod back off as a gang's do.
     const NamespacedName key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
     works.push_back({key, [key, pod](const PassFacts&) {
@@ -107,7 +109,7 @@ std::vector<Work> GateStep::ReleaseIdlePods(const PassFacts& facts) {
   return works;
 }
 
-GateStep::Options GateStep::LimitsOf(const GatheredGang* gathered,
+GateStep::Options GateStep::LimitsOf(const gather::GatheredGang* gathered,
                                      std::vector<Effect>& effects) const {
   Options limits = options_;
   if (gathered == nullptr || gathered->members.empty()) return limits;
@@ -160,7 +162,7 @@ std::vector<Work> GateStep::EndWaits(const PassFacts& facts) const {
   return works;
 }
 
-Decision GateStep::EndWait(const PassFacts& facts, const GatheredGang& gathered) const {
+Decision GateStep::EndWait(const PassFacts& facts, const gather::GatheredGang& gathered) const {
   const NamespacedName key{gathered.namespace_name, gathered.name};
   Decision decision;
   const Options limits = LimitsOf(&gathered, decision.effects);
@@ -213,7 +215,7 @@ std::vector<Work> GateStep::CheckReady(const PassFacts& facts) const {
 
 Decision GateStep::CheckReady(const PassFacts& facts, const NamespacedName& key) const {
   const GangPtr gang = facts.gangs.at(key);
-  const GatheredGang* gathered = facts.GatheredOf(key);
+  const gather::GatheredGang* gathered = facts.GatheredOf(key);
   const std::int64_t now_ms = facts.now.wall_ms;
   const std::int64_t waited_ms = now_ms - gang->status.committed_ms;
   Decision decision;
@@ -244,18 +246,19 @@ Decision GateStep::CheckReady(const PassFacts& facts, const NamespacedName& key)
 // Evicts its pods, and gives the hosts back once none can run any more.
 Decision GateStep::Stop(const PassFacts& facts, const GangPtr& gang, const std::string& why) const {
   const NamespacedName key = KeyOf(gang->metadata);
-  const GatheredGang* gathered = facts.GatheredOf(key);
+  const gather::GatheredGang* gathered = facts.GatheredOf(key);
   Decision decision{{Change(GangMarked{key, GangMark::kStopping})}};
   decision.threads = 1;
-  for (PodPtr& pod : Evictable(gathered)) {
+  for (gather::PodPtr& pod : gather::Evictable(gathered)) {
     decision.effects.push_back(EvictPod{key, std::move(pod)});
   }
   if (decision.effects.size() > 1) return decision;
-  if (gathered == nullptr || NoneCanRun(*gathered)) {
+  if (gathered == nullptr || gather::NoneCanRun(*gathered)) {
     return AndThen(std::move(decision),
                    [gang, why](const PassFacts& now) { return GiveHostsBack(now, gang, why); });
   }
-  for (PodPtr& pod : WithMoreGrace(gathered, facts.now.wall_ms, options_.max_grace_ms)) {
+  for (gather::PodPtr& pod :
+       gather::WithMoreGrace(gathered, facts.now.wall_ms, options_.max_grace_ms)) {
     decision.effects.push_back(EvictPod{key, std::move(pod), EvictWhen::kSamePod,
                                         &PassReport::evicted_pods, options_.max_grace_ms});
   }

@@ -49,8 +49,8 @@ class GateStep {
  private:
   // What the options and the gang's own annotations say together. Annotations that cannot be read
   // are reported and treated as left out. `gathered`: null, the options.
-  Options LimitsOf(const GatheredGang* gathered, std::vector<Effect>& effects) const;
-  Decision EndWait(const PassFacts& facts, const GatheredGang& gathered) const;
+  Options LimitsOf(const gather::GatheredGang* gathered, std::vector<Effect>& effects) const;
+  Decision EndWait(const PassFacts& facts, const gather::GatheredGang& gathered) const;
   Decision CheckReady(const PassFacts& facts, const NamespacedName& key) const;
   Decision Stop(const PassFacts& facts, const GangPtr& gang, const std::string& why) const;
 

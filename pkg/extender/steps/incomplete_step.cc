@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kIncompletePatienceMs = 10'000;
 
 // Pods of it wait, behind our gate or for filter's answer, and it has no place.
-bool MayBeIncomplete(const PassFacts& facts, const NamespacedName& key, const GatheredGang& pods) {
+bool MayBeIncomplete(const PassFacts& facts, const NamespacedName& key,
+                     const gather::GatheredGang& pods) {
   if (pods.unbound == 0 || facts.isolated.count(key) != 0) return false;
   const GangPtr gang = facts.FindGang(key);
   return gang == nullptr || !gang->status.committed();
@@ -22,7 +23,7 @@ bool MayBeIncomplete(const PassFacts& facts, const NamespacedName& key, const Ga
 
 // Why its Gang has no place is that it is not whole; what was planned before does not hold.
 std::optional<CommitGangStatus> WaitsForPods(const PassFacts& facts, const NamespacedName& key,
-                                             const IncompleteGang& found) {
+                                             const gather::IncompleteGang& found) {
   const GangPtr gang = facts.FindGang(key);
   if (gang == nullptr || facts.backing_off.count(key) != 0) return std::nullopt;
   api::GangStatus status =
@@ -35,14 +36,14 @@ std::optional<CommitGangStatus> WaitsForPods(const PassFacts& facts, const Names
 
 std::vector<Work> IncompleteStep::Plan(const PassFacts& facts) {
   std::erase_if(seen_, [&](const auto& entry) {
-    const GatheredGang* pods = facts.GatheredOf(entry.first);
+    const gather::GatheredGang* pods = facts.GatheredOf(entry.first);
     return pods == nullptr || !MayBeIncomplete(facts, entry.first, *pods);
   });
   std::vector<Work> works;
   for (const auto& [key, pods] : facts.gathered) {
     if (!MayBeIncomplete(facts, key, *pods)) continue;
     const GangPtr gang = facts.FindGang(key);
-    const bool whole = gang != nullptr && IsComplete(*pods, gang->job.workers);
+    const bool whole = gang != nullptr && gather::IsComplete(*pods, gang->job.workers);
     if (whole && pods->held_by_others == 0) {
       seen_.erase(key);
       continue;
@@ -53,7 +54,7 @@ std::vector<Work> IncompleteStep::Plan(const PassFacts& facts) {
 }
 
 Decision IncompleteStep::Decide(const PassFacts& facts, const NamespacedName& key) {
-  const std::shared_ptr<const GatheredGang>& pods = facts.gathered.at(key);
+  const std::shared_ptr<const gather::GatheredGang>& pods = facts.gathered.at(key);
   Seen& seen = seen_[key];
   if (seen.pods != pods) {
     seen.pods = pods;
@@ -67,7 +68,7 @@ Decision IncompleteStep::Decide(const PassFacts& facts, const NamespacedName& ke
   const auto job = owner.kind == api::kTrainingJobKind
                        ? facts.cluster.jobs.Find({key.namespace_name, owner.name})
                        : nullptr;
-  DeclaredSizes declared;
+  gather::DeclaredSizes declared;
   if (says != nullptr) declared.of_owner = says->wanted;
   if (const GroupSays* group = specs_.GroupSaysOf(key)) {
     declared.of_group = group->size;
@@ -75,13 +76,14 @@ Decision IncompleteStep::Decide(const PassFacts& facts, const NamespacedName& ke
   }
   std::string why = declared.of_owner ? std::string() : declared.why_no_group;
   if (never) why = says->why_not;
-  const auto found = IncompletenessOf(*pods, facts.FindGang(key).get(), job.get(), declared, why);
+  const auto found =
+      gather::IncompletenessOf(*pods, facts.FindGang(key).get(), job.get(), declared, why);
   if (!found) return {};
   return Report(facts, key, *found, never);
 }
 
 Decision IncompleteStep::Report(const PassFacts& facts, const NamespacedName& key,
-                                const IncompleteGang& found, bool never) {
+                                const gather::IncompleteGang& found, bool never) {
   Decision decision{{ReportProblem{StrCat("Gang ", key.text(), ": ", found.text)}}};
   if (std::exchange(seen_[key].text, found.text) != found.text) {
     const std::string reason = never ? "NeverComplete" : std::string(Name(found.cause));

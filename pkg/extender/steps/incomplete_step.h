@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "pkg/extender/effects/effect.h"
-#include "pkg/extender/gather/incomplete_gang.h"
 #include "pkg/extender/steps/gang_spec_step.h"
+#include "pkg/gather/incomplete_gang.h"
 
 namespace yardmaster::extender {
 
@@ -30,14 +30,14 @@ class IncompleteStep {
 
  private:
   struct Seen {
-    std::shared_ptr<const GatheredGang> pods;
+    std::shared_ptr<const gather::GatheredGang> pods;
     std::int64_t since_ms = 0;  // steady
     std::string text;           // was said; empty: nothing
   };
 
   Decision Decide(const PassFacts& facts, const NamespacedName& key);
-  Decision Report(const PassFacts& facts, const NamespacedName& key, const IncompleteGang& found,
-                  bool never);
+  Decision Report(const PassFacts& facts, const NamespacedName& key,
+                  const gather::IncompleteGang& found, bool never);
 
   const GangSpecStep& specs_;
   std::map<NamespacedName, Seen> seen_;

@@ -20,12 +20,12 @@ bool HasPlan(const api::Pod& pod, const std::string& plan_generation) {
 
 // Of the gang, released ones included.
 int PlannedPods(const PassFacts& facts, const NamespacedName& gang, std::int64_t plan_generation) {
-  const GatheredGang* gathered = facts.GatheredOf(gang);
+  const gather::GatheredGang* gathered = facts.GatheredOf(gang);
   if (gathered == nullptr) return 0;
   const std::string wanted = StrCat(plan_generation);
-  return static_cast<int>(
-      std::count_if(gathered->members.begin(), gathered->members.end(),
-                    [&](const GangMember& member) { return HasPlan(*member.pod, wanted); }));
+  return static_cast<int>(std::count_if(
+      gathered->members.begin(), gathered->members.end(),
+      [&](const gather::GangMember& member) { return HasPlan(*member.pod, wanted); }));
 }
 
 }  // namespace
@@ -42,8 +42,9 @@ std::map<NamespacedName, NetworkWait::Waiting> NetworkWait::TakeStock(const Pass
                         at->second.plan_generation != now.plan_generation;
     if (!is_new) now = at->second;
     const std::string wanted = StrCat(gang.status.plan_generation);
-    now.missing = static_cast<int>(std::count_if(
-        of_gang.begin(), of_gang.end(), [&](const PodPtr& pod) { return !HasPlan(*pod, wanted); }));
+    now.missing = static_cast<int>(
+        std::count_if(of_gang.begin(), of_gang.end(),
+                      [&](const gather::PodPtr& pod) { return !HasPlan(*pod, wanted); }));
     const int planned = PlannedPods(facts, key, gang.status.plan_generation);
     // Pods that were released before the gang began to wait are no progress.
     if (is_new) now.planned = planned - (static_cast<int>(of_gang.size()) - now.missing);

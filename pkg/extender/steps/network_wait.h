@@ -31,7 +31,7 @@ class NetworkWait {
   explicit NetworkWait(std::int64_t limit_ms) : limit_ms_(limit_ms) {}
 
   // Pods behind the gate that would be released in this pass, by gang.
-  using PodsOfGangs = std::map<NamespacedName, std::vector<PodPtr>>;
+  using PodsOfGangs = std::map<NamespacedName, std::vector<gather::PodPtr>>;
   // The gangs that are not to be released. What is said of them comes to `effects`. O(pods).
   std::set<NamespacedName> Held(const PassFacts& facts, const PodsOfGangs& pods,
                                 std::vector<Effect>& effects);

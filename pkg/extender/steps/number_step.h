@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "pkg/extender/effects/effect.h"
-#include "pkg/extender/gather/gatherer.h"
+#include "pkg/gather/gatherer.h"
 
 namespace yardmaster::extender {
 
 class NumberStep {
  public:
-  explicit NumberStep(const Gatherer& gatherer) : gatherer_(gatherer) {}
+  explicit NumberStep(const gather::Gatherer& gatherer) : gatherer_(gatherer) {}
 
   // Before the Gangs of the pass are made; a later pass gathers the pods by their ranks.
   std::vector<Work> Plan(const PassFacts& facts);
@@ -31,11 +31,11 @@ class NumberStep {
   using Id = std::tuple<std::string, std::string, std::string>;  // namespace, gang, owner's uid
   // The pods of one gang that have no rank, and since when they have been these.
   struct Unnumbered {
-    std::vector<PodPtr> pods;
+    std::vector<gather::PodPtr> pods;
     std::int64_t since_ms = 0;  // steady
   };
 
-  const Gatherer& gatherer_;
+  const gather::Gatherer& gatherer_;
   std::map<Id, Unnumbered> waiting_;
 };
 

@@ -9,9 +9,9 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/extender/gather/owner_size.h"
-#include "pkg/extender/gather/owner_stages.h"
-#include "pkg/extender/gather/owner_state.h"
+#include "pkg/gather/owner_size.h"
+#include "pkg/gather/owner_stages.h"
+#include "pkg/gather/owner_state.h"
 
 namespace yardmaster::extender {
 
@@ -21,10 +21,11 @@ constexpr std::int64_t kPatienceMs = 3'000;
 constexpr std::size_t kMaxSubgroups = 16;
 
 // Of those that the Gang has; the first few.
-std::vector<std::string> SubgroupsThatLackPods(const api::Gang& gang, const GatheredGang& pods) {
+std::vector<std::string> SubgroupsThatLackPods(const api::Gang& gang,
+                                               const gather::GatheredGang& pods) {
   std::map<std::string_view, int> there;
   for (const auto* list : {&pods.members, &pods.strays}) {
-    for (const GangMember& member : *list) ++there[member.membership->subgroup];
+    for (const gather::GangMember& member : *list) ++there[member.membership->subgroup];
   }
   std::vector<std::string> lack;
   for (std::size_t i = 0; i < gang.rank_bases.size() && lack.size() < kMaxSubgroups; ++i) {
@@ -38,7 +39,7 @@ std::vector<std::string> SubgroupsThatLackPods(const api::Gang& gang, const Gath
 
 // Those of a JobSet whose Jobs are to be read.
 std::vector<std::string> SubgroupsToRead(const PassFacts& facts, const NamespacedName& key,
-                                         const GatheredGang& pods) {
+                                         const gather::GatheredGang& pods) {
   const GangPtr gang = facts.FindGang(key);
   const bool is_set = pods.members.front().membership->owner.kind == "JobSet";
   return is_set && gang != nullptr ? SubgroupsThatLackPods(*gang, pods)
@@ -46,16 +47,18 @@ std::vector<std::string> SubgroupsToRead(const PassFacts& facts, const Namespace
 }
 
 // nullopt: the owner did not say it.
-using NextEnded = std::function<Decision(const PassFacts&, std::optional<std::vector<Replica>>)>;
+using NextEnded =
+    std::function<Decision(const PassFacts&, std::optional<std::vector<gather::Replica>>)>;
 
 // Reads the Jobs of a JobSet whose pods are missing.
 Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
-                          const nlohmann::json& jobset, const GatheredGang& pods, NextEnded next) {
+                          const nlohmann::json& jobset, const gather::GatheredGang& pods,
+                          NextEnded next) {
   std::vector<std::string> subgroups;
   Decision decision;
   decision.threads = 1;  // none counts on another
   for (const std::string& subgroup : SubgroupsToRead(facts, key, pods)) {
-    const auto name = JobOfSubgroup(jobset, subgroup);
+    const auto name = gather::JobOfSubgroup(jobset, subgroup);
     if (!name) continue;
     subgroups.push_back(subgroup);
     decision.effects.push_back(
@@ -63,13 +66,13 @@ Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
   }
   decision.then = [subgroups, next = std::move(next)](const PassFacts& now,
                                                       const EffectOutcomes& outcomes) {
-    std::vector<Replica> ended;
+    std::vector<gather::Replica> ended;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (!outcomes[i].done()) {
         if (outcomes[i].answered()) continue;  // it is to be made again
         return next(now, std::nullopt);
       }
-      for (const int index : EndedIndexes(outcomes[i].object)) {
+      for (const int index : gather::EndedIndexes(outcomes[i].object)) {
         ended.push_back({subgroups[i], index});
       }
     }
@@ -80,23 +83,24 @@ Decision AddEndedOfJobSet(const PassFacts& facts, const NamespacedName& key,
 }
 
 OwnerSays Reading(const api::OwnerReference& owner, const nlohmann::json& object,
-                  const GatheredGang& pods, std::optional<std::vector<Replica>> ended) {
+                  const gather::GatheredGang& pods,
+                  std::optional<std::vector<gather::Replica>> ended) {
   OwnerSays says;
-  std::set<Replica> without_pod;
+  std::set<gather::Replica> without_pod;
   if (ended) without_pod.insert(ended->begin(), ended->end());
   says.ended = std::move(ended);
-  const auto wanted = SizeOf(owner, object);
+  const auto wanted = gather::SizeOf(owner, object);
   if (!wanted) return says;
   const auto total = static_cast<std::size_t>(wanted->pods());
   if (total <= api::kMaxListedRanks) says.wanted = static_cast<int>(total);
   without_pod.insert(pods.ended.begin(), pods.ended.end());
-  for (const GangMember& member : pods.members) {
+  for (const gather::GangMember& member : pods.members) {
     without_pod.erase({member.membership->subgroup, member.membership->index});
   }
   const std::size_t there = pods.members.size() + pods.strays.size() + without_pod.size();
   if (total == there) says.size = static_cast<int>(total);
   if (total <= there) return says;
-  Stages stages = StagesOf(owner, object, pods);
+  gather::Stages stages = gather::StagesOf(owner, object, pods);
   if (stages.whole) says.size = static_cast<int>(there);
   says.more_to_come = stages.whole;
   says.why_not = std::move(stages.why_not);
@@ -105,15 +109,15 @@ OwnerSays Reading(const api::OwnerReference& owner, const nlohmann::json& object
 
 // Goes on with the replicas that have ended, as the owner and its Jobs say it.
 Decision WithEnded(const PassFacts& facts, const NamespacedName& key, const nlohmann::json& object,
-                   const GatheredGang& pods, NextEnded next) {
-  const GangMember& first = pods.members.front();
+                   const gather::GatheredGang& pods, NextEnded next) {
+  const gather::GangMember& first = pods.members.front();
   const api::OwnerReference& owner = first.membership->owner;
-  std::vector<Replica> ended;
+  std::vector<gather::Replica> ended;
   // Their ranks are not those of the Job.
   if (api::Find(first.pod->metadata.labels, api::kRankLabel)) return next(facts, ended);
   if (owner.kind == "JobSet") return AddEndedOfJobSet(facts, key, object, pods, std::move(next));
   if (owner.kind == "Job" && owner.api_version == "batch/v1") {
-    for (const int index : EndedIndexes(object)) ended.push_back({"", index});
+    for (const int index : gather::EndedIndexes(object)) ended.push_back({"", index});
   }
   return next(facts, std::move(ended));
 }
@@ -126,7 +130,7 @@ void OwnerReplicaLookup::Begin(const PassFacts& facts) {
 
 Decision OwnerReplicaLookup::Ask(const PassFacts& facts, const NamespacedName& key, bool contradict,
                                  Next next) {
-  const std::shared_ptr<const GatheredGang> pods = facts.gathered.at(key);
+  const std::shared_ptr<const gather::GatheredGang> pods = facts.gathered.at(key);
   Seen& seen = seen_[key];
   if (seen.pods != pods) seen = {pods, facts.now.steady_ms, {}};
   const std::int64_t left_ms = kPatienceMs - (facts.now.steady_ms - seen.since_ms);
@@ -135,7 +139,7 @@ Decision OwnerReplicaLookup::Ask(const PassFacts& facts, const NamespacedName& k
                    [next](const PassFacts& now) { return next(now, OwnerSays()); });
   }
   const api::OwnerReference owner = pods->members.front().membership->owner;
-  const auto resource = ResourceOfOwner(owner);
+  const auto resource = gather::ResourceOfOwner(owner);
   if (!resource) return next(facts, {});
   const Question question = SubgroupsToRead(facts, key, *pods).empty() ? Question::kOwnerReplicas
                                                                        : Question::kJobsOfJobSet;
@@ -149,7 +153,7 @@ Decision OwnerReplicaLookup::Ask(const PassFacts& facts, const NamespacedName& k
     const nlohmann::json& object = outcomes.back().object;
     return WithEnded(now, key, object, *pods,
                      [this, key, pods, owner, next, object](
-                         const PassFacts& read, std::optional<std::vector<Replica>> ended) {
+                         const PassFacts& read, std::optional<std::vector<gather::Replica>> ended) {
                        seen_[key].says = Reading(owner, object, *pods, std::move(ended));
                        return next(read, seen_[key].says);
                      });

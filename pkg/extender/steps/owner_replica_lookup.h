@@ -25,10 +25,10 @@
 namespace yardmaster::extender {
 
 struct OwnerSays {
-  std::optional<int> size;                    // nullopt: it is not known
-  std::optional<std::vector<Replica>> ended;  // in order; nullopt: the owner did not say
-  bool more_to_come = false;                  // the size is that of the stages that have begun
-  std::optional<int> wanted;                  // pods in all, however many are there
+  std::optional<int> size;                            // nullopt: it is not known
+  std::optional<std::vector<gather::Replica>> ended;  // in order; nullopt: the owner did not say
+  bool more_to_come = false;  // the size is that of the stages that have begun
+  std::optional<int> wanted;  // pods in all, however many are there
   // Why the missing pods never come (owner_stages.h); empty: as far as known they do.
   std::string why_not;
 };
@@ -51,7 +51,7 @@ class OwnerReplicaLookup {
  private:
   // Since when a set of pods has been as it is.
   struct Seen {
-    std::shared_ptr<const GatheredGang> pods;
+    std::shared_ptr<const gather::GatheredGang> pods;
     std::int64_t since_ms = 0;  // steady
     OwnerSays says;             // what the owner said of them
   };

@@ -10,23 +10,24 @@
 #include "pkg/api/suspended_wait.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/facts/follow_pods.h"
-#include "pkg/extender/gather/owner_state.h"
-#include "pkg/extender/gather/pods_gone.h"
+#include "pkg/extender/facts/placed_first.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/gather/owner_state.h"
+#include "pkg/gather/pods_gone.h"
+#include "pkg/gather/pods_to_come.h"
 
 namespace yardmaster::extender {
 
 namespace {
 
-bool HasPods(const GatheredGang* gathered) {
+bool HasPods(const gather::GatheredGang* gathered) {
   return gathered != nullptr && (!gathered->members.empty() || !gathered->leaving.empty());
 }
 
 // Pods of the gang went to the scheduler as they are, as kubectl yardmaster release lets them: they
 // are in no gang any more, and no host is needed for them.
 bool WereReleased(const PassFacts& facts, const api::Gang& gang) {
-  const auto is_one = [&](const PodPtr& pod) {
+  const auto is_one = [&](const gather::PodPtr& pod) {
     const api::ObjectMeta& meta = pod->metadata;
     if (meta.namespace_name != gang.metadata.namespace_name || pod->finished()) return false;
     if (!api::Find(meta.annotations, api::kReleasedAnnotation) || meta.controller() == nullptr) {
@@ -51,14 +52,14 @@ Decision GiveBack(const GangPtr& gang, api::GangStatus status, const std::string
 // Begins the time for which the gang keeps its hosts without a pod.
 Decision NotePodsGone(const PassFacts& facts, const GangPtr& gang) {
   const std::int64_t now_ms = facts.now.wall_ms;
-  if (PodsAreToCome(*gang) || PodsGoneSinceMs(gang->status, now_ms)) return {};
+  if (gather::PodsAreToCome(*gang) || gather::PodsGoneSinceMs(gang->status, now_ms)) return {};
   // It gives its hosts back for another gang in a moment.
   if (api::IsTrue(gang->status.conditions, api::kPreemptedCondition)) return {};
   api::GangStatus status = gang->status;
   std::erase_if(status.conditions, [](const api::Condition& condition) {
     return condition.type == api::kPodsGoneCondition;
   });
-  const std::int64_t keeps_ms = KeepsHostsForMs(status, now_ms);
+  const std::int64_t keeps_ms = gather::KeepsHostsForMs(status, now_ms);
   SetCondition(
       status, *gang, api::kPodsGoneCondition, true, "NoPods",
       StrCat("no pod of the gang is on a node; while it has none at all, its hosts are free ",
@@ -84,17 +85,19 @@ Decision FollowOwner(const PassFacts& facts, const GangPtr& gang, const EffectOu
     return AndThen(std::move(decision),
                    [gang](const PassFacts& now) { return NotePodsGone(now, gang); });
   }
-  const OwnerState owner = read.done() ? OwnerStateOf(*gang, read.object) : OwnerStateOf(*gang, {});
-  if (owner.phase == OwnerPhase::kActive) return NotePodsGone(facts, gang);
+  const gather::OwnerState owner =
+      read.done() ? gather::OwnerStateOf(*gang, read.object) : gather::OwnerStateOf(*gang, {});
+  if (owner.phase == gather::OwnerPhase::kActive) return NotePodsGone(facts, gang);
   // The operator is about to resume it.
-  const bool waits = owner.phase == OwnerPhase::kSuspended && IsOfSuspendedJob(*gang) &&
-                     PodsAreToCome(*gang) && api::WaitsSuspended(read.object);
+  const bool waits = owner.phase == gather::OwnerPhase::kSuspended &&
+                     gather::IsOfSuspendedJob(*gang) && gather::PodsAreToCome(*gang) &&
+                     api::WaitsSuspended(read.object);
   if (waits) return {};
   const std::string why = owner.why + "; the hosts are free";
-  if (owner.phase == OwnerPhase::kSuspended) {
+  if (owner.phase == gather::OwnerPhase::kSuspended) {
     return GiveBack(gang, GivenBack(*gang, "Suspended", why, facts.now.wall_ms), why);
   }
-  const char* reason = owner.phase == OwnerPhase::kFinished ? "OwnerFinished" : "OwnerGone";
+  const char* reason = owner.phase == gather::OwnerPhase::kFinished ? "OwnerFinished" : "OwnerGone";
   return GiveBack(gang, Finished(*gang, reason, why, facts.now.wall_ms), why);
 }
 
@@ -103,7 +106,7 @@ Decision AskOwner(const PassFacts& facts, const GangPtr& gang) {
     const std::string why = "its pods were released without a place; the hosts are free";
     return GiveBack(gang, GivenBack(*gang, "ReleasedWithoutPlace", why, facts.now.wall_ms), why);
   }
-  const auto resource = ResourceOfOwner(gang->owner);
+  const auto resource = gather::ResourceOfOwner(gang->owner);
   if (!resource) return NotePodsGone(facts, gang);
   Decision decision{{ReadObject{{*resource, gang->metadata.namespace_name, gang->owner.name, ""}}}};
   decision.then = [gang](const PassFacts& now, const EffectOutcomes& read) {
@@ -123,22 +126,24 @@ Decision PlannedWithoutPods(const GangPtr& gang, const PassFacts& now, const cha
 Decision FollowOwnerWithoutPods(const GangPtr& gang, const PassFacts& now,
                                 const EffectOutcome& read) {
   if (!read.answered()) return {};
-  const OwnerState owner = OwnerStateOf(*gang, read.done() ? read.object : nlohmann::json());
+  const gather::OwnerState owner =
+      gather::OwnerStateOf(*gang, read.done() ? read.object : nlohmann::json());
   switch (owner.phase) {
-    case OwnerPhase::kActive:
+    case gather::OwnerPhase::kActive:
       return PlannedWithoutPods(gang, now, "NoPods", StrCat("the gang has no pod; ", owner.why));
-    case OwnerPhase::kSuspended:
+    case gather::OwnerPhase::kSuspended:
       return PlannedWithoutPods(gang, now, "Suspended", owner.why);
-    case OwnerPhase::kFinished:
+    case gather::OwnerPhase::kFinished:
       return PlannedWithoutPods(gang, now, "OwnerFinished", owner.why);
-    case OwnerPhase::kGone:
+    case gather::OwnerPhase::kGone:
       break;  // the garbage collector, or gang_cleanup.h, takes its Gang
   }
   return PlannedWithoutPods(gang, now, "OwnerGone", owner.why);
 }
 
 const char* WhyRefused(const api::Gang& gang) {
-  return IsOfSuspendedJob(gang) ? "its job asks for no place now" : "pods of it were refused";
+  return gather::IsOfSuspendedJob(gang) ? "its job asks for no place now"
+                                        : "pods of it were refused";
 }
 
 // Set again, so that its transition says when the gang went to the back of the queue.
@@ -159,7 +164,7 @@ Decision FindWhyNoPods(const PassFacts& facts, const GangPtr& gang) {
     return PlannedWithoutPods(gang, facts, "ReleasedWithoutPlace",
                               "its pods were released without a place");
   }
-  const auto resource = ResourceOfOwner(gang->owner);
+  const auto resource = gather::ResourceOfOwner(gang->owner);
   if (!resource) return PlannedWithoutPods(gang, facts, "NoPods", "the gang has no pod");
   Decision decision{{ReadObject{{*resource, gang->metadata.namespace_name, gang->owner.name, ""}}}};
   decision.then = [gang](const PassFacts& now, const EffectOutcomes& outcomes) {
@@ -183,10 +188,10 @@ std::optional<Decision> EndWaitForPods(const PassFacts& facts, const GangPtr& ga
   if (gang->pods == api::GangPods::kRefused) {
     const std::string why = StrCat(WhyRefused(*gang), "; the hosts are free");
     api::GangStatus status = GivenBack(*gang, "PodsRefused", why, now_ms);
-    if (IsOfSuspendedJob(*gang)) Requeue(*gang, "PodsRefused", why, now_ms, status);
+    if (gather::IsOfSuspendedJob(*gang)) Requeue(*gang, "PodsRefused", why, now_ms, status);
     return GiveBack(gang, std::move(status), why);
   }
-  const std::int64_t limit_ms = PodsComeWithinMs(*gang);
+  const std::int64_t limit_ms = gather::PodsComeWithinMs(*gang);
   if (gang->status.committed_ms + limit_ms > now_ms) return std::nullopt;
   const std::string why =
       StrCat("no pod of the gang was made in the ", limit_ms / 1000,
@@ -204,7 +209,7 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
                               GivenBack(*gang, "PodsMadeAgain",
                                         "pods were made again after the gang had ended", now_ms)}}};
   }
-  const GatheredGang* gathered = facts.GatheredOf(key);
+  const gather::GatheredGang* gathered = facts.GatheredOf(key);
   if (HasPods(gathered)) return NotePodsBack(facts, gang);
   if (gathered != nullptr && gathered->succeeded >= gang->placed_workers()) {
     return {{CommitGangStatus{
@@ -214,13 +219,14 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
              Increment{&PassReport::given_back}}};
   }
   Decision decision;
-  if (PodsAreToCome(*gang)) {
+  if (gather::PodsAreToCome(*gang)) {
     if (auto ended = EndWaitForPods(facts, gang)) return *std::move(ended);
     decision.effects.push_back(
-        WakeIn{gang->status.committed_ms + PodsComeWithinMs(*gang) - now_ms});
+        WakeIn{gang->status.committed_ms + gather::PodsComeWithinMs(*gang) - now_ms});
   }
-  if (const auto since_ms = PodsGoneSinceMs(gang->status, now_ms)) {
-    const std::int64_t left_ms = *since_ms + KeepsHostsForMs(gang->status, *since_ms) - now_ms;
+  if (const auto since_ms = gather::PodsGoneSinceMs(gang->status, now_ms)) {
+    const std::int64_t left_ms =
+        *since_ms + gather::KeepsHostsForMs(gang->status, *since_ms) - now_ms;
     if (left_ms <= 0) {
       const std::string why =
           StrCat("no pod of the gang has been there for ", (now_ms - *since_ms) / 1000,
@@ -242,7 +248,7 @@ std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
     if (facts.isolated.count(key) != 0) continue;
-    const GatheredGang* gathered = facts.GatheredOf(key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(key);
     if (!gang->status.committed()) {
       if (HasPods(gathered) || !DescribesPlan(gang->status)) continue;
       if (gang->metadata.deleted_ms || facts.backing_off.count(key) != 0) continue;
@@ -257,7 +263,7 @@ std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
       continue;
     }
     const bool again = gathered != nullptr && !gathered->members.empty();
-    const bool back = again && AnyBound(*gathered) &&
+    const bool back = again && gather::AnyBound(*gathered) &&
                       api::IsTrue(gang->status.conditions, api::kPodsGoneCondition);
     if (!(IsFinished(gang->status) ? again : back || !HasPods(gathered))) continue;
     works.push_back({key, [key = key](const PassFacts& now) { return Decide(now, key); }});

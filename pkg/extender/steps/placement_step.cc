@@ -202,7 +202,7 @@ std::vector<Work> PlacementStep::MoveRanks(const PassFacts& facts) {
 Decision PlacementStep::MoveRanksOf(const PassFacts& facts, plan::JobId id) {
   const plan::JobState& job = facts.Job(id);
   if (facts.IsStopping(job.job.key)) return {};
-  const GatheredGang& gathered = *facts.GatheredOf(job.job.key);
+  const gather::GatheredGang& gathered = *facts.GatheredOf(job.job.key);
   const std::optional<SegmentEvacuation> evacuation = EvacuationOf(job, gathered, *facts.snapshot);
   if (evacuation && evacuation->may_go) return Evacuate(facts, id, *evacuation);
   std::vector<int> lost = RanksToMove(*facts.snapshot, job, gathered, facts.GangOf(id)->status);

@@ -39,10 +39,10 @@ kube::Resource CompositeResource() {
 }
 
 // That the pods name; at most one more than are read.
-std::vector<std::string> PodGroupsOf(const GatheredGang& pods) {
+std::vector<std::string> PodGroupsOf(const gather::GatheredGang& pods) {
   std::set<std::string> names;
   for (const auto* list : {&pods.members, &pods.strays}) {
-    for (const GangMember& member : *list) {
+    for (const gather::GangMember& member : *list) {
       if (!member.pod->pod_group.empty()) names.insert(member.pod->pod_group);
       if (names.size() > kMaxGroups) return {names.begin(), names.end()};
     }

@@ -8,8 +8,9 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/pin_patch.h"
-#include "pkg/extender/facts/follow_pods.h"
+#include "pkg/extender/facts/placed_first.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/state/release_rule.h"
 
 namespace yardmaster::extender {
@@ -39,25 +40,25 @@ bool NeedsPatch(const api::Pod& pod, bool backup) {
 }
 
 // Whether a gang that has been released in full lacks a rank, or has one that is on no node.
-bool LacksARank(const api::Gang& gang, const GatheredGang& gathered) {
+bool LacksARank(const api::Gang& gang, const gather::GatheredGang& gathered) {
   if (!HoldsHosts(gang.status) || gathered.finished > 0) return false;  // it ends
-  if (gathered.unbound == 0 && IsComplete(gathered, gang.job.workers)) return false;
+  if (gathered.unbound == 0 && gather::IsComplete(gathered, gang.job.workers)) return false;
   return api::IsTrue(gang.status.conditions, api::kReleasedCondition);
 }
 
 // Of one gang.
-void AddReleases(const PassFacts& facts, const api::Gang& gang, const GatheredGang& gathered,
-                 std::vector<Release>& releases) {
+void AddReleases(const PassFacts& facts, const api::Gang& gang,
+                 const gather::GatheredGang& gathered, std::vector<Release>& releases) {
   const NamespacedName key = KeyOf(gang.metadata);
   const auto& slots = gang.status.assignments;
   const bool first_time = !api::IsTrue(gang.status.conditions, api::kReleasedCondition);
-  for (const GangMember& member : gathered.members) {
+  for (const gather::GangMember& member : gathered.members) {
     if (!member.rank) continue;
     const placement::HostState* host =
         state::ReleaseHost(gang.status, *member.rank, *facts.snapshot);
     if (host == nullptr) continue;
     if (!NeedsPatch(*member.pod, host->backup) || member.pod->gated_by_others()) continue;
-    if (IsLeftToCore(*member.pod)) continue;
+    if (gather::IsLeftToCore(*member.pod)) continue;
     const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
     releases.push_back({first_time,
                         gang.status.committed_ms,
@@ -75,8 +76,8 @@ std::vector<Release> ReleasesOf(const PassFacts& facts, std::vector<Effect>& eff
     if (facts.IsLeftAlone(key)) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
     // The others are still to be made, and may be refused.
-    if (IsOfSuspendedJob(*gang->second) && PodsAreToCome(*gang->second) &&
-        !IsComplete(*gathered, gang->second->placed_workers())) {
+    if (gather::IsOfSuspendedJob(*gang->second) && gather::PodsAreToCome(*gang->second) &&
+        !gather::IsComplete(*gathered, gang->second->placed_workers())) {
       continue;
     }
     const std::size_t before = releases.size();
@@ -119,7 +120,7 @@ Decision PodRelease::Decide(const PassFacts& facts) {
   std::vector<Release> releases = ReleasesOf(facts, decision.effects);
   NetworkWait::PodsOfGangs gated;
   for (const Release& release : releases) {
-    const PodPtr& pod = release.effect.pod;
+    const gather::PodPtr& pod = release.effect.pod;
     if (pod->gated()) gated[release.effect.gang].push_back(pod);
   }
   const std::set<NamespacedName> held = network_wait_.Held(facts, gated, decision.effects);
@@ -135,10 +136,11 @@ std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) {
   for (const auto& [key, gang] : facts.gangs) {
     if (!HoldsHosts(gang->status)) continue;
     if (api::IsTrue(gang->status.conditions, api::kReleasedCondition)) continue;
-    const GatheredGang* gathered = facts.GatheredOf(key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || gathered->members.empty() || gathered->gated > 0) continue;
     // Those that are there were made with their hosts, and the others are still to come.
-    if (PodsAreToCome(*gang) && !IsComplete(*gathered, gang->placed_workers())) continue;
+    if (gather::PodsAreToCome(*gang) && !gather::IsComplete(*gathered, gang->placed_workers()))
+      continue;
     works.push_back({key, [key = key, gang = gang](const PassFacts& now) {
                        api::GangStatus status = gang->status;
                        status.observed_generation = gang->metadata.generation;

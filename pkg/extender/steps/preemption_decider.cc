@@ -6,10 +6,10 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/leaving_pods.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/disruption_budgets.h"
 #include "pkg/extender/steps/preemption_step.h"
+#include "pkg/gather/leaving_pods.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/queue.h"
 #include "pkg/plan/verifier.h"
@@ -41,10 +41,10 @@ plan::Snapshot WithoutStopped(const PassFacts& facts, plan::Snapshot snapshot,
 }
 
 // Which budgets cover the gang's pods. Pods that two of them cover cannot be evicted.
-void AddBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::vector<PodPtr>& pods,
-                plan::JobState& job) {
+void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
+                const std::vector<gather::PodPtr>& pods, plan::JobState& job) {
   std::vector<int> covered(budgets.size(), 0);
-  for (const PodPtr& pod : pods) {
+  for (const gather::PodPtr& pod : pods) {
     int covering = 0;
     for (std::size_t b = 0; b < budgets.size(); ++b) {
       if (!budgets[b].Covers(pod->metadata.namespace_name, pod->metadata.labels)) continue;
@@ -136,9 +136,9 @@ plan::Snapshot PreemptionDecider::WithBudgets(const PassFacts& facts) const {
     job.leaving = job.assignment && facts.IsStopping(key);
     job.may_stop_others = !job.assignment && MayDecide(facts, id);
     job.grace_seconds = std::min(job.grace_seconds, static_cast<int>(options_.max_grace_ms / 1000));
-    if (EndsTooLate(facts.GatheredOf(key), snapshot.now_ms)) job.may_be_preempted = false;
+    if (gather::EndsTooLate(facts.GatheredOf(key), snapshot.now_ms)) job.may_be_preempted = false;
     if (job.assignment && !job.leaving) {
-      AddBudgets(*facts.budgets, Evictable(facts.GatheredOf(key)), job);
+      AddBudgets(*facts.budgets, gather::Evictable(facts.GatheredOf(key)), job);
     }
   }
   return snapshot;
@@ -178,14 +178,14 @@ Decision PreemptionDecider::Record(const PassFacts& facts, plan::JobId job,
                                    const plan::Preemption& decision) {
   const GangPtr gang = facts.GangOf(job);
   const NamespacedName key = KeyOf(gang->metadata);
-  std::vector<PodPtr> pods;
+  std::vector<gather::PodPtr> pods;
   api::GangStatus status = gang->status;
   status.preemption.emplace();
   status.preemption->started_ms = facts.now.wall_ms / 1000 * 1000;
   for (const plan::JobId id : decision.victims) {
     const api::ObjectMeta& victim = facts.GangOf(id)->metadata;
     status.preemption->victims.push_back({victim.namespace_name, victim.name, victim.uid});
-    const std::vector<PodPtr> theirs = Evictable(facts.GatheredOf(KeyOf(victim)));
+    const std::vector<gather::PodPtr> theirs = gather::Evictable(facts.GatheredOf(KeyOf(victim)));
     pods.insert(pods.end(), theirs.begin(), theirs.end());
   }
   // Each may go alone, but perhaps not all of them under one budget.

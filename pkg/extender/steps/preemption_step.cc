@@ -5,11 +5,11 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/facts/follow_pods.h"
-#include "pkg/extender/gather/gatherer.h"
-#include "pkg/extender/gather/leaving_pods.h"
+#include "pkg/extender/facts/placed_first.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/disruption_budgets.h"
+#include "pkg/gather/gatherer.h"
+#include "pkg/gather/leaving_pods.h"
 
 namespace yardmaster::extender {
 
@@ -19,11 +19,11 @@ namespace {
 constexpr std::int64_t kEndSlackMs = 120'000;
 
 bool WaitsInFull(const PassFacts& facts, const api::Gang& gang) {
-  const GatheredGang* gathered = facts.GatheredOf(KeyOf(gang.metadata));
+  const gather::GatheredGang* gathered = facts.GatheredOf(KeyOf(gang.metadata));
   if (IsFinished(gang.status)) return false;
   if (MayBePlacedFirst(facts, gang)) return true;
   if (gathered == nullptr) return false;
-  return gang.status.committed() || IsComplete(*gathered, gang.job.workers);
+  return gang.status.committed() || gather::IsComplete(*gathered, gang.job.workers);
 }
 
 std::vector<GangPtr> HoldingVictims(const PassFacts& facts, const api::Gang& winner) {
@@ -34,10 +34,12 @@ std::vector<GangPtr> HoldingVictims(const PassFacts& facts, const api::Gang& win
   return holding;
 }
 
-std::vector<PodPtr> EvictablePods(const PassFacts& facts, const std::vector<GangPtr>& gangs) {
-  std::vector<PodPtr> pods;
+std::vector<gather::PodPtr> EvictablePods(const PassFacts& facts,
+                                          const std::vector<GangPtr>& gangs) {
+  std::vector<gather::PodPtr> pods;
   for (const GangPtr& gang : gangs) {
-    const std::vector<PodPtr> theirs = Evictable(facts.GatheredOf(KeyOf(gang->metadata)));
+    const std::vector<gather::PodPtr> theirs =
+        gather::Evictable(facts.GatheredOf(KeyOf(gang->metadata)));
     pods.insert(pods.end(), theirs.begin(), theirs.end());
   }
   return pods;
@@ -74,14 +76,14 @@ void ReportStopping(const PassFacts& facts, const GangPtr& victim, const api::Ga
 
 // All or none: what a budget forbids now is not begun.
 Decision Evict(const PassFacts& facts, const NamespacedName& winner,
-               const std::vector<PodPtr>& pods, std::size_t threads) {
+               const std::vector<gather::PodPtr>& pods, std::size_t threads) {
   if (!facts.budgets) return {};
   const std::string forbidden = WhyNotEvictable(*facts.budgets, pods);
   if (!forbidden.empty()) return GiveUpPreemption(facts, winner, "EvictionRefused", forbidden);
   Decision decision;
   decision.threads = threads;
   decision.max_failures = 1;
-  for (const PodPtr& pod : pods) {
+  for (const gather::PodPtr& pod : pods) {
     decision.effects.push_back(EvictPod{EvictionsOf(winner), pod});
   }
   decision.then = [winner](const PassFacts& now, const EffectOutcomes& outcomes) {
@@ -101,8 +103,8 @@ Decision ShortenGrace(const PassFacts& facts, const NamespacedName& winner,
   Decision decision;
   decision.threads = options.threads;
   for (const GangPtr& victim : victims) {
-    for (PodPtr& pod : WithMoreGrace(facts.GatheredOf(KeyOf(victim->metadata)), facts.now.wall_ms,
-                                     options.max_grace_ms)) {
+    for (gather::PodPtr& pod : gather::WithMoreGrace(facts.GatheredOf(KeyOf(victim->metadata)),
+                                                     facts.now.wall_ms, options.max_grace_ms)) {
       decision.effects.push_back(EvictPod{EvictionsOf(winner), std::move(pod), EvictWhen::kSamePod,
                                           &PassReport::evicted_pods, options.max_grace_ms});
     }
@@ -136,7 +138,7 @@ Decision StopVictimsOf(const PassFacts& facts, const NamespacedName& key,
                                    " have not ended in time"));
   }
   decision.effects.insert(decision.effects.begin(), WakeIn{left_ms});
-  std::vector<PodPtr> pods = EvictablePods(facts, holding);
+  std::vector<gather::PodPtr> pods = EvictablePods(facts, holding);
   if (pods.empty()) {
     return AndThen(std::move(decision), [key, holding, options](const PassFacts& now) {
       return ShortenGrace(now, key, holding, options);
@@ -152,13 +154,14 @@ Decision StopVictimsOf(const PassFacts& facts, const NamespacedName& key,
 
 // As the API server has its pods: the watch may still show a pod gated that the leader before
 // released.
-bool NoneOfItCanRun(const NamespacedName& key, const std::vector<PodPtr>& pods) {
-  Gatherer gatherer(Orphans::kRefuse);
-  for (const PodPtr& pod : pods) gatherer.Add(pod);
+bool NoneOfItCanRun(const NamespacedName& key, const std::vector<gather::PodPtr>& pods) {
+  gather::Gatherer gatherer(gather::Orphans::kRefuse);
+  for (const gather::PodPtr& pod : pods) gatherer.Add(pod);
   const auto gangs =
-      gatherer.Gangs([](const GatheredGang&) -> const api::Gang* { return nullptr; });
-  return std::all_of(gangs.begin(), gangs.end(),
-                     [&](const auto& gang) { return gang->name != key.name || NoneCanRun(*gang); });
+      gatherer.Gangs([](const gather::GatheredGang&) -> const api::Gang* { return nullptr; });
+  return std::all_of(gangs.begin(), gangs.end(), [&](const auto& gang) {
+    return gang->name != key.name || gather::NoneCanRun(*gang);
+  });
 }
 
 Decision ReleaseVictimHosts(const PassFacts& facts, const NamespacedName& key,
@@ -188,9 +191,9 @@ std::vector<Work> TakeHostsOfVictims(const PassFacts& facts) {
   std::vector<Work> works;
   for (const auto& [key, winner] : facts.victims) {
     const GangPtr victim = facts.gangs.at(key);
-    const GatheredGang* gathered = facts.GatheredOf(key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(key);
     const bool told = api::IsTrue(victim->status.conditions, api::kPreemptedCondition);
-    if (!told || (gathered != nullptr && !NoneCanRun(*gathered))) continue;
+    if (!told || (gathered != nullptr && !gather::NoneCanRun(*gathered))) continue;
     const std::vector<GangPtr> all = HoldingVictims(facts, *facts.gangs.at(winner));
     if (!EvictablePods(facts, all).empty()) continue;
     works.push_back({key, [key = key, winner = winner](const PassFacts&) {

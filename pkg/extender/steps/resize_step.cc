@@ -14,8 +14,8 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/facts/planning_snapshot.h"
-#include "pkg/extender/gather/owner_state.h"
 #include "pkg/extender/ledger/gang_status.h"
+#include "pkg/gather/owner_state.h"
 #include "pkg/placement/partial_planner.h"
 #include "pkg/plan/host_holders.h"
 #include "pkg/plan/verifier.h"
@@ -25,7 +25,7 @@ namespace yardmaster::extender {
 namespace {
 
 // Pods that say that the size may be another one: some beyond it, or none of the last rank.
-bool LooksResized(const GatheredGang& gathered, int workers) {
+bool LooksResized(const gather::GatheredGang& gathered, int workers) {
   if (!gathered.strays.empty()) return true;
   // Members are by rank. Every pass asks this of every gang, so it looks at one of them.
   const bool has_last = !gathered.members.empty() && gathered.members.back().rank == workers - 1;
@@ -33,12 +33,12 @@ bool LooksResized(const GatheredGang& gathered, int workers) {
 }
 
 // Ranks by `bases` that have a pod; of those on their way out, too, with `leaving`.
-std::set<int> RanksWithPods(const GatheredGang& gathered, const std::vector<api::RankBase>& bases,
-                            bool leaving) {
+std::set<int> RanksWithPods(const gather::GatheredGang& gathered,
+                            const std::vector<api::RankBase>& bases, bool leaving) {
   std::set<int> ranks;
   for (const auto* list : {&gathered.members, &gathered.strays, &gathered.leaving}) {
     if (list == &gathered.leaving && !leaving) continue;
-    for (const GangMember& member : *list) {
+    for (const gather::GangMember& member : *list) {
       if (const auto rank = api::RankOf(bases, *member.membership)) ranks.insert(*rank);
     }
   }
@@ -71,16 +71,17 @@ std::string SizeProblem(const api::JobSpec& spec, int workers) {
 }
 
 // As the owner says it, which was read. nullopt: it does not. Errors: those of ResizedTo.
-std::optional<absl::StatusOr<GangSize>> SizeOfOwner(const PassFacts& facts, const api::Gang& gang,
-                                                    const nlohmann::json& object) {
-  if (OwnerStateOf(gang, object).phase != OwnerPhase::kActive) return std::nullopt;
-  const auto pods = SizeOf(gang.owner, object);
+std::optional<absl::StatusOr<gather::GangSize>> SizeOfOwner(const PassFacts& facts,
+                                                            const api::Gang& gang,
+                                                            const nlohmann::json& object) {
+  if (gather::OwnerStateOf(gang, object).phase != gather::OwnerPhase::kActive) return std::nullopt;
+  const auto pods = gather::SizeOf(gang.owner, object);
   if (!pods) return std::nullopt;
   std::vector<std::string> added;
-  for (const GangMember& stray : facts.GatheredOf(KeyOf(gang.metadata))->strays) {
+  for (const gather::GangMember& stray : facts.GatheredOf(KeyOf(gang.metadata))->strays) {
     added.push_back(stray.membership->subgroup);
   }
-  return ResizedTo(gang.rank_bases, gang.placed_workers(), added, *pods);
+  return gather::ResizedTo(gang.rank_bases, gang.placed_workers(), added, *pods);
 }
 
 Decision Shrink(const PassFacts& facts, plan::JobId id) {
@@ -157,8 +158,9 @@ std::vector<Work> ResizeStep::FollowOwners(const PassFacts& facts) {
       const auto job = facts.cluster.jobs.Find({key.namespace_name, gang->owner.name});
       const bool same = job != nullptr && job->metadata.uid == gang->owner.uid;
       if (!same || job->job.workers == gang->job.workers) continue;
-      works.push_back({key, [this, key = key, size = GangSize{job->job.workers, gang->rank_bases}](
-                                const PassFacts& now) { return FollowOne(now, key, size); }});
+      works.push_back(
+          {key, [this, key = key, size = gather::GangSize{job->job.workers, gang->rank_bases}](
+                    const PassFacts& now) { return FollowOne(now, key, size); }});
     } else {
       works.push_back({key, [this, key = key](const PassFacts& now) { return AskSize(now, key); }});
     }
@@ -169,7 +171,7 @@ std::vector<Work> ResizeStep::FollowOwners(const PassFacts& facts) {
 Decision ResizeStep::AskSize(const PassFacts& facts, const NamespacedName& key) {
   const GangPtr gang = facts.gangs.at(key);
   Decision decision{{AwaitTurn{key, Question::kOwnerSize}}};
-  const auto resource = ResourceOfOwner(gang->owner);
+  const auto resource = gather::ResourceOfOwner(gang->owner);
   if (resource) {
     decision.effects.push_back(ReadObject{{*resource, key.namespace_name, gang->owner.name, ""}});
   }
@@ -192,7 +194,7 @@ Decision ResizeStep::FollowOne(const PassFacts& facts, const NamespacedName& key
                                const Size& size) {
   const api::Gang& gang = *facts.gangs.at(key);
   if (!size || size->workers < 1 || size->workers == gang.job.workers) return {};
-  const GatheredGang& gathered = *facts.GatheredOf(key);
+  const gather::GatheredGang& gathered = *facts.GatheredOf(key);
   const int placed = gang.placed_workers();
   if (size->workers > placed) {
     // The pods are still being made: their coming starts the next look.
@@ -209,12 +211,12 @@ Decision ResizeStep::FollowOne(const PassFacts& facts, const NamespacedName& key
 }
 
 Decision ResizeStep::WriteSize(const PassFacts& facts, const NamespacedName& key,
-                               const GangSize& size) {
-  GatheredGang pods = WithOpenRanks(*facts.GatheredOf(key));
+                               const gather::GangSize& size) {
+  gather::GatheredGang pods = gather::WithOpenRanks(*facts.GatheredOf(key));
   api::Gang next = *facts.gangs.at(key);
   next.job = api::WithWorkers(std::move(next.job), size.workers);
   next.rank_bases = size.rank_bases;
-  for (const GangMember& member : pods.members) {
+  for (const gather::GangMember& member : pods.members) {
     const std::optional<int> rank = api::RankOf(size.rank_bases, *member.membership);
     if (!rank || *rank >= size.workers) continue;
     if (member.pod->gpus() != next.job.gpus_per_worker) {
@@ -225,11 +227,11 @@ Decision ResizeStep::WriteSize(const PassFacts& facts, const NamespacedName& key
     }
     workload::RaiseAmounts(next.requests, member.pod->requests);
   }
-  GatheredGang ranked = pods;
-  AssignRanks(next.rank_bases, next.job.workers, ranked);
-  if (IsComplete(ranked, next.job.workers)) {
-    const bool by_owner = next.owner.kind == api::kTrainingJobKind || NamesHosts(ranked);
-    auto roles = RolesOf(ranked, by_owner ? nullptr : &next.constraints);
+  gather::GatheredGang ranked = pods;
+  gather::AssignRanks(next.rank_bases, next.job.workers, ranked);
+  if (gather::IsComplete(ranked, next.job.workers)) {
+    const bool by_owner = next.owner.kind == api::kTrainingJobKind || gather::NamesHosts(ranked);
+    auto roles = gather::RolesOf(ranked, by_owner ? nullptr : &next.constraints);
     if (!roles) {
       return ReportRefusal(*facts.gangs.at(key), "its new pods ask for other nodes too often");
     }
@@ -270,7 +272,7 @@ std::vector<Work> ResizeStep::MovePromises(const PassFacts& facts) const {
         works.push_back({key, [id](const PassFacts& now) { return EndWaitForRoom(now, id); }});
       continue;
     }
-    const GatheredGang* gathered = facts.GatheredOf(key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(key);
     if (gathered == nullptr || facts.IsStopping(key) || facts.IsLeftAlone(key)) continue;
     // First they move, but for ranks that are gone with the former size.
     std::vector<int> moving =
@@ -289,14 +291,14 @@ std::vector<Work> ResizeStep::MovePromises(const PassFacts& facts) const {
 
 Decision ResizeStep::Grow(const PassFacts& facts, plan::JobId id) const {
   const plan::JobState& job = facts.Job(id);
-  const GatheredGang& gathered = *facts.GatheredOf(job.job.key);
+  const gather::GatheredGang& gathered = *facts.GatheredOf(job.job.key);
   const std::vector<fabric::HostId>& before = job.assignment->host_of_rank;
   // Hosts that another controller chooses are observed (adoption_step.h).
-  const bool others =
-      std::any_of(gathered.members.begin(), gathered.members.end(), [&](const GangMember& member) {
+  const bool others = std::any_of(
+      gathered.members.begin(), gathered.members.end(), [&](const gather::GangMember& member) {
         return member.rank && static_cast<std::size_t>(*member.rank) >= before.size() &&
                (!member.pod->selected_host().empty() || member.pod->gated_by_others() ||
-                IsLeftToCore(*member.pod));
+                gather::IsLeftToCore(*member.pod));
       });
   if (gathered.whole != job.resize->job.workers || others) return {};
   const plan::JobState larger = Resized(job);

@@ -21,7 +21,7 @@
 #include <string>
 
 #include "pkg/extender/effects/effect.h"
-#include "pkg/extender/gather/owner_size.h"
+#include "pkg/gather/owner_size.h"
 #include "pkg/placement/gang_planner.h"
 
 namespace yardmaster::extender {
@@ -37,11 +37,12 @@ class ResizeStep {
 
  private:
   // nullopt when the size is not known.
-  using Size = std::optional<GangSize>;
+  using Size = std::optional<gather::GangSize>;
 
   Decision AskSize(const PassFacts& facts, const NamespacedName& key);
   Decision FollowOne(const PassFacts& facts, const NamespacedName& key, const Size& size);
-  Decision WriteSize(const PassFacts& facts, const NamespacedName& key, const GangSize& size);
+  Decision WriteSize(const PassFacts& facts, const NamespacedName& key,
+                     const gather::GangSize& size);
   // Once for every wording.
   Decision ReportRefusal(const api::Gang& gang, const std::string& why);
   Decision Grow(const PassFacts& facts, plan::JobId job) const;

@@ -19,10 +19,10 @@ using Standing = std::tuple<int, int, std::int64_t, NamespacedName>;
 
 Standing StandingOf(const PassFacts& facts, const api::Gang& gang) {
   const NamespacedName key = KeyOf(gang.metadata);
-  const GatheredGang* gathered = facts.GatheredOf(key);
+  const gather::GatheredGang* gathered = facts.GatheredOf(key);
   int progress = 2;  // every pod waits behind the gate, or there is none
   if (gathered != nullptr && gathered->gated < static_cast<int>(gathered->members.size())) {
-    progress = AnyBound(*gathered) ? 0 : 1;
+    progress = gather::AnyBound(*gathered) ? 0 : 1;
   }
   return {progress, -gang.job.priority, gang.status.committed_ms, key};
 }
@@ -62,7 +62,7 @@ Decision Revoke(const PassFacts& facts, const DoublePromise& found) {
   Decision decision;
   decision.threads = 1;
   decision.effects.push_back(Change(GangMarked{found.loses, GangMark::kStopping}));
-  for (PodPtr& pod : Evictable(facts.GatheredOf(found.loses))) {
+  for (gather::PodPtr& pod : gather::Evictable(facts.GatheredOf(found.loses))) {
     decision.effects.push_back(EvictPod{EvictionsOf(found.loses), std::move(pod)});
   }
   if (decision.effects.size() > 1) return decision;  // taken back once they are gone

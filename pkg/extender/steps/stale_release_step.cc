@@ -63,7 +63,7 @@ std::vector<Work> StaleReleaseStep::Plan(const PassFacts& facts) {
 
 std::vector<StaleReleaseStep::Stale> StaleReleaseStep::StalePods(const Looked& looked) const {
   std::vector<Stale> stale;
-  for (const GangMember& member : looked.pods->members) {
+  for (const gather::GangMember& member : looked.pods->members) {
     if (!member.rank || *member.rank < 0) continue;
     if (member.pod->metadata.controller() == nullptr) continue;
     std::optional<std::string> host = ReleasedTo(*member.pod);

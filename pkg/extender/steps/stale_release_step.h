@@ -49,14 +49,14 @@ class StaleReleaseStep {
  private:
   // What a gang was looked at as.
   struct Looked {
-    std::shared_ptr<const GatheredGang> pods;
+    std::shared_ptr<const gather::GatheredGang> pods;
     std::shared_ptr<const api::Gang> gang;
     bool operator==(const Looked&) const = default;
   };
 
   // A pod that is released for another host than its slot's.
   struct Stale {
-    PodPtr pod;
+    gather::PodPtr pod;
     int rank = 0;
     std::string host;
   };

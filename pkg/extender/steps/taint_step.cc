@@ -24,10 +24,10 @@ bool HasClaimableDevices(const state::ObjectTable<api::Node>& nodes, const std::
 }
 
 // Another controller chose its hosts. It chooses those of all pods or of none.
-bool IsObserved(const GatheredGang* gathered, const api::GangStatus& status) {
+bool IsObserved(const gather::GatheredGang* gathered, const api::GangStatus& status) {
   if (gathered != nullptr && !gathered->members.empty()) {
     const api::Pod& first = *gathered->members.front().pod;
-    return !first.selected_host().empty() || IsLeftToCore(first);
+    return !first.selected_host().empty() || gather::IsLeftToCore(first);
   }
   const api::Condition* planned = api::FindCondition(status.conditions, api::kPlannedCondition);
   return planned != nullptr && planned->reason == kObservedReason;
@@ -59,9 +59,9 @@ void TaintStep::AddOpenHosts(const PassFacts& facts, const HostTaints::Gangs& un
     if (!job.assignment) continue;
     const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
     std::vector<char> bound(hosts.size(), 0);
-    const GatheredGang* gathered = facts.GatheredOf(job.job.key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(job.job.key);
     for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
-      const GangMember& member = gathered->members[m];
+      const gather::GangMember& member = gathered->members[m];
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
       const auto rank = static_cast<std::size_t>(*member.rank);
       bound[rank] =

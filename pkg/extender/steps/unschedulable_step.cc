@@ -27,14 +27,16 @@ bool IsPinned(const api::Pod& pod) {
                      [](const api::SelectorTerm& term) { return !term.fields.empty(); });
 }
 
-bool WaitsInVain(const GangMember& member) {
+bool WaitsInVain(const gather::GangMember& member) {
   const api::Pod& pod = *member.pod;
   return member.rank && pod.unschedulable && pod.node_name.empty() && pod.scheduling_gates.empty();
 }
 
 // Another pod of the gang still holds what this one waits for.
-bool IsBeingLeft(const GatheredGang& gathered, const std::string& host) {
-  const auto on_it = [&](const GangMember& member) { return member.pod->node_name == host; };
+bool IsBeingLeft(const gather::GatheredGang& gathered, const std::string& host) {
+  const auto on_it = [&](const gather::GangMember& member) {
+    return member.pod->node_name == host;
+  };
   return std::any_of(gathered.leaving.begin(), gathered.leaving.end(), on_it) ||
          std::any_of(gathered.strays.begin(), gathered.strays.end(), on_it);
 }
@@ -111,7 +113,7 @@ std::vector<Work> UnschedulableStep::Plan(const PassFacts& facts) {
     if (!job.assignment || facts.IsStopping(job.job.key)) continue;
     const bool marked =
         api::IsTrue(facts.GangOf(id)->status.conditions, api::kHostRefusedCondition);
-    const GatheredGang* gathered = facts.GatheredOf(job.job.key);
+    const gather::GatheredGang* gathered = facts.GatheredOf(job.job.key);
     if ((gathered == nullptr || gathered->unbound == 0) && !marked) continue;
     works.push_back({job.job.key, [this, id](const PassFacts& now) { return Decide(now, id); }});
   }
@@ -122,7 +124,7 @@ Decision UnschedulableStep::Decide(const PassFacts& facts, plan::JobId id) {
   const plan::Snapshot& snapshot = *facts.snapshot;
   const plan::JobState& job = snapshot.jobs[id.index()];
   const std::shared_ptr<const api::Gang> gang = facts.gangs.at(job.job.key);
-  const GatheredGang* gathered = facts.GatheredOf(job.job.key);
+  const gather::GatheredGang* gathered = facts.GatheredOf(job.job.key);
   if (gathered == nullptr || gathered->members.empty()) {
     return EndCondition(facts, gang, "NoPods", "the gang has no pod");
   }
@@ -155,9 +157,9 @@ Decision UnschedulableStep::Decide(const PassFacts& facts, plan::JobId id) {
 std::vector<StuckPod> UnschedulableStep::StuckPods(const PassFacts& facts, const api::Gang& gang,
                                                    std::vector<Effect>& effects) {
   std::vector<StuckPod> stuck;
-  const GatheredGang& gathered = *facts.GatheredOf(KeyOf(gang.metadata));
+  const gather::GatheredGang& gathered = *facts.GatheredOf(KeyOf(gang.metadata));
   const auto& slots = gang.status.assignments;
-  for (const GangMember& member : gathered.members) {
+  for (const gather::GangMember& member : gathered.members) {
     if (stuck.size() == kMaxAtOnce) break;
     if (!WaitsInVain(member) || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
     const std::string& host = slots[static_cast<std::size_t>(*member.rank)].host;
@@ -170,7 +172,7 @@ std::vector<StuckPod> UnschedulableStep::StuckPods(const PassFacts& facts, const
 }
 
 bool UnschedulableStep::IsDue(const PassFacts& facts, const api::Gang& gang,
-                              const GangMember& member, std::vector<Effect>& effects) {
+                              const gather::GangMember& member, std::vector<Effect>& effects) {
   const std::int64_t now_ms = facts.now.steady_ms;
   const auto [at, is_new] = seen_.try_emplace(member.pod->metadata.uid);
   Seen& seen = at->second;

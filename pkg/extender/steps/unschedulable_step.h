@@ -25,7 +25,7 @@ namespace yardmaster::extender {
 
 // A released pod that kube-scheduler cannot bind, and the host of its slot.
 struct StuckPod {
-  PodPtr pod;
+  gather::PodPtr pod;
   int rank = 0;
   std::string host;
 };
@@ -46,7 +46,7 @@ class UnschedulableStep {
   Decision Decide(const PassFacts& facts, plan::JobId job);
   std::vector<StuckPod> StuckPods(const PassFacts& facts, const api::Gang& gang,
                                   std::vector<Effect>& effects);
-  bool IsDue(const PassFacts& facts, const api::Gang& gang, const GangMember& member,
+  bool IsDue(const PassFacts& facts, const api::Gang& gang, const gather::GangMember& member,
              std::vector<Effect>& effects);
 
   std::uint64_t round_ = 0;

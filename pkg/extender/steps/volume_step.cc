@@ -35,7 +35,7 @@ const kube::Resource& VolumesResource() {
 }
 
 // Of pods that wait for a place.
-std::set<NamespacedName> ClaimsOf(const GatheredGang& pods) {
+std::set<NamespacedName> ClaimsOf(const gather::GatheredGang& pods) {
   std::set<NamespacedName> claims;
   for (std::size_t m = 0; pods.gated > 0 && m < pods.members.size(); ++m) {
     const api::Pod& pod = *pods.members[m].pod;

@@ -42,7 +42,7 @@ class VolumeStep {
   };
   // A gang whose pods wait and have claims.
   struct Waiting {
-    std::shared_ptr<const GatheredGang> pods;
+    std::shared_ptr<const gather::GatheredGang> pods;
     std::uint64_t served = 0;  // the number of its last turn
     int left_out = 0;          // passes
   };

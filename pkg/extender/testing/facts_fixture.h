@@ -12,9 +12,9 @@
 
 #include "pkg/extender/effects/effect.h"
 #include "pkg/extender/facts/planning_snapshot.h"
-#include "pkg/extender/gather/gatherer.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/testing/cluster_fixture.h"
+#include "pkg/gather/gatherer.h"
 #include "pkg/kube/testing/relist.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
@@ -37,18 +37,18 @@ class FactsFixture : public ClusterFixture {
   // Every complete set of pods has a Gang. With a snapshot.
   PassFacts Facts() {
     PassFacts facts = ObjectsNow();
-    Gatherer gatherer(Orphans::kRefuse);
+    gather::Gatherer gatherer(gather::Orphans::kRefuse);
     gatherer.Update(facts.cluster.pods);
-    for (const auto& open : gatherer.Gangs([](const GatheredGang&) { return nullptr; })) {
+    for (const auto& open : gatherer.Gangs([](const gather::GatheredGang&) { return nullptr; })) {
       const NamespacedName key{open->namespace_name, open->name};
       const std::string job = open->members.front().membership->owner.name;
-      auto made = MakeGang(*open, facts.cluster.jobs.Find({"team", job}).get());
+      auto made = gather::MakeGang(*open, facts.cluster.jobs.Find({"team", job}).get());
       if (!made.ok() || !*made) continue;
       const auto known = gangs_.find(key);
       facts.gangs[key] =
           known != gangs_.end() ? known->second : std::make_shared<const api::Gang>(**made);
-      auto pods = std::make_shared<GatheredGang>(*open);
-      AssignRanks((*made)->rank_bases, (*made)->job.workers, *pods);
+      auto pods = std::make_shared<gather::GatheredGang>(*open);
+      gather::AssignRanks((*made)->rank_bases, (*made)->job.workers, *pods);
       facts.gathered[key] = std::move(pods);
     }
     TakeSnapshot(facts);

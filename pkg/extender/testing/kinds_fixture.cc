@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "pkg/api/slot.h"
-#include "pkg/extender/gather/owner_state.h"
+#include "pkg/gather/owner_state.h"
 
 namespace yardmaster::extender {
 
@@ -100,7 +100,7 @@ void KindsTest::ApplyOwner(const json& object) {
   api::OwnerReference owner;
   owner.api_version = object["apiVersion"];
   owner.kind = object["kind"];
-  const auto resource = ResourceOfOwner(owner);
+  const auto resource = gather::ResourceOfOwner(owner);
   if (!resource) return;  // TrainJob, Workload: not asked for
   client_.Seed(*resource, object);
   owners_.push_back({{object["metadata"]["namespace"], object["metadata"]["name"]}, *resource});

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "pkg/api/rank_resolver.h"
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 
 namespace yardmaster::extender {
 
@@ -54,7 +54,7 @@ Fullness FullnessOf(const View& view, std::string_view node) {
 PodQuery QueryOfGangPod(const View& view, const api::Pod& pod) {
   PodQuery query;
   query.gang = NamespacedName{pod.metadata.namespace_name, ""};
-  query.left_to_core = IsLeftToCore(pod);
+  query.left_to_core = gather::IsLeftToCore(pod);
   const auto membership = api::ResolveMembership(pod);
   if (!membership.ok() || !*membership || pod.metadata.controller() == nullptr) return query;
   query.gang->name = (*membership)->gang_name;

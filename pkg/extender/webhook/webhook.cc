@@ -9,8 +9,8 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/gather.h"
 #include "pkg/extender/webhook/wire.h"
+#include "pkg/gather/gather.h"
 
 namespace yardmaster::extender {
 
@@ -31,7 +31,7 @@ absl::StatusOr<PodQuery> QueryOf(JsonView object, const View& view, bool gated_o
   YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
   if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
   PodQuery query;
-  if (api::WantsGang(pod) && (!gated_only || CameBehindGate(pod))) {
+  if (api::WantsGang(pod) && (!gated_only || gather::CameBehindGate(pod))) {
     query = QueryOfGangPod(view, pod);
   }
   if (query.gang && !query.left_to_core) return query;

@@ -5,6 +5,7 @@
 #include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/operator/capacity/capacity_observer.h"
 #include "pkg/operator/jobs/job_end.h"
 #include "pkg/operator/jobs/job_hold.h"
@@ -173,7 +174,7 @@ bool JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& obse
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
   if (gang == nullptr) return false;
   observed.placed = !gang->status.assignments.empty();
-  observed.to_come = IsGangOf(*gang, job) && PodsAreToCome(*gang) &&
+  observed.to_come = IsGangOf(*gang, job) && gather::PodsAreToCome(*gang) &&
                      job.status.recovery.running_attempt < job.status.recovery.attempt;
   for (const api::AssignmentEntry& slot : gang->status.assignments) {
     if (slot.rank < 0 || slot.rank >= observed.ranks()) continue;

@@ -11,6 +11,7 @@
 #include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/kube/object.h"
 #include "pkg/operator/jobs/place_request.h"
 #include "pkg/operator/jobs/refusal_reason.h"
@@ -101,7 +102,7 @@ std::int64_t JobPlacer::NetworkWaitMs(const api::TrainingJob& job, const api::Ga
 JobPlacer::Way JobPlacer::WayOfPlaced(const api::TrainingJob& job, const JobStep& step,
                                       std::shared_ptr<const api::Gang> gang) {
   // Ranks that are made again.
-  if (!PodsAreToCome(*gang)) return {};
+  if (!gather::PodsAreToCome(*gang)) return {};
   // It gives its hosts back.
   if (gang->pods == api::GangPods::kRefused) return {Making::kWait, std::move(gang)};
   const std::int64_t wait_ms = NetworkWaitMs(job, *gang, step.create);
@@ -222,7 +223,7 @@ absl::Status JobPlacer::TakeBack(const api::TrainingJob& job, api::GangPods pods
   if (!options_.first || gang == nullptr || !IsGangOf(*gang, job)) return absl::OkStatus();
   if (gang->pods == api::GangPods::kFirst || gang->pods == pods) return absl::OkStatus();
   // Its pods have been there: it keeps its place.
-  if (gang->status.committed() && !PodsAreToCome(*gang)) return absl::OkStatus();
+  if (gang->status.committed() && !gather::PodsAreToCome(*gang)) return absl::OkStatus();
   Forget(KeyTextOf(job));
   api::Gang next = *gang;
   next.pods = pods;
@@ -242,7 +243,7 @@ bool JobPlacer::HasLostPlace(const api::TrainingJob& job, const api::Gang& gang)
 bool JobPlacer::IsTakenBack(const api::TrainingJob& job) const {
   const auto gang = options_.first ? GangOf(job) : nullptr;
   return gang != nullptr && IsGangOf(*gang, job) && gang->pods == api::GangPods::kRefused &&
-         PodsAreToCome(*gang);
+         gather::PodsAreToCome(*gang);
 }
 
 std::optional<WorkerPlace> JobPlacer::FirstPlaceOfRank(const api::TrainingJob& job,

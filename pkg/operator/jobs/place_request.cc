@@ -83,11 +83,6 @@ bool HasPlace(const api::Gang& gang) {
   return gang.status.committed() && !api::IsTrue(gang.status.conditions, api::kPreemptedCondition);
 }
 
-bool PodsAreToCome(const api::Gang& gang) {
-  return gang.pods != api::GangPods::kFirst && gang.status.committed() &&
-         !api::IsTrue(gang.status.conditions, api::kReleasedCondition);
-}
-
 bool IsOnOneHost(const api::Gang& gang) {
   const auto& slots = gang.status.assignments;
   return std::all_of(slots.begin(), slots.end(),

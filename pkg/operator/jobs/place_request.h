@@ -1,7 +1,7 @@
 // What the operator asks of the ledger for a job whose pods follow their place, and what a pod gets
 // of the place that the ledger has.
 //
-// The Gang says of a job what the extender would have read off its pods (pkg/extender/gather), with
+// The Gang says of a job what the extender would have read off its pods (pkg/gather), with
 // the first worker's pod as admission returned it without making it: workers are made of one
 // template, and admission treats them alike. A pod that others have changed all the same is judged
 // by the extender's filter, as every pod is.
@@ -33,8 +33,6 @@ api::Gang WithRequest(api::Gang gang, const api::Gang& request);
 bool IsGangOf(const api::Gang& gang, const api::TrainingJob& job);
 // It has hosts, and is not being stopped.
 bool HasPlace(const api::Gang& gang);
-// It has hosts, and its pods have never been there all together since it got them.
-bool PodsAreToCome(const api::Gang& gang);
 // No traffic of it leaves its host.
 bool IsOnOneHost(const api::Gang& gang);
 

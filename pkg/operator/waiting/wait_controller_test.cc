@@ -1,6 +1,6 @@
 #include "pkg/operator/waiting/wait_controller.h"
 
-#include "pkg/extender/facts/follow_pods.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/operator/testing/wait_fixture.h"
 
 namespace yardmaster::op {
@@ -58,7 +58,7 @@ TEST_F(WaitControllerTest, ItsGangSaysFirstWhenAllPodsWereReleased) {
 TEST_F(WaitControllerTest, AJobWhosePodsDoNotComeIsSuspendedAgainAndLetsOthersGoFirst) {
   PlaceAndResume();
   MakePod(0);
-  clock_.Advance(extender::kPodsComeMs - 1);
+  clock_.Advance(gather::kPodsComeMs - 1);
   Settle();
   EXPECT_FALSE(Suspended());
   clock_.Advance(1);
@@ -82,7 +82,7 @@ TEST_F(WaitControllerTest, PodsThatAreAllThereAreNotMissing) {
   PlaceAndResume();
   MakePod(0);
   MakePod(1);
-  clock_.Advance(extender::kPodsComeMs);
+  clock_.Advance(gather::kPodsComeMs);
   EXPECT_GT(Turn(), 0);
   EXPECT_FALSE(Suspended());
   EXPECT_EQ(Pods(), GangPods::kFollow);

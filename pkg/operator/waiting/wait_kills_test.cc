@@ -1,6 +1,6 @@
 // The process is killed at every write of a job's wait, or loses answers, and the next one carries
 // on: the end is the same.
-#include "pkg/extender/facts/follow_pods.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/wait_fixture.h"
 
@@ -64,7 +64,7 @@ TEST_P(WaitKillsTest, LostAnswersChangeNothing) {
 
 TEST_P(WaitKillsTest, PodsThatDoNotComeEndInASuspendedJobWithoutHosts) {
   PlaceAndResume();
-  clock_.Advance(extender::kPodsComeMs);
+  clock_.Advance(gather::kPodsComeMs);
   SettleThroughAKill();
   EXPECT_TRUE(Suspended());
   EXPECT_FALSE(IsMarked());

@@ -7,7 +7,7 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/gather.h"
+#include "pkg/gather/gather.h"
 
 namespace yardmaster::op {
 
@@ -49,7 +49,7 @@ absl::StatusOr<api::Membership> MembershipOf(const PodSet& set, const api::Pod& 
 }
 
 void AddPods(const PodSet& set, const std::shared_ptr<const api::Pod>& pod,
-             const api::Membership& first, extender::GatheredGang& gang) {
+             const api::Membership& first, gather::GatheredGang& gang) {
   for (int job = 0; job < set.jobs; ++job) {
     for (int index = 0; index < set.pods; ++index) {
       api::Membership member = first;
@@ -70,7 +70,7 @@ absl::StatusOr<api::Gang> WaitRequestOf(const WaitingJob& job, const std::vector
     return FieldError("spec", StrCat("is of ", pods, " pods"),
                       StrCat("a gang has at most ", api::kMaxListedRanks));
   }
-  extender::GatheredGang gathered;
+  gather::GatheredGang gathered;
   gathered.namespace_name = job.namespace_name;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     YM_ASSIGN_OR_RETURN(const api::Membership member, MembershipOf(sets[i], *first[i]));
@@ -79,10 +79,9 @@ absl::StatusOr<api::Gang> WaitRequestOf(const WaitingJob& job, const std::vector
     gathered.root = member.root;
     AddPods(sets[i], first[i], member, gathered);
   }
-  extender::DeclaredSizes declared;
+  gather::DeclaredSizes declared;
   declared.of_owner = static_cast<int>(pods);
-  YM_ASSIGN_OR_RETURN(std::optional<api::Gang> gang,
-                      extender::MakeGang(gathered, nullptr, declared));
+  YM_ASSIGN_OR_RETURN(std::optional<api::Gang> gang, gather::MakeGang(gathered, nullptr, declared));
   if (!gang) return absl::InternalError(StrCat("gang ", gathered.name, " is not whole"));
   gang->pods = api::GangPods::kFollow;
   return api::DecodeGang(api::EncodeGang(*gang), api::Decoding::kLenient);

@@ -1,5 +1,5 @@
 // What the operator asks of the ledger for a job that waits suspended: the Gang that the extender
-// would make of the job's pods (pkg/extender/gather), made of one pod of each template as admission
+// would make of the job's pods (pkg/gather), made of one pod of each template as admission
 // returned it without making it.
 //
 // Jobs whose pods say what only pods can say do not wait so: volumes, which limit the hosts once

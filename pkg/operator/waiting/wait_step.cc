@@ -2,7 +2,7 @@
 
 #include "pkg/api/suspended_wait.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/facts/follow_pods.h"
+#include "pkg/gather/pods_to_come.h"
 #include "pkg/state/release_rule.h"
 
 namespace yardmaster::op {
@@ -97,11 +97,11 @@ WaitStep NextOfResumed(const WaitFacts& facts) {
   if (!has_hosts || gang.pods == api::GangPods::kRefused) return SuspendAgain();
   // The extender ends it.
   if (IsStopping(gang)) return {};
-  const std::int64_t left_ms = gang.status.committed_ms + extender::kPodsComeMs - facts.now_ms;
+  const std::int64_t left_ms = gang.status.committed_ms + gather::kPodsComeMs - facts.now_ms;
   if (left_ms > 0) return {WaitAction::kNone, left_ms};
   if (facts.pods_are_there) return {WaitAction::kNone, kLateAgainMs};
   return {WaitAction::kGiveBack, 0, "PodsMissing",
-          StrCat("not all of its pods were made in the ", extender::kPodsComeMs / 1000,
+          StrCat("not all of its pods were made in the ", gather::kPodsComeMs / 1000,
                  " s since its gang was placed; kubectl describe says why; its hosts are given "
                  "back"),
           /*warning=*/true};
@@ -114,7 +114,7 @@ bool IsGangOf(const api::Gang& gang, const WaitingJob& job) {
 }
 
 bool PodsAreLate(const api::Gang& gang, std::int64_t now_ms) {
-  return gang.status.committed() && gang.status.committed_ms + extender::kPodsComeMs <= now_ms;
+  return gang.status.committed() && gang.status.committed_ms + gather::kPodsComeMs <= now_ms;
 }
 
 WaitStep NextWaitStep(const WaitFacts& facts) {

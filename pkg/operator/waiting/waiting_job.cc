@@ -7,9 +7,9 @@
 #include "pkg/api/suspended_wait.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gather/job_set.h"
-#include "pkg/extender/gather/owner_state.h"
-#include "pkg/extender/gather/template_gpus.h"
+#include "pkg/gather/job_set.h"
+#include "pkg/gather/owner_state.h"
+#include "pkg/gather/template_gpus.h"
 #include "pkg/kube/object.h"
 
 namespace yardmaster::op {
@@ -26,8 +26,8 @@ bool IsGone(const WaitingJob& job, JsonView object) {
   api::Gang gang;
   gang.metadata.namespace_name = job.namespace_name;
   gang.owner = {job.resource.ApiVersion(), job.resource.kind, job.name, job.uid, false};
-  const extender::OwnerPhase phase = extender::OwnerStateOf(gang, object).phase;
-  return phase == extender::OwnerPhase::kGone || phase == extender::OwnerPhase::kFinished;
+  const gather::OwnerPhase phase = gather::OwnerStateOf(gang, object).phase;
+  return phase == gather::OwnerPhase::kGone || phase == gather::OwnerPhase::kFinished;
 }
 
 std::string WhoElseDecides(const WaitingJob& job, JsonView object) {
@@ -103,12 +103,12 @@ absl::StatusOr<std::vector<PodSet>> OfJob(const WaitingJob& job, JsonView object
   return std::vector<PodSet>{std::move(set)};
 }
 
-absl::Status CheckStartsAtOnce(JsonView object, const std::vector<extender::ReplicatedJob>& jobs) {
+absl::Status CheckStartsAtOnce(JsonView object, const std::vector<gather::ReplicatedJob>& jobs) {
   const auto exclusive = [](JsonView one) {
     return one.At({"metadata", "annotations", kExclusive}).present();
   };
   bool some_exclusive = exclusive(object), some_depend = false;
-  for (const extender::ReplicatedJob& job : jobs) {
+  for (const gather::ReplicatedJob& job : jobs) {
     some_exclusive |= exclusive(job.object["template"]);
     some_depend |= job.object["dependsOn"].size() > 0;
   }
@@ -135,8 +135,8 @@ bool HasRunInPart(JsonView object) {
 }
 
 absl::StatusOr<std::vector<PodSet>> OfJobSet(const WaitingJob& job, JsonView object) {
-  std::vector<extender::ReplicatedJob> jobs;
-  extender::ForEachReplicatedJob(object, [&](const auto& one) { jobs.push_back(one); });
+  std::vector<gather::ReplicatedJob> jobs;
+  gather::ForEachReplicatedJob(object, [&](const auto& one) { jobs.push_back(one); });
   YM_RETURN_IF_ERROR(CheckStartsAtOnce(object, jobs));
   if (HasRunInPart(object)) {
     return FieldError("status.replicatedJobsStatus[].succeeded",
@@ -144,14 +144,14 @@ absl::StatusOr<std::vector<PodSet>> OfJobSet(const WaitingJob& job, JsonView obj
   }
   std::vector<PodSet> sets;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const extender::ReplicatedJob& one = jobs[i];
+    const gather::ReplicatedJob& one = jobs[i];
     const std::string field = StrCat("spec.replicatedJobs[", i, "]");
     if (!one.is_valid) {
       return FieldError(StrCat(field, ".replicas"), "is not a number of Jobs",
                         StrCat("use a number from 0 to ", api::kMaxListedRanks));
     }
     const JsonView spec = one.object.At({"template", "spec"});
-    if (one.jobs == 0 || extender::AsksForGpus(spec["template"]) == false) continue;
+    if (one.jobs == 0 || gather::AsksForGpus(spec["template"]) == false) continue;
     PodSet set{StrCat(field, ".template.spec"),
                static_cast<int>(one.first_job),
                static_cast<int>(one.jobs),
