@@ -182,6 +182,9 @@ void GangStatus::Describe(FieldVisitor& fields) {
       "preemption", preemption,
       "The decision to stop other gangs for this one, from its write until the commit that "
       "uses the place.");
+  fields.Object("move", move,
+                "The last move to other hosts that was asked for, with the hosts that are kept for "
+                "the gang until it runs there.");
   fields.Objects(
       "refusals", refusals, {kMaxListedRanks},
       "Hosts that kube-scheduler refused to pods that were pinned there. The rank is not "

@@ -14,6 +14,7 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/condition.h"
+#include "pkg/api/gang_move.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
 #include "pkg/api/outcome_json.h"
@@ -135,6 +136,7 @@ struct GangStatus {
   std::vector<placement::Relaxation> relaxations;
   std::optional<NetworkStatus> network;
   std::optional<PreemptionStatus> preemption;
+  std::optional<GangMove> move;  // the last one that was asked for
   std::vector<HostRefusal> refusals;  // by rank, then host
   std::vector<Condition> conditions;
   // Fields of a newer version, as a JSON object; empty: none. They are written back as they were.
@@ -142,6 +144,8 @@ struct GangStatus {
   bool operator==(const GangStatus&) const = default;
 
   bool committed() const { return plan_generation > 0 && !assignments.empty(); }
+  // Hosts are kept for it beside those that it has.
+  bool is_promised_next() const { return move && move->promised(); }
   void Describe(FieldVisitor& fields);
 };
 

@@ -6,6 +6,7 @@
 
 #include "pkg/api/annotation.h"
 #include "pkg/api/connection_report.h"
+#include "pkg/api/job_move.h"
 #include "pkg/api/job_role.h"
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
@@ -36,6 +37,7 @@ constexpr KeptAnnotation kAnnotations[] = {{kAttemptAnnotation, kShortBytes},
                                            {kGpuResourceAnnotation, kShortBytes},
                                            {kKeptEnvironmentAnnotation, kShortBytes},
                                            {kMixedGpuModelsAnnotation, kShortBytes},
+                                           {kMoveAnnotation, kMaxAnnotationBytes},
                                            {kNcclConfAnnotation, kMaxAnnotationBytes},
                                            {kNetworkGenerationAnnotation, kShortBytes},
                                            {kParallelismAnnotation, kShortBytes},

@@ -402,6 +402,10 @@ void TrainingJobStatus::Describe(FieldVisitor& fields) {
                 About("What is rented for the job, and what it has cost. Written before hosts are "
                       "asked for, so that any operator carries on.")
                     .OrNull());
+  fields.Object("move", move,
+                About("The last move to other hosts that was asked for. Written before pods are "
+                      "removed, so that any operator carries on.")
+                    .OrNull());
   fields.Object("queue", queue,
                 About("Where the job stands in its queue of Kueue. Written before pods are made or "
                       "quota is given back, so that any operator carries on.")

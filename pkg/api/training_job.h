@@ -15,6 +15,7 @@
 #include "pkg/api/capacity_status.h"
 #include "pkg/api/condition.h"
 #include "pkg/api/elastic.h"
+#include "pkg/api/job_move.h"
 #include "pkg/api/job_role.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
@@ -144,6 +145,7 @@ struct TrainingJobStatus {
   RecoveryState recovery;
   CapacityStatus capacity;
   QueueStatus queue;
+  JobMove move;  // the last one that was asked for
 
   // The job has succeeded or failed.
   bool ended() const { return IsTrue(conditions, "Succeeded") || IsTrue(conditions, "Failed"); }

@@ -7,6 +7,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/extender/facts/placed_first.h"
+#include "pkg/extender/steps/move_step.h"
 #include "pkg/extender/steps/owner_step.h"
 #include "pkg/extender/steps/revocation_step.h"
 
@@ -76,7 +77,10 @@ void ClusterPlanner::RunPass() {
   if (leads) TakeStock();
   ReportProblems();
   executor_.TakeSnapshot();
-  if (leads) executor_.Run("revoking its promise", RevokeDoublePromises);
+  if (leads) {
+    executor_.Run("taking up its move", TakeUpMoves);
+    executor_.Run("revoking its promise", RevokeDoublePromises);
+  }
   if (!executor_.facts().snapshot_is_current()) executor_.TakeSnapshot();
   const PassFacts& facts = executor_.facts();
   for (const auto* problems : {&facts.snapshot->warnings, &facts.cluster.problems}) {
@@ -120,6 +124,7 @@ void ClusterPlanner::TakeStock() {
   const Executor::Limits spec_limits{std::max(options_.write_slice_ms, queue_ms_)};
   const Executor::Limits gate_limits{options_.gate_slice_ms, /*fair=*/true};
   const EvictionOptions evictions{options_.eviction_threads, options_.preemption.max_grace_ms};
+  run("ending its move", EndMoves);
   run("giving its hosts back", GiveUnneededHostsBack);
   run("deleting it", [this](const PassFacts& f) { return cleanup_.Plan(f); });
   run("numbering its pods", [this](const PassFacts& f) { return numbers_.Plan(f); });
@@ -164,6 +169,7 @@ void ClusterPlanner::Place() {
       [this](const PassFacts& f) { return PublishingCommits(placement_.PlaceQueue(f)); }, limits);
   run("reserving hosts",
       AsOneWork([this](const PassFacts& f) { return placement_.ReserveHosts(f); }));
+  run("promising its next hosts", PromiseMoves);
   run("moving its promise", [this](const PassFacts& f) { return resize_.MovePromises(f); });
   run("moving its pods", [this](const PassFacts& f) { return unschedulable_.Plan(f); });
   PublishView();

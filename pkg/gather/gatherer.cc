@@ -322,4 +322,13 @@ Gathered GatherOnce(const Pods& pods) {
 Gathered Gather(const std::vector<PodPtr>& pods) { return GatherOnce(pods); }
 Gathered Gather(const state::ObjectTable<api::Pod>& pods) { return GatherOnce(pods); }
 
+bool NoneOfItCanRun(const NamespacedName& gang, const std::vector<PodPtr>& pods) {
+  Gatherer gatherer(Orphans::kRefuse);
+  for (const PodPtr& pod : pods) gatherer.Add(pod);
+  const auto gangs =
+      gatherer.Gangs([](const GatheredGang&) -> const api::Gang* { return nullptr; });
+  return std::all_of(gangs.begin(), gangs.end(),
+                     [&](const auto& one) { return one->name != gang.name || NoneCanRun(*one); });
+}
+
 }  // namespace yardmaster::gather

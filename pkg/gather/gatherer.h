@@ -115,4 +115,8 @@ class Gatherer {
   std::map<NamespacedName, PodProblem> problems_;       // by pod
 };
 
+// Of these pods, all of a namespace as the API server has them, none of that gang's can run: the
+// watch may still show a pod as gated that was released since, or not show one at all.
+bool NoneOfItCanRun(const NamespacedName& gang, const std::vector<PodPtr>& pods);
+
 }  // namespace yardmaster::gather

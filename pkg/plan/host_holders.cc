@@ -150,6 +150,7 @@ std::vector<HoldingJob> HoldingJobs(const Snapshot& snapshot) {
   for (const JobId id : snapshot.job_ids()) {
     const JobState& state = snapshot.jobs[id.index()];
     if (state.assignment) jobs.push_back({id, &state.assignment->host_of_rank});
+    if (state.next) jobs.push_back({id, &state.next->host_of_rank});
   }
   return jobs;
 }

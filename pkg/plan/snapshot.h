@@ -73,6 +73,9 @@ struct JobState {
   // Of a job whose pods may use different hosts: those of each run of ranks. Null: all are alike.
   std::shared_ptr<const std::vector<placement::RoleHosts>> role_hosts;
   std::optional<Assignment> assignment;  // set once committed
+  // Of a placed job that moves: the hosts that are kept for it beside those of `assignment`. A rank
+  // may keep its host, or go to that of another.
+  std::optional<Assignment> next;
   // Of a placed job whose owner wants another number of workers; else null.
   std::shared_ptr<const Resize> resize;
   std::vector<int> lost_ranks;  // of a placed job: ranks whose host is gone

@@ -32,6 +32,14 @@ std::string_view GpuModelOf(const api::Node* node) {
              : api::Find(node->metadata.labels, api::kGpuModelLabel).value_or(std::string_view());
 }
 
+// Those of the next place, too, where one is promised.
+template <typename Visit>
+void ForEachPromise(const api::GangStatus& status, Visit visit) {
+  for (const api::AssignmentEntry& entry : status.assignments) visit(entry);
+  if (!status.is_promised_next()) return;
+  for (const api::AssignmentEntry& entry : status.move->assignments) visit(entry);
+}
+
 // By id in `before`: the id of the host of that name in `after`, or an invalid one.
 std::vector<HostId> MovedTo(const fabric::Places& before, const fabric::Places& after) {
   std::vector<HostId> to(static_cast<std::size_t>(before.num_hosts()));
@@ -140,13 +148,13 @@ void HostIndex::ReadNodes(const ObjectTable<api::Node>& nodes) {
 
 std::vector<HostPlace> HostIndex::Missing(const api::Gang& gang) const {
   std::vector<HostPlace> missing;
-  for (const api::AssignmentEntry& entry : gang.status.assignments) {
-    if (entry.fabric_pod.empty() || entry.segment.empty()) continue;
+  ForEachPromise(gang.status, [&](const api::AssignmentEntry& entry) {
+    if (entry.fabric_pod.empty() || entry.segment.empty()) return;
     const auto at = place_of_node_.find(entry.host);
-    if (at != place_of_node_.end() && at->second.place) continue;
+    if (at != place_of_node_.end() && at->second.place) return;
     missing.push_back({entry.host, entry.fabric_pod, entry.segment, {}, {}, /*has_node=*/false});
     if (entry.domain != entry.host) missing.back().domain = entry.domain;
-  }
+  });
   return missing;
 }
 
@@ -169,10 +177,10 @@ void HostIndex::ReadPromises(const ObjectTable<api::Gang>& gangs) {
   gangs_ = gangs;
   if (first || came_or_went_.empty()) return;
   for (const auto& gang : gangs) {
-    const auto& slots = gang->status.assignments;
-    const bool concerned = std::any_of(
-        slots.begin(), slots.end(),
-        [this](const api::AssignmentEntry& slot) { return came_or_went_.count(slot.host) != 0; });
+    bool concerned = false;
+    ForEachPromise(gang->status, [&](const api::AssignmentEntry& slot) {
+      concerned |= came_or_went_.count(slot.host) != 0;
+    });
     if (concerned) note(*gang, Missing(*gang));
   }
 }
@@ -341,6 +349,7 @@ void HostIndex::ReadGpuModels() {
 void HostIndex::MarkCables() {
   cable_down_.clear();
   if (network_ == nullptr) return;
+  network_->MarkAbsent(cable_down_);
   for (const auto& [host, facts] : noted_) {
     for (const auto& [rail, port] : facts.down_ports) {
       cable_down_.resize(static_cast<std::size_t>(network_->num_cables()), 0);

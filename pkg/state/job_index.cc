@@ -247,12 +247,16 @@ std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const NamespacedName& key
 // False when hosts of it are gone or were not known; then it is read again, name by name.
 bool JobIndex::MoveAssignment(const HostChanges& changes, KeptJob& kept) {
   if (!kept.state.assignment || changes.moved_to.empty()) return false;
-  std::vector<fabric::HostId> moved = kept.state.assignment->host_of_rank;
-  for (fabric::HostId& host : moved) {
-    host = changes.moved_to[host.index()];
-    if (!host.valid()) return false;
+  plan::JobState& state = kept.state;
+  const bool promised = kept.gang != nullptr && kept.gang->status.is_promised_next();
+  if (promised && !state.next) return false;
+  for (std::optional<plan::Assignment>* place : {&state.assignment, &state.next}) {
+    if (!*place) continue;
+    for (fabric::HostId& host : (*place)->host_of_rank) {
+      host = changes.moved_to[host.index()];
+      if (!host.valid()) return false;
+    }
   }
-  kept.state.assignment->host_of_rank = std::move(moved);
   return true;
 }
 
@@ -260,6 +264,7 @@ void JobIndex::ReadAssignment(const fabric::Places& places, KeptJob& kept) {
   plan::JobState& state = kept.state;
   state.problems.resize(kept.own_problems);
   state.assignment.reset();
+  state.next.reset();
   state.started_ms.reset();
   if (kept.gang == nullptr || kept.gang->status.assignments.empty()) return;
   plan::Assignment assignment;
@@ -275,6 +280,23 @@ void JobIndex::ReadAssignment(const fabric::Places& places, KeptJob& kept) {
   }
   state.assignment = std::move(assignment);
   if (kept.gang->status.committed_ms != 0) state.started_ms = kept.gang->status.committed_ms;
+  ReadNext(places, kept);
+}
+
+// What is kept for a move that does not fit the gang, or names a host whose place is not known,
+// cannot be taken up: the extender gives it up.
+void JobIndex::ReadNext(const fabric::Places& places, KeptJob& kept) {
+  const api::GangStatus& status = kept.gang->status;
+  if (!status.is_promised_next()) return;
+  plan::Assignment next;
+  for (const api::AssignmentEntry& entry : status.move->assignments) {
+    const fabric::HostId host = places.FindHost(entry.host);
+    if (entry.rank != static_cast<int>(next.host_of_rank.size()) || !host.valid()) return;
+    next.host_of_rank.push_back(host);
+  }
+  if (next.host_of_rank.size() == kept.state.assignment->host_of_rank.size()) {
+    kept.state.next = std::move(next);
+  }
 }
 
 }  // namespace yardmaster::state

@@ -84,6 +84,7 @@ class JobIndex {
   void Read(const NamespacedName& key, KeptJob& kept);
   static bool MoveAssignment(const HostChanges& changes, KeptJob& kept);
   void ReadAssignment(const fabric::Places& places, KeptJob& kept);
+  static void ReadNext(const fabric::Places& places, KeptJob& kept);
 
   std::map<NamespacedName, KeptJob> jobs_;
   int gpus_per_host_ = 0;

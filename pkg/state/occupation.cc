@@ -255,6 +255,7 @@ void Occupation::Count(const NamespacedName& key, KeptJob* job) {
   }
   if (job != nullptr && job->gang == nullptr) job->state.assignment = PlaceByPods(share, *job);
   if (job != nullptr && job->state.assignment) CountPromises(job->state, share.held);
+  if (job != nullptr && job->state.next) CountNext(job->state, share.held);
   CountPods(share, job, share.held);
   for (const Held& held : share.held) Change(held, 1);
 }
@@ -272,6 +273,40 @@ void Occupation::CountPromises(const plan::JobState& state, std::vector<Held>& h
     }
     held.push_back({host, demand});
     ++rank;
+  }
+}
+
+// Of ranks that keep their host, or go to that of another rank, the host holds the greater demand.
+void Occupation::CountNext(const plan::JobState& state, std::vector<Held>& held) const {
+  struct Total {
+    Sum gpus = 0;
+    std::map<std::size_t, Sum> amounts;  // by column
+  };
+  std::map<HostId, Total> more;
+  const auto add = [&](HostId host, const Demand& demand, int sign) {
+    Total& total = more[host];
+    total.gpus += sign * Sum{demand.gpus};
+    if (demand.amounts == nullptr) return;
+    for (const auto& [column, amount] : *demand.amounts)
+      total.amounts[column] += sign * Sum{amount};
+  };
+  int rank = 0;
+  for (HostId host : state.next->host_of_rank) {
+    add(host, DemandOf(state.job.HostGpusOf(rank), state.job.RequestsOf(rank)), 1);
+    ++rank;
+  }
+  for (const Held& now : held) {
+    if (more.count(now.host) != 0) add(now.host, now.demand, -1);
+  }
+  for (const auto& [host, total] : more) {
+    Demand demand{Clamped(std::max(total.gpus, Sum{0})), nullptr};
+    ColumnAmounts amounts;
+    for (const auto& [column, amount] : total.amounts) {
+      if (amount > 0) amounts.push_back({column, Clamped(amount)});
+    }
+    if (!amounts.empty())
+      demand.amounts = std::make_shared<const ColumnAmounts>(std::move(amounts));
+    if (demand.gpus > 0 || demand.amounts != nullptr) held.push_back({host, std::move(demand)});
   }
 }
 

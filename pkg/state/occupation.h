@@ -63,7 +63,7 @@ class Occupation {
   // What a gang and its pods hold together.
   struct Share {
     BoundPods pods;
-    std::vector<Held> held;  // promises by rank, then what pods hold beyond them
+    std::vector<Held> held;  // promises by rank, then those of a next place, then what pods add
   };
   using Shares = std::map<NamespacedName, Share>;
   // Where a bound pod of a gang is kept.
@@ -107,6 +107,8 @@ class Occupation {
   static bool MoveShare(const fabric::Places& places, const HostChanges& changes, Share& share);
   void Count(const NamespacedName& key, KeptJob* job);
   void CountPromises(const plan::JobState& state, std::vector<Held>& held) const;
+  // What the hosts of its next place hold beyond its present one.
+  void CountNext(const plan::JobState& state, std::vector<Held>& held) const;
   void CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const;
   Demand DemandOf(std::int64_t gpus, const workload::ResourceList& requests) const;
   // What the pod asks for beyond `promise`.

@@ -12,7 +12,8 @@
 // Occupation. Unfinished pods with a node hold there what they ask for, GPUs and every other
 // resource that some job asks for, too, as kube-scheduler counts it (api/pod_requests.h). A
 // committed gang holds its hosts from the commit on, whether its pods are bound yet or not; a pod
-// on its slot's host is not counted a second time.
+// on its slot's host is not counted a second time. So does a gang that moves hold its next hosts
+// (api/gang_move.h), less what its ranks hold there already.
 //
 // Jobs. One per Gang, and one per TrainingJob that has no Gang yet and has not ended; the key is
 // (namespace, name of the Gang, present or future: api::GangName). A TrainingJob without a Gang

@@ -54,6 +54,10 @@ void ExpectSameJob(const plan::JobState& a, const plan::JobState& b) {
   if (a.assignment) {
     EXPECT_EQ(a.assignment->host_of_rank, b.assignment->host_of_rank);
   }
+  ASSERT_EQ(a.next.has_value(), b.next.has_value());
+  if (a.next) {
+    EXPECT_EQ(a.next->host_of_rank, b.next->host_of_rank);
+  }
   EXPECT_EQ(a.lost_ranks, b.lost_ranks);
   EXPECT_EQ(a.problems, b.problems);
   EXPECT_EQ(a.started_ms, b.started_ms);
@@ -153,6 +157,13 @@ std::int64_t FreeByHand(const ClusterState& cluster, const plan::Snapshot& snaps
       }
       free -= promised + others;
     }
+    if (!job.next) continue;
+    const auto ranks_here = [&](const plan::Assignment& place) {
+      return std::count_if(place.host_of_rank.begin(), place.host_of_rank.end(),
+                           [&](HostId host) { return snapshot.places->name(host) == node; });
+    };
+    const auto more = ranks_here(*job.next) - ranks_here(*job.assignment);
+    free -= std::max<std::int64_t>(0, more) * workload::AmountOf(job.job.requests, resource);
   }
   for (const auto& pod : cluster.pods) {
     if (pod->node_name != node || pod->finished()) continue;

@@ -291,5 +291,78 @@ TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNoOther)
   EXPECT_THAT(s.jobs[2].problems, ElementsAre(HasSubstr("spec.workers: its 1000000 workers")));
 }
 
+// Its ranks: 4 GPUs each, two on a0 and one on a1.
+class NextPlaceTest : public SnapshotBuilderTest {
+ protected:
+  NextPlaceTest() {
+    jobs_ = {Job("a", R"({"workers":3,"gpusPerWorker":4})")};
+    gangs_ = {GangOf(jobs_[0], {"a0", "a0", "a1"})};
+    workload::SetAmount(gangs_[0].requests, "cpu", 32'000);
+    for (api::Node& node : nodes_) workload::SetAmount(node.allocatable, "cpu", 96'000);
+  }
+  void Promise(const std::vector<std::string>& hosts) {
+    api::GangMove move{"m", api::GangMoveState::kPromised, "", 0, 0, {}, {}};
+    move.assignments = GangOf(jobs_[0], hosts).status.assignments;
+    gangs_[0].status.move = move;
+  }
+  static std::vector<int> FreeGpus(const plan::Snapshot& s) {
+    std::vector<int> free;
+    for (const char* host : {"a0", "a1", "a2", "b0"}) free.push_back(State(s, host).free_gpus);
+    return free;
+  }
+};
+
+TEST_F(NextPlaceTest, NextHostsAreHeldBesideThePresentOnes) {
+  EXPECT_THAT(FreeGpus(Build()), ElementsAre(0, 4, 8, 8));
+  Promise({"a2", "a2", "b0"});
+  const plan::Snapshot s = Build();
+  EXPECT_THAT(FreeGpus(s), ElementsAre(0, 4, 0, 4));
+  ASSERT_TRUE(s.jobs[0].next);
+  EXPECT_EQ(s.jobs[0].assignment->host_of_rank[2], s.places->FindHost("a1"));
+  EXPECT_EQ(s.jobs[0].next->host_of_rank[2], s.places->FindHost("b0"));
+  const auto& resources = s.cluster.resources;
+  const auto column =
+      static_cast<std::size_t>(std::find(resources.names->begin(), resources.names->end(), "cpu") -
+                               resources.names->begin());
+  const auto row = s.places->FindHost("a2").index() * resources.columns();
+  EXPECT_EQ(resources.free[row + column], 32'000);
+}
+
+TEST_F(NextPlaceTest, WhatRanksHoldThereAlreadyIsNotHeldTwice) {
+  Promise({"a0", "a1", "a1"});  // one of a0 goes to a1
+  EXPECT_THAT(FreeGpus(Build()), ElementsAre(0, 0, 8, 8));
+  Promise({"a1", "a0", "a0"});  // they exchange hosts
+  EXPECT_THAT(FreeGpus(Build()), ElementsAre(0, 4, 8, 8));
+}
+
+TEST_F(NextPlaceTest, APodOnThePresentHostHoldsNothingBesides) {
+  Promise({"a2", "a2", "b0"});
+  api::Pod pod = PodOn("a-2", "a1", 4);
+  pod.metadata.annotations[api::kSlotAnnotation] =
+      api::EncodeSlot({gangs_[0].metadata.name, 2, "p", "a", {0}});
+  pods_ = {pod};
+  EXPECT_THAT(FreeGpus(Build()), ElementsAre(0, 4, 0, 4));
+}
+
+TEST_F(NextPlaceTest, AMoveThatIsOverHoldsNothing) {
+  Promise({"a2", "a2", "b0"});
+  gangs_[0].status.move->state = api::GangMoveState::kGivenUp;
+  EXPECT_THAT(FreeGpus(Build()), ElementsAre(0, 4, 8, 8));
+}
+
+TEST_F(NextPlaceTest, AHostWithoutItsNodeStaysKnownAndAPlaceThatIsNotWholeIsNone) {
+  Promise({"a2", "a2", "b0"});
+  nodes_.erase(std::remove_if(nodes_.begin(), nodes_.end(),
+                              [](const api::Node& n) { return n.metadata.name == "b0"; }),
+               nodes_.end());
+  plan::Snapshot s = Build();
+  ASSERT_TRUE(s.jobs[0].next);
+  EXPECT_NE(State(s, "b0").unavailable, Unavailability::kNo);
+  gangs_[0].status.move->assignments.pop_back();
+  s = Build();
+  EXPECT_FALSE(s.jobs[0].next);
+  EXPECT_TRUE(s.jobs[0].problems.empty());
+}
+
 }  // namespace
 }  // namespace yardmaster::state

@@ -13,6 +13,7 @@ enum class HoldReason {
   kIsolated,  // an isolated gang has it, or others leave it for that gang: it counts as full
   kIndeterminateWrite,  // a write that may still take effect promises it to a rank
   kPreemption,          // others are stopped for a gang that gets it
+  kMove,                // a gang that runs elsewhere moves there: it counts as full in this pass
   kReservation,         // a gang that waits gets it when the rest of its place is free
 };
 

@@ -15,7 +15,11 @@ namespace {
 bool HoldsOthers(const GangPtr& before, const api::Gang& now) {
   const bool held = before != nullptr && HoldsHosts(before->status);
   if (held != HoldsHosts(now.status)) return true;
-  return held && before->status.assignments != now.status.assignments;
+  if (!held) return false;
+  const bool promised = before->status.is_promised_next();
+  return before->status.assignments != now.status.assignments ||
+         promised != now.status.is_promised_next() ||
+         (promised && before->status.move->assignments != now.status.move->assignments);
 }
 
 void Take(PassFacts& facts, GangRead change) {
@@ -24,6 +28,8 @@ void Take(PassFacts& facts, GangRead change) {
   const bool decides = change.gang->status.preemption || (before && before->status.preemption);
   const bool decided_again =
       change.gang->status.preemption && (!before || !before->status.preemption);
+  const bool promised_again = change.gang->status.is_promised_next() &&
+                              (!before || !before->status.is_promised_next());
   if (HoldsOthers(before, *change.gang)) facts.not_in_snapshot.insert(key);
   facts.indeterminate.erase(key);
   if (!HoldsHosts(change.gang->status)) facts.marks[GangMark::kStopping].erase(key);
@@ -31,6 +37,7 @@ void Take(PassFacts& facts, GangRead change) {
   facts.gangs[key] = std::move(change.gang);
   if (decides || facts.victims.count(key) != 0) facts.victims = VictimsOf(facts);
   if (decided_again && facts.snapshot) AddHolds(PreemptionHolds(*facts.gangs.at(key)), facts);
+  if (promised_again && facts.snapshot) AddHolds(MoveHolds(*facts.gangs.at(key)), facts);
 }
 
 void Take(PassFacts& facts, const GangDeleted& change) {

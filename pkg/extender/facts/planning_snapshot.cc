@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -61,6 +64,7 @@ void AddHold(const Hold& hold, PassFacts& facts) {
   const plan::JobId job = IdOfJob(snapshot, hold.holder);
   switch (hold.reason) {
     case HoldReason::kIsolated:
+    case HoldReason::kMove:
       state.free_gpus = 0;
       return;
     case HoldReason::kIndeterminateWrite:
@@ -157,16 +161,38 @@ std::vector<Hold> PreemptionHolds(const api::Gang& gang) {
   return holds;
 }
 
+std::vector<Hold> MoveHolds(const api::Gang& gang) {
+  std::vector<Hold> holds;
+  if (!gang.status.is_promised_next()) return holds;
+  std::set<std::string_view> present;
+  for (const api::AssignmentEntry& slot : gang.status.assignments) present.insert(slot.host);
+  for (const api::AssignmentEntry& slot : gang.status.move->assignments) {
+    if (present.count(slot.host) != 0) continue;
+    holds.push_back({slot.host, HoldReason::kMove, KeyOf(gang.metadata)});
+  }
+  return holds;
+}
+
 std::vector<Hold> IndeterminateHolds(const PassFacts& facts, const api::Gang& attempted) {
   std::vector<Hold> holds;
   const NamespacedName key = KeyOf(attempted.metadata);
   const GangPtr now = facts.FindGang(key);
-  for (const api::AssignmentEntry& slot : attempted.status.assignments) {
-    const auto rank = static_cast<std::size_t>(slot.rank);
-    const bool has_it = now != nullptr && rank < now->status.assignments.size() &&
-                        now->status.assignments[rank].host == slot.host;
-    if (!has_it) holds.push_back({slot.host, HoldReason::kIndeterminateWrite, key});
-  }
+  const auto has = [](const std::vector<api::AssignmentEntry>& slots, int rank,
+                      const std::string& host) {
+    const auto at = static_cast<std::size_t>(rank);
+    return at < slots.size() && slots[at].host == host;
+  };
+  const auto add = [&](const std::vector<api::AssignmentEntry>& slots) {
+    for (const api::AssignmentEntry& slot : slots) {
+      const bool has_it =
+          now != nullptr && (has(now->status.assignments, slot.rank, slot.host) ||
+                             (now->status.is_promised_next() &&
+                              has(now->status.move->assignments, slot.rank, slot.host)));
+      if (!has_it) holds.push_back({slot.host, HoldReason::kIndeterminateWrite, key});
+    }
+  };
+  add(attempted.status.assignments);
+  if (attempted.status.is_promised_next()) add(attempted.status.move->assignments);
   return holds;
 }
 
@@ -178,8 +204,8 @@ std::vector<Hold> HoldsOf(const PassFacts& facts) {
     for (const api::AssignmentEntry& slot : gang->status.assignments) {
       holds.push_back({slot.host, HoldReason::kIsolated, key});
     }
-    for (Hold& hold : PreemptionHolds(*gang)) {
-      holds.push_back({std::move(hold.host), HoldReason::kIsolated, key});
+    for (std::vector<Hold> more : {PreemptionHolds(*gang), MoveHolds(*gang)}) {
+      for (Hold& hold : more) holds.push_back({std::move(hold.host), HoldReason::kIsolated, key});
     }
   }
   for (const auto& [key, gang] : facts.gangs) {
@@ -205,6 +231,21 @@ plan::JobState Resized(const plan::JobState& job) {
   return resized;
 }
 
+std::map<fabric::HostId, std::int64_t> MoreGpusNext(const plan::JobState& job) {
+  std::map<fabric::HostId, std::int64_t> more;
+  if (!job.next) return more;
+  int rank = 0;
+  for (const fabric::HostId host : job.next->host_of_rank) more[host] += job.job.HostGpusOf(rank++);
+  rank = 0;
+  for (const fabric::HostId host : job.assignment->host_of_rank) {
+    const int gpus = job.job.HostGpusOf(rank++);
+    const auto at = more.find(host);
+    if (at != more.end()) at->second -= gpus;
+  }
+  std::erase_if(more, [](const auto& entry) { return entry.second <= 0; });
+  return more;
+}
+
 std::vector<std::int64_t> PromisedGpus(const plan::Snapshot& snapshot) {
   std::vector<std::int64_t> promised(snapshot.cluster.hosts.size(), 0);
   for (const plan::JobState& job : snapshot.jobs) {
@@ -214,6 +255,7 @@ std::vector<std::int64_t> PromisedGpus(const plan::Snapshot& snapshot) {
       const int gpus = job.job.HostGpusOf(rank++);
       if (host.valid()) promised[host.index()] += gpus;
     }
+    for (const auto& [host, gpus] : MoreGpusNext(job)) promised[host.index()] += gpus;
   }
   return promised;
 }

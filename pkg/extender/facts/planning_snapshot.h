@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ std::vector<Unreadable> SetSnapshot(plan::Snapshot snapshot, PassFacts& facts);
 // By host name. Of all isolated gangs, indeterminate writes and decisions to stop gangs.
 std::vector<Hold> HoldsOf(const PassFacts& facts);
 std::vector<Hold> PreemptionHolds(const api::Gang& gang);
+// Of the hosts that are promised to it next, those that it does not have. Snapshots that are made
+// after the promise count what it holds there.
+std::vector<Hold> MoveHolds(const api::Gang& gang);
 // One for each rank that would have another host than it has.
 std::vector<Hold> IndeterminateHolds(const PassFacts& facts, const api::Gang& attempted);
 // Adds them to facts.holds, and takes the hosts off the snapshot. REQUIRES: the snapshot.
@@ -39,7 +43,9 @@ void AddHolds(std::vector<Hold> holds, PassFacts& facts);
 
 // A placed job with the size that its owner wants. REQUIRES: job.resize.
 plan::JobState Resized(const plan::JobState& job);
-// GPUs of each host that are promised to placed jobs.
+// GPUs of hosts that are promised to a job as its next ones, beyond those that it has there.
+std::map<fabric::HostId, std::int64_t> MoreGpusNext(const plan::JobState& job);
+// GPUs of each host that are promised to placed jobs, as their present hosts or as next ones.
 std::vector<std::int64_t> PromisedGpus(const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::extender

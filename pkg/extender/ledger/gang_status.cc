@@ -1,6 +1,7 @@
 #include "pkg/extender/ledger/gang_status.h"
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pkg/api/connection_report.h"
@@ -44,6 +45,14 @@ void StartAnew(api::GangStatus& status, const api::Gang& gang, std::int64_t now_
   }
 }
 
+// It has no place to move from.
+void EndMove(api::GangStatus& status, const std::string& why) {
+  if (!status.is_promised_next()) return;
+  const api::GangMove& move = *status.move;
+  status.move =
+      api::GangMove{move.id, api::GangMoveState::kGivenUp, why, move.promised_ms, 0, {}, {}};
+}
+
 void SetPlanned(api::GangStatus& status, const api::Gang& gang, int workers, std::int64_t now_ms) {
   status.outcome = placement::Outcome::kPlaced;
   status.reasons.clear();
@@ -85,15 +94,41 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
     SetCondition(status, gang, api::kResizedCondition, true, "Placed",
                  "the gang has every worker that its owner wants", now_ms);
   }
-  status.assignments.clear();
-  for (std::size_t rank = 0; rank < plan.host_of_rank.size(); ++rank) {
-    const fabric::HostId host = plan.host_of_rank[rank];
-    status.assignments.push_back(
+  status.assignments = AssignmentsOf(plan.host_of_rank, job, places);
+  SetPlanned(status, gang, job.job.workers, now_ms);
+  return status;
+}
+
+std::vector<api::AssignmentEntry> AssignmentsOf(const std::vector<fabric::HostId>& host_of_rank,
+                                                const plan::JobState& job,
+                                                const fabric::Places& places) {
+  std::vector<api::AssignmentEntry> assignments;
+  assignments.reserve(host_of_rank.size());
+  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
+    const fabric::HostId host = host_of_rank[rank];
+    assignments.push_back(
         {static_cast<int>(rank), places.name(host), places.name(places.fabric_pod_of(host)),
          places.name(places.segment_of(host)), job.groups->stages_of_worker[rank],
          places.has_domains() ? places.name(places.domain_of(host)) : std::string()});
   }
-  SetPlanned(status, gang, job.job.workers, now_ms);
+  return assignments;
+}
+
+api::GangStatus Moved(const api::Gang& gang, std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  api::GangMove& move = *status.move;
+  for (const char* type : kOfAPlace) {
+    EndIfThere(status, gang, type, "Moved", "the gang has another place", now_ms);
+  }
+  StartAnew(status, gang, now_ms);
+  ++status.plan_generation;
+  status.committed_ms = now_ms;
+  status.assignments = std::exchange(move.assignments, {});
+  status.objective = std::exchange(move.objective, {});
+  status.network.reset();
+  SetPlanned(status, gang, static_cast<int>(status.assignments.size()), now_ms);
+  move.state = api::GangMoveState::kDone;
+  move.expires_ms = 0;
   return status;
 }
 
@@ -137,6 +172,7 @@ api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const
   api::GangStatus status = gang.status;
   status.observed_generation = gang.metadata.generation;
   status.refusals.clear();
+  EndMove(status, why);
   for (const char* type : kOfAPlace) {
     EndIfThere(status, gang, type, reason, "it holds no host", now_ms);
   }
@@ -155,6 +191,7 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   status.relaxations.clear();
   status.network.reset();
   status.preemption.reset();
+  EndMove(status, why);
   for (const char* type : {api::kPlannedCondition, api::kReleasedCondition}) {
     SetCondition(status, gang, type, false, reason, why, now_ms);
   }

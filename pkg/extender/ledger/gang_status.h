@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "pkg/api/gang.h"
 #include "pkg/placement/outcome.h"
@@ -40,6 +41,15 @@ api::GangStatus WithoutPods(const api::Gang& gang, const std::string& reason,
 api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
                           const plan::JobState& job, const plan::Snapshot& snapshot,
                           std::int64_t now_ms);
+
+// Slots of `host_of_rank` for the ranks of `job`.
+std::vector<api::AssignmentEntry> AssignmentsOf(const std::vector<fabric::HostId>& host_of_rank,
+                                                const plan::JobState& job,
+                                                const fabric::Places& places);
+
+// Status of a gang that has left its hosts for those that were promised to it as its next ones:
+// these are its place, and its pods are to come. REQUIRES: is_promised_next.
+api::GangStatus Moved(const api::Gang& gang, std::int64_t now_ms);
 
 // Status of a placed gang whose ranks waited for other hosts and need none any more: as after its
 // commit.

@@ -52,7 +52,7 @@ bool HasFinishedCondition(const json& gang) {
 // What of a status promises hosts, or takes promises back.
 bool SamePromises(const api::GangStatus& a, const api::GangStatus& b) {
   return a.plan_generation == b.plan_generation && a.assignments == b.assignments &&
-         a.preemption == b.preemption && IsFinished(a) == IsFinished(b);
+         a.move == b.move && a.preemption == b.preemption && IsFinished(a) == IsFinished(b);
 }
 
 json MergePatchOf(const std::string& uid, const char* field, std::int64_t value) {

@@ -10,6 +10,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/facts/planning_snapshot.h"
 
 namespace yardmaster::extender {
 
@@ -105,6 +106,7 @@ HostTaints::DesiredTaints HostTaints::DesiredTaintsOf(const plan::Snapshot& snap
       const int gpus = job.job.HostGpusOf(rank++);
       if (host.valid()) promise(host, id.value, gpus);
     }
+    for (const auto& [host, gpus] : MoreGpusNext(job)) promise(host, id.value, gpus);
   }
   for (const auto& gang : unread) {
     const auto to = static_cast<int>(out.values.size());

@@ -247,7 +247,8 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
 std::vector<Work> GiveUnneededHostsBack(const PassFacts& facts) {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
-    if (facts.isolated.count(key) != 0) continue;
+    // One that moves has no pods in between (move_step.h).
+    if (facts.isolated.count(key) != 0 || gang->status.is_promised_next()) continue;
     const gather::GatheredGang* gathered = facts.GatheredOf(key);
     if (!gang->status.committed()) {
       if (HasPods(gathered) || !DescribesPlan(gang->status)) continue;

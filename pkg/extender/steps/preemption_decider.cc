@@ -7,8 +7,8 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/steps/disruption_budgets.h"
 #include "pkg/extender/steps/preemption_step.h"
+#include "pkg/gather/disruption_budgets.h"
 #include "pkg/gather/leaving_pods.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/queue.h"
@@ -189,7 +189,7 @@ Decision PreemptionDecider::Record(const PassFacts& facts, plan::JobId job,
     pods.insert(pods.end(), theirs.begin(), theirs.end());
   }
   // Each may go alone, but perhaps not all of them under one budget.
-  if (!facts.budgets || !WhyNotEvictable(*facts.budgets, pods).empty()) {
+  if (!facts.budgets || !gather::WhyNotEvictable(*facts.budgets, pods).empty()) {
     last_failed_attempt_ms_[gang->metadata.uid] = facts.now.steady_ms;
     return {};
   }

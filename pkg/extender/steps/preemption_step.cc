@@ -7,7 +7,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/placed_first.h"
 #include "pkg/extender/ledger/gang_status.h"
-#include "pkg/extender/steps/disruption_budgets.h"
+#include "pkg/gather/disruption_budgets.h"
 #include "pkg/gather/gatherer.h"
 #include "pkg/gather/leaving_pods.h"
 
@@ -78,7 +78,7 @@ void ReportStopping(const PassFacts& facts, const GangPtr& victim, const api::Ga
 Decision Evict(const PassFacts& facts, const NamespacedName& winner,
                const std::vector<gather::PodPtr>& pods, std::size_t threads) {
   if (!facts.budgets) return {};
-  const std::string forbidden = WhyNotEvictable(*facts.budgets, pods);
+  const std::string forbidden = gather::WhyNotEvictable(*facts.budgets, pods);
   if (!forbidden.empty()) return GiveUpPreemption(facts, winner, "EvictionRefused", forbidden);
   Decision decision;
   decision.threads = threads;
@@ -152,18 +152,6 @@ Decision StopVictimsOf(const PassFacts& facts, const NamespacedName& key,
   return decision;
 }
 
-// As the API server has its pods: the watch may still show a pod gated that the leader before
-// released.
-bool NoneOfItCanRun(const NamespacedName& key, const std::vector<gather::PodPtr>& pods) {
-  gather::Gatherer gatherer(gather::Orphans::kRefuse);
-  for (const gather::PodPtr& pod : pods) gatherer.Add(pod);
-  const auto gangs =
-      gatherer.Gangs([](const gather::GatheredGang&) -> const api::Gang* { return nullptr; });
-  return std::all_of(gangs.begin(), gangs.end(), [&](const auto& gang) {
-    return gang->name != key.name || gather::NoneCanRun(*gang);
-  });
-}
-
 Decision ReleaseVictimHosts(const PassFacts& facts, const NamespacedName& key,
                             const NamespacedName& winner) {
   const GangPtr victim = facts.gangs.at(key);
@@ -201,7 +189,7 @@ std::vector<Work> TakeHostsOfVictims(const PassFacts& facts) {
                        decision.then = [key, winner](const PassFacts& now,
                                                      const EffectOutcomes& read) {
                          const EffectOutcome& pods = read.front();
-                         const bool gone = pods.done() && NoneOfItCanRun(key, pods.pods);
+                         const bool gone = pods.done() && gather::NoneOfItCanRun(key, pods.pods);
                          return gone ? ReleaseVictimHosts(now, key, winner) : Decision{};
                        };
                        return decision;

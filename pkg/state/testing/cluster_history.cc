@@ -218,6 +218,13 @@ api::TrainingJob ClusterHistory::Job() {
   return job;
 }
 
+api::AssignmentEntry ClusterHistory::Slot(int rank) {
+  // Some never had a Node.
+  const std::string host = OneIn(12) ? "gone" : NodeName();
+  const bool told = !OneIn(5);
+  return {rank, host, told ? StrCat("p", Below(2)) : "", told ? StrCat("s", Below(2)) : "", {0}};
+}
+
 api::Gang ClusterHistory::Gang() {
   api::Gang gang;
   gang.owner = {api::kGroupVersion, OneIn(5) ? "Job" : "TrainingJob", StrCat("j", Below(4)),
@@ -234,12 +241,13 @@ api::Gang ClusterHistory::Gang() {
   if (OneIn(3)) return gang;
   gang.status.plan_generation = 1;
   gang.status.committed_ms = OneIn(2) ? 0 : 1 + Below(1000);
-  for (int rank = 0; rank < gang.job.workers; ++rank) {
-    // Some never had a Node.
-    const std::string host = OneIn(12) ? "gone" : NodeName();
-    const bool told = !OneIn(5);
-    gang.status.assignments.push_back(
-        {rank, host, told ? StrCat("p", Below(2)) : "", told ? StrCat("s", Below(2)) : "", {0}});
+  for (int rank = 0; rank < gang.job.workers; ++rank) gang.status.assignments.push_back(Slot(rank));
+  if (OneIn(3)) {
+    api::GangMove move;
+    move.state = OneIn(4) ? api::GangMoveState::kDone : api::GangMoveState::kPromised;
+    const int ranks = gang.job.workers - (OneIn(8) ? 1 : 0);
+    for (int rank = 0; rank < ranks; ++rank) move.assignments.push_back(Slot(rank));
+    gang.status.move = std::move(move);
   }
   if (OneIn(8)) {
     gang.status.conditions = {{kFinishedCondition, api::ConditionStatus::kTrue, "", "", 0, 0}};

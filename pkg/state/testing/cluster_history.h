@@ -44,6 +44,7 @@ class ClusterHistory {
   workload::ResourceList Requests();
   api::JobSpec Spec();
   api::TrainingJob Job();
+  api::AssignmentEntry Slot(int rank);
   api::Gang Gang();
   api::Pod Pod();
 

@@ -1,15 +1,15 @@
-#include "pkg/extender/steps/disruption_budgets.h"
+#include "pkg/gather/disruption_budgets.h"
 
 #include <cstdint>
 
 #include "pkg/base/strings.h"
 
-namespace yardmaster::extender {
+namespace yardmaster::gather {
 
 std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
-                            const std::vector<gather::PodPtr>& pods) {
+                            const std::vector<PodPtr>& pods) {
   std::vector<std::int64_t> covered(budgets.size(), 0);
-  for (const gather::PodPtr& pod : pods) {
+  for (const PodPtr& pod : pods) {
     const api::DisruptionBudget* first = nullptr;
     for (std::size_t b = 0; b < budgets.size(); ++b) {
       if (!budgets[b].Covers(pod->metadata.namespace_name, pod->metadata.labels)) continue;
@@ -31,4 +31,4 @@ std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
   return "";
 }
 
-}  // namespace yardmaster::extender
+}  // namespace yardmaster::gather

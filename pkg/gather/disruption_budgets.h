@@ -12,10 +12,10 @@
 #include "pkg/api/disruption_budget.h"
 #include "pkg/gather/gather.h"
 
-namespace yardmaster::extender {
+namespace yardmaster::gather {
 
 // Empty: all of the pods may go. Else why not, naming the budget.
 std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
-                            const std::vector<gather::PodPtr>& pods);
+                            const std::vector<PodPtr>& pods);
 
-}  // namespace yardmaster::extender
+}  // namespace yardmaster::gather
