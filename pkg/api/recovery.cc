@@ -16,7 +16,8 @@ constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart",
                                                  "ReplaceHost"};
 constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
                                             "DeadlineExceeded", "HostFault",    "SegmentLost",
-                                            "DomainLost"};
+                                            "DomainLost",       "SlowHost",     "Stalled",
+                                            "Moved"};
 constexpr int kMaxRanks = 1'000'000;
 constexpr ListRule kExitCodes = {.max_entries = 255, .min_entries = 1, .is_set = true};
 

@@ -82,7 +82,10 @@ enum class IncidentCause {
   kDeadlineExceeded,
   kHostFault,
   kSegmentLost,
-  kDomainLost
+  kDomainLost,
+  kSlowHost,
+  kStalled,
+  kMoved  // to other hosts, for a better place or to make one for others (job_move.h)
 };
 
 // One decision to recover, or to fail, and how far it has come. All failures that belong together

@@ -1,15 +1,17 @@
-// The operator's thread for proposals of moves (operator/jobs/move_proposals.h): it looks for them
-// every ten minutes while this process leads, apart from the threads that act, because a search may
-// take seconds on a large cluster.
+// The operator's thread for moves of running jobs (operator/jobs/move_proposals.h): it looks for
+// them now and then while this process leads, and asks for one where that is the policy. Apart
+// from the threads that act on jobs, because a search may take seconds on a large cluster.
 //
 // Thread safety: Run from one thread. Lifetimes: everything passed in outlives the loop.
 #pragma once
 
+#include <cstdint>
 #include <stop_token>
 
 #include "pkg/app/leadership.h"
 #include "pkg/app/runtime.h"
 #include "pkg/base/run_once.h"
+#include "pkg/kube/client.h"
 #include "pkg/metrics/loop.h"
 #include "pkg/operator/jobs/move_proposals.h"
 #include "pkg/state/cluster_state.h"
@@ -18,16 +20,18 @@ namespace yardmaster::app {
 
 class MovesLoop {
  public:
-  MovesLoop(const state::ClusterCache& cache, const Leadership& leadership, Runtime& runtime)
+  MovesLoop(kube::Client& client, state::ClusterCache& cache, const Leadership& leadership,
+            Runtime& runtime, op::MovePolicyOptions policy, std::int64_t every_ms)
       : cache_(cache),
         leadership_(leadership),
         runtime_(runtime),
+        every_ms_(every_ms),
         loop_("moves", runtime.registry(), runtime.log()),
-        proposals_(runtime.registry()) {}
+        proposals_(runtime.registry(), client, cache, policy) {}
 
   // Returns when `stop` is requested.
   void Run(const std::stop_token& stop) {
-    while (runtime_.timing().sleeper.Sleep(kEveryMs, stop)) {
+    while (runtime_.timing().sleeper.Sleep(every_ms_, stop)) {
       if (leadership_.IsLeader()) {
         loop_.RunOnce([&] { return RunOnce(stop); });
       } else {
@@ -37,8 +41,6 @@ class MovesLoop {
   }
 
  private:
-  static constexpr std::int64_t kEveryMs = 600'000;
-
   RunResult RunOnce(const std::stop_token& stop) {
     RunResult result;
     const absl::Status looked =
@@ -48,9 +50,10 @@ class MovesLoop {
     return result;
   }
 
-  const state::ClusterCache& cache_;
+  state::ClusterCache& cache_;
   const Leadership& leadership_;
   Runtime& runtime_;
+  const std::int64_t every_ms_;
   metrics::Loop loop_;
   op::MoveProposals proposals_;
 };

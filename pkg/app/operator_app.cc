@@ -58,7 +58,8 @@ class Operator {
             *client_, cache_, hosts_, marker_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
             [this] { return leadership_.IsLeader(); }, op::kPlacedWriteThreads,
-            {options.place_first, &planned_ranks_, options.network_wait_ms}),
+            {options.place_first, &planned_ranks_, options.network_wait_ms,
+             options.moves.least_run_ms}),
         capacity_(
             *client_, cache_, hosts_, runtime.clock(),
             [this](const op::JobNotice& n) { RecordJobEvent(n); },
@@ -83,7 +84,7 @@ class Operator {
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),
-        moves_loop_(cache_, leadership_, runtime),
+        moves_loop_(*client_, cache_, leadership_, runtime, options.moves, options.moves_every_ms),
         feed_(
             *client_, cache_,
             {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,

@@ -26,6 +26,7 @@
 #include "pkg/app/runtime.h"
 #include "pkg/operator/hosts/host_health.h"
 #include "pkg/operator/hosts/host_marker.h"
+#include "pkg/operator/jobs/move_policy.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/rpc/report_server.h"
 
@@ -43,6 +44,8 @@ struct OperatorOptions {
   bool wait_suspended = false;             // jobs of others with the label yardmaster.dev/wait
   bool place_first = true;                 // pods of TrainingJobs are made once these have a place
   std::int64_t network_wait_ms = 10'000;   // and its network plan, or after this time
+  op::MovePolicyOptions moves;             // of running jobs
+  std::int64_t moves_every_ms = 600'000;   // they are looked for
   op::NetworkController::Options network;
   op::HostLossLimits host_loss;
   op::HostMarker::Options hosts;

@@ -147,6 +147,37 @@ void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::stri
       ->capture_default_str();
 }
 
+void AddMoveFlags(CLI::App& app, OperatorOptions& options) {
+  const std::map<std::string, op::MovesMode> modes = {{"Off", op::MovesMode::kOff},
+                                                      {"Propose", op::MovesMode::kPropose},
+                                                      {"Auto", op::MovesMode::kAuto}};
+  op::MovePolicyOptions& moves = options.moves;
+  app.add_option("--moves", moves.mode,
+                 "moves of running TrainingJobs to better places: Off; Propose counts them in "
+                 "metrics; Auto makes them, too, within the bounds below")
+      ->transform(CLI::CheckedTransformer(modes))
+      ->default_str("Propose");
+  app.add_option("--moves-gpu-seconds-per-day", moves.gpu_seconds_per_day,
+                 "With --moves=Auto: GPU seconds that moves may cost in a day")
+      ->check(CLI::Range(0.0, 1e12))
+      ->capture_default_str();
+  app.add_option("--moves-min-gain", moves.min_gain,
+                 "With --moves=Auto: GPU seconds that a move gains at least for each that it costs")
+      ->check(CLI::Range(1.0, 1e9))
+      ->capture_default_str();
+  app.add_option_function<std::int64_t>(
+         "--moves-after", [&moves](std::int64_t seconds) { moves.least_run_ms = seconds * 1000; },
+         "seconds that all workers of a TrainingJob have run before it is moved, by whomever")
+      ->check(CLI::Range(0, 1'000'000))
+      ->default_str(StrCat(moves.least_run_ms / 1000));
+  app.add_option_function<std::int64_t>(
+         "--moves-every",
+         [&options](std::int64_t seconds) { options.moves_every_ms = seconds * 1000; },
+         "seconds between two searches for moves")
+      ->check(CLI::Range(1, 1'000'000))
+      ->default_str(StrCat(options.moves_every_ms / 1000));
+}
+
 void AddReportFlags(CLI::App& app, OperatorOptions& options) {
   app.add_option("--reports-bind-address", options.reports.address,
                  "address of the agents' streams, for example :9443; none when left out");
@@ -238,6 +269,7 @@ int OperatorMain(int argc, char** argv) {
       ->check(CLI::Range(0, 3'600))
       ->default_str(StrCat(options.network_wait_ms / 1000));
   AddNetworkFlags(app, options.network);
+  AddMoveFlags(app, options);
   AddReportFlags(app, options);
   AddHostLossFlags(app, options.host_loss);
   std::string faults_file;

@@ -10,8 +10,12 @@
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
+#include "pkg/api/gang.h"
 #include "pkg/api/outcome_json.h"
+#include "pkg/api/training_job.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/apply_move.h"
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
@@ -37,6 +41,9 @@ struct RebalanceFlags {
   std::vector<std::string> files;
   plan::RebalanceOptions options;
   std::string output = "table";
+  std::string job;  // "namespace/name"; empty: all
+  bool apply = false;
+  int wait_seconds = 1'800;
 };
 
 void Declare(RebalanceFlags& flags, CLI::App& app) {
@@ -66,12 +73,36 @@ void Declare(RebalanceFlags& flags, CLI::App& app) {
   app.add_option("-o,--output", flags.output, "table, wide, json or yaml")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
       ->capture_default_str();
+  app.add_option("--job", flags.job, "moves of this job alone: NAMESPACE/NAME")
+      ->check([](const std::string& text) {
+        const std::size_t slash = text.find('/');
+        const bool is_one = slash != 0 && slash != text.npos && slash + 1 < text.size() &&
+                            text.find('/', slash + 1) == text.npos;
+        return is_one ? std::string() : StrCat("is ", text, "; write NAMESPACE/NAME");
+      });
+  CLI::Option* apply = app.add_flag("--apply", flags.apply, "make the first move, and wait for it")
+                           ->excludes(offline);
+  app.add_option("--wait-seconds", flags.wait_seconds,
+                 "how long --apply waits for the job to run at its next place; 0: not at all")
+      ->check(CLI::Range(0, 86'400))
+      ->needs(apply)
+      ->capture_default_str();
 }
 
 struct MovesInput {
   PlanInput input;
   std::vector<plan::MoveTerms> terms;  // by JobId
 };
+
+// `terms` for the moves that are asked about.
+op::TermsByGang WithinFlags(op::TermsByGang terms, const RebalanceFlags& flags) {
+  if (flags.job.empty()) return terms;
+  const std::size_t slash = flags.job.find('/');
+  const NamespacedName wanted{flags.job.substr(0, slash),
+                              api::GangName(api::kTrainingJobKind, flags.job.substr(slash + 1))};
+  for (auto& [key, job] : terms) job.movable = job.movable && key == wanted;
+  return terms;
+}
 
 MovesInput MovesInputOf(PlanInput input, const op::TermsByGang& terms, std::ostream& err) {
   const auto stays = std::count_if(input.snapshot.jobs.begin(), input.snapshot.jobs.end(),
@@ -94,19 +125,21 @@ absl::StatusOr<MovesInput> MovesInputOfFiles(const RebalanceFlags& flags, std::i
         StrCat(InputNames(flags.files),
                ": holds no object; write a Fabric, Nodes, Gangs and TrainingJobs as manifests"));
   }
-  const op::TermsByGang terms = op::MoveTermsOf(manifests.cluster.jobs, /*now_ms=*/0);
+  const op::TermsByGang terms =
+      WithinFlags(op::MoveTermsOf(manifests.cluster.jobs, /*now_ms=*/0), flags);
   return MovesInputOf(InputOfFiles(std::move(manifests), err), terms, err);
 }
 
 absl::StatusOr<MovesInput> MovesInputOfCluster(const RebalanceFlags& flags,
-                                               const Connector& connect, std::ostream& err) {
-  YM_ASSIGN_OR_RETURN(const ClusterConnection connection, connect(flags.cluster));
+                                               const ClusterConnection& connection,
+                                               std::ostream& err) {
   Manifests manifests;
   YM_ASSIGN_OR_RETURN(manifests.cluster, ReadCluster(*connection.client));
   YM_ASSIGN_OR_RETURN(ClusterPolicies policies,
                       ReadPolicies(*connection.client, manifests.cluster.problems));
   manifests.budgets = std::move(policies.budgets);
-  const op::TermsByGang terms = op::MoveTermsOf(manifests.cluster.jobs, connection.now_ms);
+  const op::TermsByGang terms =
+      WithinFlags(op::MoveTermsOf(manifests.cluster.jobs, connection.now_ms), flags);
   return MovesInputOf(InputOfCluster(std::move(manifests), connection.now_ms, err), terms, err);
 }
 
@@ -153,6 +186,17 @@ class MovesReport {
     rows.push_back(
         {"GPUs lost to contention", Tenths(before.contention_gpus), Tenths(after.contention_gpus)});
     PrintTable(rows, out);
+  }
+
+  // The first move, as a request.
+  MoveToApply First(std::int64_t now_ms) const {
+    const plan::Move& move = answer_.moves.front();
+    MoveToApply first{snapshot_.jobs[move.job.index()].job.key.namespace_name,
+                      NameOf(move.job),
+                      StrCat("apply-", now_ms),
+                      {}};
+    for (const HostId host : move.to) first.hosts.push_back(snapshot_.places->name(host));
+    return first;
   }
 
  private:
@@ -233,17 +277,22 @@ int RunRebalanceCommand(const Args& args, const Connector& connect, std::istream
   RebalanceFlags flags;
   CLI::App app(
       "Moves of running TrainingJobs that would let waiting gangs start, or give jobs better "
-      "places.\nNothing is changed.",
+      "places.\nWithout --apply nothing is changed.",
       "kubectl yardmaster rebalance");
   Declare(flags, app);
   app.footer(
       "Examples:\n"
       "  kubectl yardmaster rebalance\n"
       "  kubectl yardmaster rebalance --max-moves 1 --min-gain 3 -o wide\n"
+      "  kubectl yardmaster rebalance --job team/bert --apply\n"
       "  kubectl yardmaster rebalance --offline -f fabric.yaml -f jobs.yaml -o json");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<MovesInput> asked =
-      flags.offline ? MovesInputOfFiles(flags, in, err) : MovesInputOfCluster(flags, connect, err);
+  absl::StatusOr<ClusterConnection> connection = ClusterConnection();
+  if (!flags.offline) connection = connect(flags.cluster);
+  if (!connection.ok()) return Fail(connection.status(), err);
+  const absl::StatusOr<MovesInput> asked = flags.offline
+                                               ? MovesInputOfFiles(flags, in, err)
+                                               : MovesInputOfCluster(flags, *connection, err);
   if (!asked.ok()) return Fail(asked.status(), err);
   const absl::StatusOr<plan::Rebalancing> answer =
       plan::ProposeMoves(asked->input.snapshot, asked->terms, flags.options);
@@ -254,7 +303,17 @@ int RunRebalanceCommand(const Args& args, const Connector& connect, std::istream
   } else {
     PrintAnswer(report.AsJson(), flags.output, out);
   }
-  return 0;
+  if (!flags.apply) return 0;
+  if (answer->moves.empty()) {
+    err << "no move is proposed, and nothing was changed\n";
+    return 1;
+  }
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  const absl::Status applied =
+      ApplyMove(*connection->client, report.First(connection->now_ms), flags.wait_seconds, clock,
+                sleeper, flags.output == "table" || flags.output == "wide" ? out : err);
+  return applied.ok() ? 0 : Fail(applied, err);
 }
 
 }  // namespace yardmaster::cli

@@ -48,8 +48,8 @@ class JobHistory {
 
  private:
   void Restart() {
-    process_ =
-        std::make_unique<JobProcess>(cluster_.server(), network_, clock_, options_.place_first);
+    process_ = std::make_unique<JobProcess>(cluster_.server(), network_, clock_,
+                                            op::PlaceOptions{.first = options_.place_first});
     process_->client().SetFates([this](const kube::Call& call) { return FateOf(call); });
   }
 

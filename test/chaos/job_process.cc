@@ -27,13 +27,13 @@ op::HostMarker::Options MarkerOptions() {
 }  // namespace
 
 JobProcess::JobProcess(kube::FakeClient& server, Network& network, const FakeClock& clock,
-                       bool place_first)
+                       const op::PlaceOptions& place)
     : server_(server),
       clock_(clock),
       client_(server, network),
       marker_(client_, cache_, MarkerOptions(), [](const op::HostNotice&) {}),
       controller_(client_, cache_, hosts_, marker_, clock, [](const op::JobNotice&) {}, nullptr,
-                  /*write_threads=*/1, {.first = place_first}) {
+                  /*write_threads=*/1, place) {
   cache_.Listen(
       [this](state::Kind kind, const api::ObjectMeta& metadata, bool) { Enqueue(kind, metadata); });
   for (const state::Kind kind : kKinds) {

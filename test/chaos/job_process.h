@@ -22,8 +22,8 @@ namespace yardmaster::chaos {
 
 class JobProcess {
  public:
-  // `place_first`: pods of jobs are made once these have a place.
-  JobProcess(kube::FakeClient& server, Network& network, const FakeClock& clock, bool place_first);
+  JobProcess(kube::FakeClient& server, Network& network, const FakeClock& clock,
+             const op::PlaceOptions& place);
 
   ChaosClient& client() { return client_; }
   // Reconciles until nothing is due now, or the process was killed.

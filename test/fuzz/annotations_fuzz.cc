@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "pkg/agent/plans/effective_plan.h"
+#include "pkg/api/job_move.h"
 #include "pkg/api/parallelism_annotation.h"
 #include "pkg/api/pod_path_plan.h"
 #include "pkg/api/profile_report.h"
@@ -24,6 +25,14 @@ void CheckPathPlan(std::string_view text) {
   if (!again.ok()) return;  // longer than the text: it would exceed the limit
   const auto back = api::DecodePathPlan(*again);
   if (!back.ok() || !(*back == *plan)) std::abort();
+}
+
+void CheckMoveRequest(std::string_view text) {
+  const auto request = api::DecodeMoveRequest(text);
+  if (!request.ok()) return;
+  const auto back = api::DecodeMoveRequest(api::EncodeMoveRequest(*request));
+  // Escapes may make it longer than the limit.
+  if (back.ok() && !(*back == *request)) std::abort();
 }
 
 void CheckSlot(std::string_view text) {
@@ -66,6 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   CheckPathPlan(text);
+  CheckMoveRequest(text);
   CheckSlot(text);
   CheckProfile(text);
   CheckSocketPorts(text);

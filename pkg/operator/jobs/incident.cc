@@ -288,6 +288,12 @@ const char* NameOf(api::IncidentCause cause) {
       return "SegmentLost";
     case api::IncidentCause::kDomainLost:
       return "DomainLost";
+    case api::IncidentCause::kSlowHost:
+      return "SlowHost";
+    case api::IncidentCause::kStalled:
+      return "Stalled";
+    case api::IncidentCause::kMoved:
+      return "Moved";
   }
   return "";
 }
@@ -358,6 +364,17 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
   }
   Begin(std::move(incident), recovery);
   return true;
+}
+
+void BeginMove(const JobObservation& job, api::RecoveryState& recovery) {
+  Incident incident;
+  incident.start_ms = job.now_ms / 1000 * 1000;
+  incident.attempt = recovery.attempt + 1;
+  incident.cause = IncidentCause::kMoved;
+  incident.action = OnHostLoss::kRestart;
+  incident.message =
+      StrCat("the job moves to other hosts, which are kept for it: ", Consequence(incident.action));
+  Begin(std::move(incident), recovery);
 }
 
 void FailAtDeadline(const JobObservation& job, api::RecoveryState& recovery) {

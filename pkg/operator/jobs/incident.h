@@ -43,6 +43,9 @@ const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules, co
 bool DecideIncident(const JobObservation& job, const RankFailures& failures,
                     api::RecoveryState& recovery);
 
+// The job leaves its hosts for those that are promised to it next: every worker restarts.
+void BeginMove(const JobObservation& job, api::RecoveryState& recovery);
+
 // The job has run for its activeDeadlineSeconds and fails.
 void FailAtDeadline(const JobObservation& job, api::RecoveryState& recovery);
 

@@ -13,6 +13,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/operator/job_status_patch.h"
 #include "pkg/operator/jobs/job_end.h"
+#include "pkg/operator/jobs/job_move_step.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/jobs/work_loss.h"
 #include "pkg/operator/pods/pod_builder.h"
@@ -81,6 +82,7 @@ JobController::JobController(kube::Client& client, state::ClusterCache& cache, H
       placer_(client, cache, clock, writes_, place,
               [this](const api::TrainingJob& job, const std::string& reason,
                      const std::string& note) { EmitEvent(job, true, reason, note); }),
+      least_run_ms_(place.least_run_ms),
       statuses_(clock) {}
 
 void JobController::EmitEvent(const api::TrainingJob& job, bool warning, std::string reason,
@@ -289,6 +291,11 @@ absl::StatusOr<std::size_t> JobController::Make(const api::TrainingJob& job,
                                                 const JobPlacer::Way& way, const JobStep& step,
                                                 const CreateLimit& limit, StallReason& stall,
                                                 TurnResult& result) {
+  YM_ASSIGN_OR_RETURN(const bool awaits_place, placer_.AwaitsNextPlace(job));
+  if (awaits_place) {
+    result.waits = true;
+    return step.create.size();
+  }
   if (way.making == JobPlacer::Making::kAsk) {
     YM_RETURN_IF_ERROR(placer_.Ask(job, way, stall, result));
     return 1;
@@ -350,13 +357,30 @@ absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& obs
   return absl::OkStatus();
 }
 
+void JobController::AnnounceMove(const api::TrainingJob& job, const api::JobMove& before) {
+  const api::JobMove& move = job.status.move;
+  if (move.id == before.id && move.state == before.state) return;
+  switch (move.state) {
+    case api::JobMoveState::kDone:
+      return EmitEvent(job, false, "MoveDone", StrCat("the job has moved: ", move.message));
+    case api::JobMoveState::kRefused:
+    case api::JobMoveState::kAbandoned:
+      return EmitEvent(job, true, "NotMoved",
+                       StrCat("the job is not moved to other hosts: ", move.message));
+    default:
+      return;
+  }
+}
+
 // One event an incident, and one for the end.
 void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
                              const api::TrainingJob& before) {
   const api::RecoveryState& recovery = step.recovery;
   if (step.decided && recovery.attempt != before.status.recovery.attempt) {
-    EmitEvent(job, true, "Recovering", recovery.incidents.back().message);
+    EmitEvent(job, !step.begins_move, step.begins_move ? "Moving" : "Recovering",
+              recovery.incidents.back().message);
   }
+  AnnounceMove(job, before.status.move);
   const api::Condition* held = api::FindCondition(job.status.conditions, "Degraded");
   const api::Condition* was = api::FindCondition(before.status.conditions, "Degraded");
   if (!step.held.empty() && held != nullptr && held->reason == "RecoveryHeld" &&
@@ -418,21 +442,25 @@ absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, Jo
   // On the way to another size it has no pods, as while it is suspended.
   observed.run.suspended |=
       (resize.target != 0 && !resize.in_place) || job.status.elastic.target != 0;
+  const auto gang = placer_.GangOf(job);
+  MoveStep move = NextMove(job, gang.get(), observed.now_ms, least_run_ms_);
+  observed.moves = move.ready;
   JobStep step = NextStep(observed);
+  if (step.begins_move) BeginMoving(step.recovery.attempt, move.move);
   // An incident comes first: it names its ranks in the size that the job has.
   if (step.decided && resize.in_place) resize = {0, "", kResizedAgainMs};
-  if (resize.look_again_ms) {
-    step.look_again_ms =
-        std::min(step.look_again_ms.value_or(*resize.look_again_ms), *resize.look_again_ms);
+  for (const auto& again_ms : {resize.look_again_ms, move.look_again_ms}) {
+    if (!again_ms) continue;
+    step.look_again_ms = std::min(step.look_again_ms.value_or(*again_ms), *again_ms);
   }
   if (step.decided) {
     YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
     if (!confirmed) return TurnResult{kUnconfirmedAgainMs, 0};
   }
-  const auto gang = placer_.GangOf(job);
   api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
   status.rendezvous_port = ChoosePort(job);
   SetSize(job, gang.get(), step, resize, clock_.WallMs(), status);
+  status.move = std::move(move.move);
   if (job.status.elastic.target != 0 && status.elastic.target == 0) {
     YM_ASSIGN_OR_RETURN(const bool holds_hosts, HoldsHosts(job));
     if (holds_hosts) return TurnResult{kUnconfirmedAgainMs, 0};

@@ -133,6 +133,7 @@ class JobController {
   // Aborted when the job is newer than `job`; on success `job` is what was written.
   absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
   void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
+  void AnnounceMove(const api::TrainingJob& job, const api::JobMove& before);
   void EmitEvent(const api::TrainingJob& job, bool warning, std::string reason, std::string note);
 
   kube::Client& client_;
@@ -145,6 +146,7 @@ class JobController {
   FormerPods former_pods_;
   Notify notify_;
   JobPlacer placer_;
+  const std::int64_t least_run_ms_;
   mutable Mutex lost_mutex_;
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
   StatusPace statuses_;

@@ -50,7 +50,7 @@ absl::StatusOr<bool> JobController::HoldsHosts(const api::TrainingJob& job) {
 SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
                                           const JobObservation& observed) {
   if (!job.elastic.enabled || job.status.elastic.target != 0 || job.run.suspended ||
-      job.status.recovery.suspended) {
+      job.status.recovery.suspended || job.status.move.active()) {
     return {};
   }
   const api::ElasticStatus& now = job.status.elastic;

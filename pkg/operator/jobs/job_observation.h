@@ -69,6 +69,7 @@ struct JobObservation {
   bool placed = false;        // its Gang has hosts for ranks
   // Its pods follow the place, and have never been there all together since it has it.
   bool to_come = false;
+  bool moves = false;  // other hosts are promised to it, and it may leave its own
   bool ended = false;  // an earlier look found that it succeeded or failed
   // How long all workers have been running since the last incident; 0: they are not.
   std::int64_t running_ms = 0;

@@ -75,6 +75,16 @@ absl::StatusOr<std::shared_ptr<const api::Gang>> JobPlacer::ReadGang(const api::
   return std::make_shared<const api::Gang>(std::move(gang));
 }
 
+absl::StatusOr<bool> JobPlacer::AwaitsNextPlace(const api::TrainingJob& job) {
+  // Also once the move is over: the ledger may not have seen that it is.
+  if (job.status.move.id.empty()) return false;
+  YM_ASSIGN_OR_RETURN(const auto gang, ReadGang(job));
+  if (gang == nullptr || !IsGangOf(*gang, job)) return false;
+  if (gang->status.is_promised_next()) return true;
+  const auto known = GangOf(job);
+  return known != nullptr && known->status.plan_generation < gang->status.plan_generation;
+}
+
 std::int64_t JobPlacer::NetworkWaitMs(const api::TrainingJob& job, const api::Gang& gang,
                                       const std::vector<int>& ranks) {
   if (options_.network == nullptr || options_.network_wait_ms <= 0 || IsOnOneHost(gang)) return 0;

@@ -30,6 +30,7 @@
 #include "pkg/operator/jobs/job_observation.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/job_turn.h"
+#include "pkg/operator/jobs/move_terms.h"
 #include "pkg/operator/jobs/quota_check.h"
 #include "pkg/operator/jobs/worker_writes.h"
 #include "pkg/operator/network/planned_ranks.h"
@@ -42,6 +43,7 @@ struct PlaceOptions {
   // The network plans that pods are made with; null: they are made without, and get them later.
   const PlannedRanks* network = nullptr;
   std::int64_t network_wait_ms = 0;  // then a gang's pods are made without
+  std::int64_t least_run_ms = kLeastRunMs;  // before a job may be moved
 };
 
 class JobPlacer {
@@ -92,6 +94,10 @@ class JobPlacer {
   static bool HasLostPlace(const api::TrainingJob& job, const api::Gang& gang);
   // Its pods were refused after it had its place, and those that are there go.
   bool IsTakenBack(const api::TrainingJob& job) const;
+
+  // The job moves, and no pod of it may be made yet: the Gang, as the API server has it, still
+  // holds the promise of the next hosts, or is newer than what the watch has of it.
+  absl::StatusOr<bool> AwaitsNextPlace(const api::TrainingJob& job);
 
   // The job's Gang as the watch has it; null: none.
   std::shared_ptr<const api::Gang> GangOf(const api::TrainingJob& job) const;

@@ -219,13 +219,15 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
     const bool started = status.start_ms != 0;
     const bool degraded = (!all_run && !ended && !suspended && started) || faulty;
     const bool held = degraded && !step.held.empty();
+    const api::Incident* active = step.recovery.active();
+    const bool moves = active != nullptr && active->cause == api::IncidentCause::kMoved;
     const std::string place = degraded && !faulty ? LostPlaceOf(step) : std::string();
     const std::string lost_reason = place.starts_with("domain ") ? "DomainLost" : "SegmentLost";
     conditions.Set("Degraded", degraded,
                    held             ? "RecoveryHeld"
                    : faulty         ? (step.held_back ? "HeldBack" : "HostFault")
                    : !place.empty() ? lost_reason
-                   : degraded       ? "WorkersLost"
+                   : degraded       ? (moves ? "Moving" : "WorkersLost")
                    : all_run        ? "WorkersRunning"
                    : ended          ? "Ended"
                    : suspended      ? "Suspended"

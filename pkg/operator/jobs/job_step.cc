@@ -240,6 +240,14 @@ class JobStepper {
                         });
     if (drains && !HasCheckpoint()) return;
     step_.decided = DecideIncident(job_, failures, step_.recovery);
+    if (!step_.decided) DecideMove();
+  }
+
+  void DecideMove() {
+    if (!job_.moves || !step_.all_ranks_run || step_.recovery.active() != nullptr) return;
+    if (!HasCheckpoint()) return;
+    BeginMove(job_, step_.recovery);
+    step_.decided = step_.begins_move = true;
   }
 
   void Remove(int rank) {
@@ -261,7 +269,7 @@ class JobStepper {
   std::int64_t InPlaceLeftMs(const Worker& worker) const {
     const Incident* active = step_.recovery.active();
     if (active == nullptr || !worker.restartable || worker.deleting || worker.host.empty() ||
-        IsLost(worker) || Ended(worker)) {
+        IsLost(worker) || Ended(worker) || active->cause == api::IncidentCause::kMoved) {
       return 0;
     }
     // Pods of a drained host are given the time for a checkpoint, in which all ranks take part. A

@@ -23,6 +23,8 @@
 //   6. The job has succeeded when every worker has, or rank 0 or every pod of a role where that is
 //      the policy. A pod that is being deleted or was disrupted has not succeeded, with any exit
 //      code.
+//      A job to which other hosts are promised begins one, too, once it runs in full, no worker has
+//      failed, and it has its checkpoint; its pods are never restarted in place.
 //   7. A job that has been running for activeDeadlineSeconds fails.
 //   8. Where a pod or the Service is refused before the job has a place, every pod that it has is
 //      given back: those of a part hold a quota that another job could use in full. Nothing of a
@@ -80,6 +82,7 @@ enum class JobOutcome { kRunning, kSucceeded, kFailed };
 struct JobStep {
   api::RecoveryState recovery;  // to be written before anything is done
   bool decided = false;         // an incident has begun or has grown
+  bool begins_move = false;     // it is that the job leaves its hosts for others
   std::vector<int> create;      // ranks, ascending
   std::vector<Removal> remove;  // surplus pods, then members by rank
   // What is removed where a pod of `create` or the Service is refused: every pod, of a job without

@@ -1,13 +1,16 @@
-// Whether moves of running TrainingJobs would let waiting gangs start, or give jobs better places,
-// as metrics. It moves nothing: `kubectl yardmaster rebalance` says which moves they are.
+// Moves of running TrainingJobs that would let waiting gangs start, or give jobs better places: as
+// metrics, and, where the policy says so, asked for (move_policy.h).
 //
 //   yardmaster_operator_proposed_moves                    moves
 //   yardmaster_operator_proposed_moves_price_gpu_seconds  what they cost
 //   yardmaster_operator_proposed_moves_gain_gpu_seconds   what they gain
 //   yardmaster_operator_proposed_admissions               waiting gangs that would fit then
+//   yardmaster_operator_asked_moves_total                 moves that the policy has asked for
+//   yardmaster_operator_moves_spent_gpu_seconds           what those of the last day have cost
 //
-// Only moves that gain at least what they cost are counted. Disruption budgets are not read here.
-// Thread safety: one thread. Lifetimes: the registry outlives it.
+// Only moves that gain at least what they cost are counted; where the policy asks for them, at
+// least what it wants, and only those that disruption budgets allow. Thread safety: one thread.
+// Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +18,40 @@
 
 #include "absl/status/status.h"
 
+#include "pkg/kube/client.h"
 #include "pkg/metrics/registry.h"
+#include "pkg/operator/jobs/move_policy.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
 
 class MoveProposals {
  public:
-  explicit MoveProposals(metrics::Registry& registry);
+  MoveProposals(metrics::Registry& registry, kube::Client& client, state::ClusterCache& cache,
+                MovePolicyOptions options = {});
 
-  // Counts those of this cluster. Errors: of plan::ProposeMoves; the metrics are as they were.
-  // `stop` cuts the search.
+  // Counts those of this cluster, and asks for one where that is the policy. Errors: of
+  // plan::ProposeMoves, then the metrics are as they were; of reading disruption budgets and of
+  // asking. `stop` cuts the search, and nothing is asked for then.
   absl::Status Look(const state::ClusterState& cluster, std::int64_t now_ms,
                     const std::stop_token& stop = {});
   // Another process says them.
   void Clear();
 
  private:
+  absl::Status Ask(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                   const plan::Rebalancing& proposed, std::int64_t now_ms);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  const MovePolicyOptions options_;
+  MoveSpending spending_;
   const metrics::Gauge moves_;
   const metrics::Gauge price_;
   const metrics::Gauge gain_;
   const metrics::Gauge admissions_;
+  const metrics::Counter asked_;
+  const metrics::Gauge spent_;
 };
 
 }  // namespace yardmaster::op

@@ -1,13 +1,19 @@
 #include "pkg/operator/jobs/move_proposals.h"
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
+#include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::op {
 namespace {
@@ -42,6 +48,7 @@ class MoveProposalsTest : public testing::Test {
     auto job = std::make_shared<api::TrainingJob>();
     job->metadata.name = name;
     job->metadata.namespace_name = "team";
+    job->metadata.uid = "job-" + name;
     job->job.workers = workers;
     job->job.parallelism.data = 8 * workers;
     return job;
@@ -58,7 +65,7 @@ class MoveProposalsTest : public testing::Test {
     auto gang = std::make_shared<api::Gang>();
     gang->metadata.name = api::GangName(api::kTrainingJobKind, name);
     gang->metadata.namespace_name = "team";
-    gang->owner = {"yardmaster.dev/v1alpha1", api::kTrainingJobKind, name, "", false};
+    gang->owner = {api::kGroupVersion, api::kTrainingJobKind, name, "job-" + name, false};
     gang->job = job->job;
     gang->status.plan_generation = 1;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
@@ -67,18 +74,25 @@ class MoveProposalsTest : public testing::Test {
     cluster_.jobs.Put(std::move(job));
     cluster_.gangs.Put(std::move(gang));
   }
+  // A move of x or y lets it start.
+  void AddWaiting() {
+    auto big = Job("big", 4);
+    big->job.placement.data = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
+    cluster_.jobs.Put(std::move(big));
+  }
 
   state::ClusterState cluster_;
   metrics::Registry registry_;
-  MoveProposals proposals_{registry_};
+  FakeClock clock_;
+  kube::FakeClient client_{clock_};
+  state::ClusterCache cache_;
+  MoveProposals proposals_{registry_, client_, cache_};
 };
 
 TEST_F(MoveProposalsTest, MovesThatLetAGangStartAreCountedWithPriceAndGain) {
   Run("x", {"a0", "a1"});
   Run("y", {"b0", "b1"});
-  auto big = Job("big", 4);
-  big->job.placement.data = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
-  cluster_.jobs.Put(std::move(big));
+  AddWaiting();
   ASSERT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
   const std::string text = registry_.Text();
   EXPECT_THAT(text, HasSubstr("yardmaster_operator_proposed_moves 1\n"));
@@ -94,6 +108,136 @@ TEST_F(MoveProposalsTest, AMoveThatGainsNoGpuTimeIsNotCounted) {
   Run("x", {"a0", "b0"});
   ASSERT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
   EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_operator_proposed_moves 0\n"));
+}
+
+// The policy asks for moves.
+class AutoMovesTest : public MoveProposalsTest {
+ protected:
+  AutoMovesTest() {
+    Run("x", {"a0", "a1"});
+    Run("y", {"b0", "b1"});
+    AddWaiting();
+    Reset({MovesMode::kAuto, 100'000});
+  }
+  void Reset(MovePolicyOptions options) {
+    registry_ = std::make_unique<metrics::Registry>();
+    auto_ = std::make_unique<MoveProposals>(*registry_, client_, cache_, options);
+  }
+  // The API server has every job as `cluster_` has it; then one look.
+  void Look() {
+    for (const auto& job : cluster_.jobs) {
+      client_.Seed(
+          kube::TrainingJobs(),
+          {{"apiVersion", api::kGroupVersion},
+           {"kind", api::kTrainingJobKind},
+           {"metadata",
+            {{"name", job->metadata.name}, {"namespace", "team"}, {"uid", job->metadata.uid}}},
+           {"spec", nlohmann::json::object()}});
+    }
+    ASSERT_TRUE(auto_->Look(cluster_, kNowMs).ok());
+  }
+  nlohmann::json MoveOf(const std::string& job) {
+    const auto object = client_.Find(kube::TrainingJobs(), "team", job);
+    return object ? object->value("/status/move"_json_pointer, nlohmann::json()) : nlohmann::json();
+  }
+  bool Asked() { return !MoveOf("x").is_null() || !MoveOf("y").is_null(); }
+  void Change(const std::string& name, const std::function<void(api::TrainingJob&)>& change) {
+    auto job = std::make_shared<api::TrainingJob>(*cluster_.jobs.Find({"team", name}));
+    change(*job);
+    cluster_.jobs.Put(std::move(job));
+  }
+
+  std::unique_ptr<metrics::Registry> registry_;
+  std::unique_ptr<MoveProposals> auto_;
+};
+
+TEST_F(AutoMovesTest, OneMoveIsAskedForWithTheHostsOfItsProposal) {
+  Look();
+  const bool moves_x = !MoveOf("x").is_null();
+  const nlohmann::json move = MoveOf(moves_x ? "x" : "y");
+  EXPECT_EQ(move["state"], "Asked");
+  EXPECT_EQ(move["byPolicy"], true);
+  EXPECT_EQ(move["priceGPUSeconds"], 33'600);
+  const std::vector<std::string> other = {moves_x ? "b2" : "a2", moves_x ? "b3" : "a3"};
+  EXPECT_EQ(move["hosts"].get<std::vector<std::string>>(), other);
+  EXPECT_TRUE(MoveOf(moves_x ? "y" : "x").is_null());
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_asked_moves_total 1\n"));
+}
+
+TEST_F(AutoMovesTest, ProposeAndOffAskForNothing) {
+  for (const MovesMode mode : {MovesMode::kPropose, MovesMode::kOff}) {
+    Reset({mode, 1e9});
+    Look();
+    EXPECT_FALSE(Asked());
+  }
+}
+
+TEST_F(AutoMovesTest, AMoveThatCostsMoreThanIsLeftOfTheDayIsNotAskedFor) {
+  Reset({MovesMode::kAuto, 33'599});
+  Look();
+  EXPECT_FALSE(Asked());
+}
+
+TEST_F(AutoMovesTest, WhatMovesOfTheLastDayHaveCostIsSpent) {
+  const auto spend = [this](std::int64_t ago_ms, bool by_policy) {
+    auto gone = Job("gone", 1);
+    api::Condition ended;
+    ended.type = "Succeeded";
+    ended.status = api::ConditionStatus::kTrue;
+    gone->status.conditions = {ended};
+    gone->status.move = {
+        "m", api::JobMoveState::kDone, "", by_policy, 80'000, kNowMs - ago_ms, kNowMs - ago_ms, 0,
+        {}};
+    cluster_.jobs.Put(std::move(gone));
+  };
+  spend(23 * 3'600'000, true);
+  Look();
+  EXPECT_FALSE(Asked());
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_spent_gpu_seconds 80000\n"));
+  cluster_.jobs.Erase({"team", "gone"});
+  Look();
+  EXPECT_FALSE(Asked()) << "a job that is gone has cost what it has cost";
+  Reset({MovesMode::kAuto, 100'000});
+  spend(23 * 3'600'000, /*by_policy=*/false);
+  Look();
+  EXPECT_TRUE(Asked()) << "what people ask for is theirs";
+}
+
+TEST_F(AutoMovesTest, ASegmentWithAMoveUnderWayHasNoOther) {
+  Run("z", {"a2"});
+  Change("z", [](api::TrainingJob& job) { job.status.move.state = api::JobMoveState::kMoving; });
+  cluster_.jobs.Erase({"team", "big"});
+  Run("split", {"a3", "b2"});
+  Change("y", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  Look();
+  EXPECT_FALSE(Asked());
+  EXPECT_TRUE(MoveOf("split").is_null());
+}
+
+TEST_F(AutoMovesTest, AJobThatABudgetKeepsIsNotMoved) {
+  Change("y", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  for (int rank = 0; rank < 2; ++rank) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.name = StrCat("x-", rank);
+    pod->metadata.namespace_name = "team";
+    pod->metadata.labels = {{api::kJobLabel, "x"}};
+    pod->node_name = StrCat("a", rank);
+    cluster_.pods.Put(std::move(pod));
+  }
+  const auto seed = [this](int allowed) {
+    client_.Seed(kube::PodDisruptionBudgets(),
+                 {{"apiVersion", "policy/v1"},
+                  {"kind", "PodDisruptionBudget"},
+                  {"metadata", {{"name", "b"}, {"namespace", "team"}, {"generation", 1}}},
+                  {"spec", {{"selector", {{"matchLabels", {{api::kJobLabel, "x"}}}}}}},
+                  {"status", {{"observedGeneration", 1}, {"disruptionsAllowed", allowed}}}});
+  };
+  seed(1);
+  Look();
+  EXPECT_FALSE(Asked());
+  seed(2);
+  Look();
+  EXPECT_FALSE(MoveOf("x").is_null());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "pkg/api/gang.h"
 #include "pkg/api/names.h"
+#include "pkg/base/strings.h"
 #include "pkg/operator/jobs/work_loss.h"
 
 namespace yardmaster::op {
@@ -12,19 +13,6 @@ namespace {
 
 const api::Condition* Running(const api::TrainingJob& job) {
   return api::FindCondition(job.status.conditions, "Running");
-}
-
-bool MayMove(const api::TrainingJob& job, std::int64_t now_ms) {
-  const api::RunPolicy& run = job.run;
-  const bool is_ours = run.managed_by.empty() || run.managed_by == api::kManagedByOperator;
-  if (run.movable == api::Movable::kNever || run.suspended || !is_ours || job.status.ended() ||
-      job.metadata.deleted_ms) {
-    return false;
-  }
-  const api::Condition* running = Running(job);
-  if (running == nullptr) return now_ms == 0;  // files say nothing of time
-  return running->status == api::ConditionStatus::kTrue &&
-         (now_ms == 0 || now_ms - running->transition_ms >= kLeastRunMs);
 }
 
 double IntervalSeconds(const api::TrainingJob& job) {
@@ -48,16 +36,65 @@ double WorkSinceCheckpoint(const api::TrainingJob& job, std::int64_t now_ms) {
 
 }  // namespace
 
-plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms) {
-  if (!MayMove(job, now_ms)) return {};
+std::string WhyInterrupted(const api::TrainingJob& job) {
+  const api::TrainingJobStatus& status = job.status;
+  if (job.metadata.deleted_ms) return "the job is deleted";
+  if (status.ended()) return "the job has ended";
+  if (job.run.suspended || status.recovery.suspended) return "the job is suspended";
+  if (status.queue.holds_job()) return "the job waits for quota";
+  if (status.capacity.active()) return "its hosts are rented";
+  if (status.elastic.target != 0 || status.elastic.previous != 0) {
+    return "the job changes its size";
+  }
+  return status.recovery.active() != nullptr ? "the job is recovering" : "";
+}
+
+std::string WhyNotMovable(const api::TrainingJob& job, std::int64_t now_ms,
+                          std::int64_t least_run_ms) {
+  const api::RunPolicy& run = job.run;
+  if (run.movable == api::Movable::kNever) return "spec.movable: is Never";
+  if (!run.managed_by.empty() && run.managed_by != api::kManagedByOperator) {
+    return StrCat("spec.managedBy: ", run.managed_by, " runs the job");
+  }
+  if (job.status.move.active()) return "the job moves already";
+  std::string why = WhyInterrupted(job);
+  if (!why.empty()) return why;
+  const api::Condition* running = Running(job);
+  if (now_ms == 0 && running == nullptr) return "";  // files say nothing of time
+  if (running == nullptr || running->status != api::ConditionStatus::kTrue) {
+    return "not all workers of the job run";
+  }
+  if (now_ms == 0) return "";
+  if (now_ms - running->transition_ms < least_run_ms) {
+    return StrCat("all workers of the job have run for less than ", least_run_ms / 1000, " s");
+  }
+  const api::JobMove& last = job.status.move;
+  const bool moved =
+      last.state == api::JobMoveState::kDone || last.state == api::JobMoveState::kAbandoned;
+  if (moved && now_ms - last.ended_ms < kMoveAgainMs) {
+    return "the job was asked to move less than an hour ago";
+  }
+  return "";
+}
+
+double PriceOfMove(const api::TrainingJob& job, std::int64_t now_ms) {
+  const double gpus = static_cast<double>(job.job.workers) * job.job.gpus_per_worker;
+  return gpus * (job.capacity.restart_seconds + WorkSinceCheckpoint(job, now_ms));
+}
+
+plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms,
+                            std::int64_t least_run_ms) {
+  if (!WhyNotMovable(job, now_ms, least_run_ms).empty()) return {};
   return {true, job.capacity.restart_seconds + WorkSinceCheckpoint(job, now_ms)};
 }
 
-TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms) {
+TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
+                        std::int64_t least_run_ms) {
   TermsByGang terms;
   for (const auto& job : jobs) {
     terms[{job->metadata.namespace_name,
-           api::GangName(api::kTrainingJobKind, job->metadata.name)}] = MoveTermsOf(*job, now_ms);
+           api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
+        MoveTermsOf(*job, now_ms, least_run_ms);
   }
   return terms;
 }

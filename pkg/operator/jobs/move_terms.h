@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "pkg/api/training_job.h"
@@ -21,15 +22,29 @@ namespace yardmaster::op {
 
 // Minimum running time before a job may be moved.
 inline constexpr std::int64_t kLeastRunMs = 10 * 60 * 1000;
+// From the end of a move of a job until it may be moved again.
+inline constexpr std::int64_t kMoveAgainMs = 60 * 60 * 1000;
 
-// Not movable: a job with movable Never; that has ended, is suspended, or is to be suspended; that
-// another controller runs; whose workers have not all run for kLeastRunMs. `now_ms` 0: unknown, as
-// for manifests; then a job without conditions runs, and half of the interval counts as lost.
-plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms);
+// Why a job that runs or restarts is about to do something else than move; empty: it is not.
+std::string WhyInterrupted(const api::TrainingJob& job);
+// Why a job may not be asked to move now; empty: it may. Not movable are jobs with movable Never;
+// that another controller runs; that have ended, are suspended, wait for quota, recover, change
+// their size, move already, or have rented hosts; whose workers have not all run for
+// `least_run_ms`; and that were moved less than kMoveAgainMs ago. `now_ms` 0: unknown, as for
+// manifests; then a job without conditions runs.
+std::string WhyNotMovable(const api::TrainingJob& job, std::int64_t now_ms,
+                          std::int64_t least_run_ms);
+// GPU seconds.
+double PriceOfMove(const api::TrainingJob& job, std::int64_t now_ms);
+
+// `now_ms` 0: half of the interval between checkpoints counts as lost.
+plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms,
+                            std::int64_t least_run_ms = kLeastRunMs);
 
 // By the key of each job's gang. Other gangs are not movable: their owners restart them.
 using TermsByGang = std::map<NamespacedName, plan::MoveTerms>;
-TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms);
+TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
+                        std::int64_t least_run_ms = kLeastRunMs);
 // By JobId of the snapshot.
 std::vector<plan::MoveTerms> TermsInOrder(const TermsByGang& terms, const plan::Snapshot& snapshot);
 

@@ -36,8 +36,8 @@ bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobSta
     const std::string& type = a.conditions[i].type;
     const std::string& reason = a.conditions[i].reason;
     if (type == "Running" ||
-        (type == "Degraded" &&
-         (reason == "WorkersLost" || reason == "SegmentLost" || reason == "DomainLost"))) {
+        (type == "Degraded" && (reason == "WorkersLost" || reason == "Moving" ||
+                                reason == "SegmentLost" || reason == "DomainLost"))) {
       same.conditions[i].message = b.conditions[i].message;
     }
   }

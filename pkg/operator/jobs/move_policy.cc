@@ -1,0 +1,131 @@
+#include "pkg/operator/jobs/move_policy.h"
+
+#include <algorithm>
+#include <set>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/field_codec.h"
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+#include "pkg/gather/disruption_budgets.h"
+#include "pkg/operator/job_status_patch.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+constexpr std::int64_t kDayMs = 86'400'000;
+
+std::shared_ptr<const api::TrainingJob> OwnerOf(const state::ClusterState& cluster,
+                                                const NamespacedName& gang) {
+  const auto known = cluster.gangs.Find(gang);
+  if (known == nullptr || known->owner.kind != api::kTrainingJobKind) return nullptr;
+  auto job = cluster.jobs.Find({gang.namespace_name, known->owner.name});
+  return job != nullptr && job->metadata.uid == known->owner.uid ? job : nullptr;
+}
+
+using Segments = std::set<fabric::SegmentId>;
+
+void AddSegments(const fabric::Places& places, const std::vector<fabric::HostId>& hosts,
+                 Segments& segments) {
+  for (const fabric::HostId host : hosts) segments.insert(places.segment_of(host));
+}
+
+// That moves under way leave or go to.
+Segments BusySegments(const state::ClusterState& cluster, const plan::Snapshot& snapshot) {
+  Segments segments;
+  for (const plan::JobState& state : snapshot.jobs) {
+    const auto job = OwnerOf(cluster, state.job.key);
+    if (job == nullptr || !job->status.move.active()) continue;
+    if (state.assignment) AddSegments(*snapshot.places, state.assignment->host_of_rank, segments);
+    if (state.next) AddSegments(*snapshot.places, state.next->host_of_rank, segments);
+    for (const std::string& name : job->status.move.hosts) {
+      const fabric::HostId host = snapshot.places->FindHost(name);
+      if (host.valid()) segments.insert(snapshot.places->segment_of(host));
+    }
+  }
+  return segments;
+}
+
+// The end of the choice that begins at `first`: moves for one waiting gang end with the one that
+// admits it, and come before all others.
+std::size_t EndOfChoice(const std::vector<plan::Move>& moves, std::size_t first) {
+  for (std::size_t i = first; i < moves.size(); ++i) {
+    if (!moves[i].gain.admits.empty()) return i + 1;
+  }
+  return first + 1;
+}
+
+}  // namespace
+
+void KeepWithinBudgets(const std::vector<api::DisruptionBudget>& budgets,
+                       const state::ObjectTable<api::Pod>& pods, TermsByGang& terms) {
+  if (budgets.empty()) return;
+  std::map<NamespacedName, std::vector<std::shared_ptr<const api::Pod>>> of_gang;
+  for (const auto& pod : pods) {
+    const auto job = api::Find(pod->metadata.labels, api::kJobLabel);
+    if (!job || pod->finished()) continue;
+    NamespacedName key{pod->metadata.namespace_name, api::GangName(api::kTrainingJobKind, *job)};
+    if (terms.count(key) != 0) of_gang[std::move(key)].push_back(pod);
+  }
+  for (const auto& [key, of_it] : of_gang) {
+    plan::MoveTerms& job = terms.at(key);
+    job.movable = job.movable && gather::WhyNotEvictable(budgets, of_it).empty();
+  }
+}
+
+double MoveSpending::Update(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms) {
+  for (const auto& job : jobs) {
+    const api::JobMove& move = job->status.move;
+    if (!move.by_policy || move.id.empty()) continue;
+    // What was refused has cost nothing.
+    const double cost = move.state == api::JobMoveState::kRefused ? 0 : move.price_gpu_seconds;
+    spent_[{job->metadata.uid, move.id}] = {move.asked_ms, cost};
+  }
+  std::erase_if(spent_, [&](const auto& one) { return one.second.asked_ms + kDayMs <= now_ms; });
+  double sum = 0;
+  for (const auto& [move, spent] : spent_) sum += spent.gpu_seconds;
+  return sum;
+}
+
+const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                             const plan::Rebalancing& proposed, double left) {
+  const Segments busy = BusySegments(cluster, snapshot);
+  for (std::size_t first = 0; first < proposed.moves.size();) {
+    const std::size_t end = EndOfChoice(proposed.moves, first);
+    double price = 0;
+    for (std::size_t i = first; i < end; ++i) price += proposed.moves[i].price_gpu_seconds;
+    const plan::Move& move = proposed.moves[first];
+    first = end;
+    if (price > left) continue;
+    Segments touched;
+    AddSegments(*snapshot.places, move.from, touched);
+    AddSegments(*snapshot.places, move.to, touched);
+    const bool free = std::none_of(touched.begin(), touched.end(), [&](fabric::SegmentId segment) {
+      return busy.count(segment) != 0;
+    });
+    if (free) return &move;
+  }
+  return nullptr;
+}
+
+absl::Status AskForMove(kube::Client& client, state::ClusterCache& cache,
+                        const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                        const plan::Move& move, std::int64_t now_ms) {
+  const NamespacedName& key = snapshot.jobs[move.job.index()].job.key;
+  const auto known = OwnerOf(cluster, key);
+  if (known == nullptr) return absl::OkStatus();  // gone since
+  api::TrainingJob job = *known;
+  api::JobMove asked;
+  asked.id = StrCat("policy-", now_ms);
+  asked.state = api::JobMoveState::kAsked;
+  asked.by_policy = true;
+  asked.message = move.why;
+  asked.price_gpu_seconds = move.price_gpu_seconds;
+  asked.asked_ms = now_ms / 1000 * 1000;
+  for (const fabric::HostId host : move.to) asked.hosts.push_back(snapshot.places->name(host));
+  return PatchJobStatus(client, cache, job, {{"move", api::EncodeObject(asked)}});
+}
+
+}  // namespace yardmaster::op

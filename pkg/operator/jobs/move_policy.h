@@ -1,0 +1,73 @@
+// Which of the proposed moves of running TrainingJobs the operator asks for by itself
+// (--moves=Auto), and when.
+//
+// Of the proposals (plan/rebalance) those that gain what the policy wants for their price are
+// looked at in their order; moves that only together let a waiting gang start are one choice, and
+// begin with their first. A choice is taken where
+//   - no move under way has hosts in a segment that it leaves or goes to;
+//   - what it costs is left of the day's GPU seconds;
+//   - disruption budgets let all pods of the job go.
+// One move is asked for at a look.
+//
+// What was spent in the last day follows from the status of jobs, and from what this process has
+// seen of jobs that are gone since: another leader does not know of those.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives the object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "pkg/api/disruption_budget.h"
+#include "pkg/api/training_job.h"
+#include "pkg/kube/client.h"
+#include "pkg/operator/jobs/move_terms.h"
+#include "pkg/plan/rebalance/rebalance.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+enum class MovesMode { kOff, kPropose, kAuto };
+
+struct MovePolicyOptions {
+  MovesMode mode = MovesMode::kPropose;
+  double gpu_seconds_per_day = 36'000;  // that moves may cost
+  double min_gain = 3;                  // GPU seconds for each that a move costs
+  std::int64_t least_run_ms = kLeastRunMs;
+};
+
+// Jobs whose pods no budget keeps are as movable as before, others are not.
+void KeepWithinBudgets(const std::vector<api::DisruptionBudget>& budgets,
+                       const state::ObjectTable<api::Pod>& pods, TermsByGang& terms);
+
+// GPU seconds that moves by the policy have cost, or were to cost.
+class MoveSpending {
+ public:
+  // Of the last day, up to now.
+  double Update(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms);
+
+ private:
+  struct Spent {
+    std::int64_t asked_ms = 0;
+    double gpu_seconds = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Spent> spent_;  // by uid of the job, id of the move
+};
+
+// The move that is asked for next; null: none. `left`: GPU seconds of the day.
+const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                             const plan::Rebalancing& proposed, double left);
+
+// Writes that the policy asks for it. Errors: Aborted where the job is newer than `cluster` has it.
+absl::Status AskForMove(kube::Client& client, state::ClusterCache& cache,
+                        const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                        const plan::Move& move, std::int64_t now_ms);
+
+}  // namespace yardmaster::op
