@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kSegmentLossNames[] = {"Move", "Wait"};
 constexpr std::string_view kBandwidthLossNames[] = {"Keep", "Replace"};
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
+constexpr std::string_view kUnitNames[] = {"Job", "DataGroup"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
 constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
@@ -80,6 +81,12 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
       "onWorkerFailure", on_worker_failure, kHostLossNames,
       Defaulted("What follows when a worker fails and no rule says otherwise; values as for "
                 "onHostLoss."));
+  fields.Enum(
+      "unit", unit, kUnitNames,
+      Defaulted("Which workers restart where Restart is asked for. Job: all of them. DataGroup: "
+                "those of the data groups concerned, which are all workers of one index of "
+                "data parallelism across its stages and tensor groups; the others go on. For "
+                "frameworks that bear the loss of replicas, such as TorchFT."));
   seconds("restartWindowSeconds", restart_window_seconds, 1,
           "The restart budget is full again this long after its first use.");
   seconds("backoffSeconds", backoff_seconds, 0,

@@ -19,6 +19,12 @@ enum class OnHostLoss {
   kFail
 };
 
+// Which workers restart where OnHostLoss::kRestart is asked for.
+enum class RestartUnit {
+  kJob,       // all of them
+  kDataGroup  // those of the data groups concerned (workload/data_groups.h); the others go on
+};
+
 // What follows when a worker fails in a way that a rule describes.
 enum class FailureAction {
   kIgnore,   // as onWorkerFailure (Restart for Fail), and does not count against the restart budget
@@ -61,6 +67,7 @@ struct RecoveryPolicy {
   OnSegmentLoss on_segment_loss = OnSegmentLoss::kMove;
   OnBandwidthLoss on_bandwidth_loss = OnBandwidthLoss::kKeep;
   OnHostLoss on_worker_failure = OnHostLoss::kRestart;
+  RestartUnit unit = RestartUnit::kJob;
   int host_grace_seconds = 30;          // NotReady for that long: treated as lost
   int max_restarts = 10;                // within one window; then the job fails
   int restart_window_seconds = 21'600;  // the budget is full again this long after its first use
@@ -95,7 +102,8 @@ struct Incident {
   IncidentCause cause = IncidentCause::kWorkerFailed;
   OnHostLoss action = OnHostLoss::kRestart;
   bool counted = false;  // against the restart budget
-  // Members (job_role.h) that caused it, ascending; with kReplace exactly those that move.
+  // Members (job_role.h) that caused it, ascending; with kReplace exactly those whose pods restart
+  // or move: where the unit is the data group, all of it.
   std::vector<int> ranks;
   // The rank that was lost or failed first, and its host; -1 and empty: unknown.
   int first_rank = -1;

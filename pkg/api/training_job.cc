@@ -12,6 +12,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
 #include "pkg/base/strings.h"
+#include "pkg/workload/data_groups.h"
 
 namespace yardmaster::api {
 
@@ -126,6 +127,33 @@ void CheckTemplateBytes(FieldReader& spec, const TrainingJob& job) {
       "put files and scripts into a ConfigMap or the image");
 }
 
+// Larger jobs are not placed (workload::Problems).
+constexpr std::int64_t kMaxGroupedGpus = 1 << 20;
+
+bool HasValidSizes(const JobSpec& job) {
+  if (std::int64_t{1} * job.workers * job.gpus_per_worker > kMaxGroupedGpus) return false;
+  return workload::ValidateParallelism(job.parallelism, job.workers, job.gpus_per_worker, "").ok();
+}
+
+// Where one data group restarts, another one has to go on.
+void CheckRestartUnit(FieldReader& spec, const TrainingJob& job) {
+  if (job.recovery.unit != RestartUnit::kDataGroup) return;
+  const std::string path = spec.PathOf("recovery") + ".unit";
+  if (job.elastic.enabled) {
+    spec.errors().Add(path, "is DataGroup, and spec.elastic restarts all workers with each size",
+                      "leave one of the two out");
+    return;
+  }
+  const bool given = job.job.parallelism_given;
+  // What is wrong in the sizes is an error of theirs.
+  if (given && (!HasValidSizes(job.job) || !RestartGroupsOf(job).empty())) return;
+  spec.errors().Add(
+      path,
+      StrCat("is DataGroup, and ", given ? "every worker has GPUs of the same data group"
+                                         : "spec.parallelism is missing"),
+      "give parallelism so that no two data groups share a worker, or leave unit out");
+}
+
 // The command becomes the first container's preStop hook, and a container has one.
 void CheckCheckpointHook(FieldReader& spec, const TrainingJob& job) {
   if (job.checkpoint.request != CheckpointRequest::kCommand) return;
@@ -142,7 +170,7 @@ struct LostWork {
   void Describe(FieldVisitor& fields) {
     fields.Text("cause", cause, TextRule{64},
                 Required("As of incidents, Suspended, and CapacityLeft.").Always());
-    fields.Number("gpuSeconds", gpu_seconds, 0, 1e18, "GPUs of the job times seconds.");
+    fields.Number("gpuSeconds", gpu_seconds, 0, 1e18, "GPUs that stood still, times seconds.");
   }
 };
 
@@ -170,6 +198,18 @@ void DescribeSpecRules(FieldVisitor& spec) {
       "self.roles.exists(r, r.name == self.successRole) : !has(self.successRole)",
       "successRole names one of roles, and belongs to successPolicy Role; give both or neither",
       ".successRole");
+  spec.Rule(
+      "!has(self.recovery) || !has(self.recovery.unit) || self.recovery.unit == 'Job' || "
+      "!has(self.elastic)",
+      "recovery.unit DataGroup does not go with elastic, which restarts all workers with "
+      "each size; leave one of the two out",
+      ".recovery.unit");
+  spec.Rule(
+      "!has(self.recovery) || !has(self.recovery.unit) || self.recovery.unit == 'Job' || "
+      "has(self.parallelism)",
+      "recovery.unit DataGroup needs parallelism, which says what the data groups are; give "
+      "parallelism, or leave unit out",
+      ".recovery.unit");
   spec.Rule("!has(self.computeDomain) || !self.computeDomain || self.workers > 1",
             "computeDomain connects hosts, and a job with one worker has one; leave computeDomain "
             "out, or give the job more workers",
@@ -275,6 +315,7 @@ void DescribeSpec(FieldVisitor& spec, TrainingJob& job) {
              [&](FieldVisitor& fields) { job.elastic.Describe(fields); });
   spec.Check([&](FieldReader& in) {
     if (job.elastic.enabled) job.elastic.Complete(in, job.job);
+    CheckRestartUnit(in, job);
   });
   DescribeSpecRules(spec);
 }
@@ -362,8 +403,8 @@ void RunPolicy::Describe(FieldVisitor& spec) {
       "publish", publish, kPublishNames,
       Defaulted("Which pods' names the job's Service resolves. RankZero: that in MASTER_ADDR, "
                 "which costs the cluster least. All: that of every pod, for programs that "
-                "address workers by name. Auto: All where the job has roles or is elastic, "
-                "else RankZero. Read when pods are made."));
+                "address workers by name. Auto: All where the job has roles, is elastic or "
+                "restarts by data group (recovery.unit), else RankZero. Read when pods are made."));
   spec.Enum("movable", movable, kMovableNames,
             Defaulted("Whether kubectl yardmaster rebalance proposes to move the job, once it "
                       "runs, to other hosts: for a better place, or to make one for a gang that "
@@ -410,6 +451,13 @@ void TrainingJobStatus::Describe(FieldVisitor& fields) {
                 About("Where the job stands in its queue of Kueue. Written before pods are made or "
                       "quota is given back, so that any operator carries on.")
                     .OrNull());
+}
+
+std::vector<int> RestartGroupsOf(const TrainingJob& job) {
+  const bool grouped = job.recovery.unit == RestartUnit::kDataGroup && !job.elastic.enabled &&
+                       job.job.parallelism_given && HasValidSizes(job.job);
+  if (!grouped) return {};
+  return workload::DataGroupOfWorker(job.job.parallelism, job.job.workers, job.job.gpus_per_worker);
 }
 
 void TrainingJob::Describe(FieldVisitor& fields) {

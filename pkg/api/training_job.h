@@ -60,7 +60,8 @@ enum class CleanPodPolicy { kRunning, kAll };
 
 // Which pods' names the job's Service resolves.
 enum class PublishedNames {
-  kAuto,      // those of all pods of a job that is elastic or has roles; else that of rank 0
+  kAuto,      // those of all pods of a job that is elastic, has roles or restarts by data group;
+              // else that of rank 0
   kRankZero,  // the name in MASTER_ADDR
   kAll
 };
@@ -185,7 +186,8 @@ struct TrainingJob {
   // The job's Service resolves the names of all pods, not only that of rank 0.
   bool publishes_all() const {
     return run.publish == PublishedNames::kAll ||
-           (run.publish == PublishedNames::kAuto && (elastic.enabled || !roles.empty()));
+           (run.publish == PublishedNames::kAuto &&
+            (elastic.enabled || !roles.empty() || recovery.unit == RestartUnit::kDataGroup));
   }
   // Workers and pods of roles.
   int members() const { return job.workers + ReplicasOf(roles); }
@@ -197,6 +199,10 @@ struct TrainingJob {
   // A reader fills in metadata before, since roles are named after it.
   void Describe(FieldVisitor& fields);
 };
+
+// Of a job whose data groups restart by themselves (RestartUnit::kDataGroup), that of each worker
+// (workload/data_groups.h); empty: it restarts as a whole. O(GPUs of the job).
+std::vector<int> RestartGroupsOf(const TrainingJob& job);
 
 // With UnknownFields::kIgnore, of what the API server has, metadata is kept as kept_metadata.h
 // says. Errors: InvalidArgument, one line per wrong field; templates and a checkpoint command of

@@ -230,6 +230,23 @@ INSTANTIATE_TEST_SUITE_P(
                "spec.cleanPodPolicy: expected Running or All"},
         BadJob{"UnknownCheckpointMark", R"({"checkpoint":{"mark":"Mail"}})",
                "spec.checkpoint.mark: expected Annotation or File"},
+        BadJob{"DataGroupsThatAreNotGiven", R"({"recovery":{"unit":"DataGroup"}})",
+               "spec.recovery.unit: is DataGroup, and spec.parallelism is missing; give "
+               "parallelism so that no two data groups share a worker, or leave unit out"},
+        BadJob{
+            "OneDataGroup",
+            R"({"workers":2,"recovery":{"unit":"DataGroup"},"parallelism":{"tensor":16}})",
+            "spec.recovery.unit: is DataGroup, and every worker has GPUs of the same data group"},
+        BadJob{
+            "DataGroupsInEveryWorker",
+            R"({"workers":2,"recovery":{"unit":"DataGroup"},
+                   "parallelism":{"tensor":4,"pipeline":2}})",
+            "spec.recovery.unit: is DataGroup, and every worker has GPUs of the same data group"},
+        BadJob{"DataGroupsOfAnElasticJob",
+               R"({"workers":4,"recovery":{"unit":"DataGroup"},"parallelism":{"tensor":8},
+                   "elastic":{"minData":2,"maxData":4}})",
+               "spec.recovery.unit: is DataGroup, and spec.elastic restarts all workers with each "
+               "size; leave one of the two out"},
         BadJob{"NegativeLayers", R"({"model":{"layers":-1}})",
                "spec.model.layers: expected an integer from 1 to 1000000, got -1"},
         BadJob{"FractionOfALayer", R"({"model":{"layers":1.5}})",

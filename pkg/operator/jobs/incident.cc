@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string_view>
 
+#include "pkg/api/gang.h"
 #include "pkg/base/strings.h"
+#include "pkg/workload/data_groups.h"
 
 namespace yardmaster::op {
 
@@ -82,6 +85,30 @@ const char* Consequence(OnHostLoss action) {
       return "the job fails";
   }
   return "";
+}
+
+// Restarts the data groups of `ranks` in place of all workers, where that is the unit, no role asks
+// for all, and one group at least goes on. What follows, for people.
+std::string SetMembers(const JobObservation& job, const std::vector<int>& ranks,
+                       Incident& incident) {
+  incident.ranks = ranks;
+  const bool by_group = incident.action == OnHostLoss::kRestart && !job.group_of_rank.empty() &&
+                        ActionFor(job, ranks, OnHostLoss::kReplace) == OnHostLoss::kReplace;
+  if (!by_group) return Consequence(incident.action);
+  std::vector<int> members = workload::WithDataGroups(ranks, job.group_of_rank);
+  std::set<int> groups;
+  for (const int member : members) {
+    if (member < job.ranks()) groups.insert(job.group_of_rank[static_cast<std::size_t>(member)]);
+  }
+  const auto all = static_cast<std::size_t>(
+      *std::max_element(job.group_of_rank.begin(), job.group_of_rank.end()) + 1);
+  // A status lists so many ranks.
+  const bool fits = members.size() <= static_cast<std::size_t>(api::kMaxListedRanks);
+  if (groups.size() == all || !fits) return Consequence(incident.action);
+  incident.action = OnHostLoss::kReplace;
+  incident.ranks = std::move(members);
+  return StrCat(groups.size(), " of ", all, " data groups restart", groups.size() == 1 ? "s" : "",
+                ", the others go on");
 }
 
 std::int64_t BackoffMs(const api::RecoveryPolicy& policy, int consecutive) {
@@ -169,7 +196,7 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
     incident.action = OnHostLoss::kFail;
     why += StrCat(" after ", Count(recovery.restarts_in_window, "restart"));
   }
-  incident.message = StrCat(why, ": ", Consequence(incident.action),
+  incident.message = StrCat(why, ": ", SetMembers(job, failed, incident),
                             moves && incident.action != OnHostLoss::kFail
                                 ? StrCat(", rank ", root, " on another host")
                                 : std::string());
@@ -203,7 +230,7 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     incident.cause = IncidentCause::kWorkerRemoved;
     if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
     incident.message =
-        StrCat(Ranks(job, ranks), " was removed by others: ", Consequence(incident.action));
+        StrCat(Ranks(job, ranks), " was removed by others: ", SetMembers(job, ranks, incident));
     return;
   }
   incident.cause = CauseOfLoss(job, ranks);
@@ -213,8 +240,8 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     const std::string_view kind = of_segment ? "segment" : "domain";
     std::string& place = of_segment ? incident.segment : incident.domain;
     place = LostPlaceOf(job, ranks, of_segment ? &HostVerdict::segment : &HostVerdict::domain);
-    incident.message =
-        StrCat(Ranks(job, ranks), " lost ", kind, " ", place, ": ", Consequence(incident.action));
+    incident.message = StrCat(Ranks(job, ranks), " lost ", kind, " ", place, ": ",
+                              SetMembers(job, ranks, incident));
     if (!fails) incident.message += StrCat(", those there in other ", kind, "s");
     return;
   }
@@ -224,7 +251,7 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     if (verdict.holds_back && fails) incident.action = OnHostLoss::kRestart;
     incident.cause = IncidentCause::kHostFault;
     incident.message = StrCat(Ranks(job, ranks), " is on host ", incident.host, " with ",
-                              verdict.fault_name, ": ", Consequence(incident.action));
+                              verdict.fault_name, ": ", SetMembers(job, ranks, incident));
     for (const int rank : ranks) {
       const Worker& worker = At(job, rank);
       if (worker.host_verdict.reachable()) {
@@ -233,11 +260,19 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     }
     return;
   }
-  incident.message =
-      StrCat(Ranks(job, ranks), " lost host ", incident.host, ": ", Consequence(incident.action));
+  incident.message = StrCat(Ranks(job, ranks), " lost host ", incident.host, ": ",
+                            SetMembers(job, ranks, incident));
 }
 
-// Adds ranks to an incident that moves single ranks. False: there is none to join.
+void AddMembers(const std::vector<int>& members, Incident& incident) {
+  incident.ranks.insert(incident.ranks.end(), members.begin(), members.end());
+  std::sort(incident.ranks.begin(), incident.ranks.end());
+  incident.ranks.erase(std::unique(incident.ranks.begin(), incident.ranks.end()),
+                       incident.ranks.end());
+}
+
+// Adds ranks to an incident that moves single ranks, or restarts data groups. False: there is none
+// to join.
 bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause,
                   api::RecoveryState& recovery) {
   const Incident* active = recovery.active();
@@ -255,8 +290,10 @@ bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, Inci
     if (at != incident.ranks.end() && *at == rank) return false;
     if (At(job, rank).attempt >= incident.attempt) return false;
   }
-  incident.ranks.insert(incident.ranks.end(), ranks.begin(), ranks.end());
-  std::sort(incident.ranks.begin(), incident.ranks.end());
+  const bool failed = cause == IncidentCause::kWorkerFailed;
+  const OnHostLoss policy = failed ? job.policy.on_worker_failure : job.policy.on_host_loss;
+  const bool alone = policy == OnHostLoss::kReplace;
+  AddMembers(alone ? ranks : workload::WithDataGroups(ranks, job.group_of_rank), incident);
   return true;
 }
 
@@ -345,20 +382,19 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
   } else {
     DecideLoss(job, failures, recovery, incident);
   }
-  incident.ranks = ranks;
   if (incident.action == OnHostLoss::kReplace && recovery.active() != nullptr &&
       recovery.active()->action == OnHostLoss::kReplace) {
-    // What the incident before it has not finished is part of this one.
+    // What the incident before it has not finished is part of this one. Of data groups that go on
+    // a rank without a pod would be another incident.
+    std::vector<int> unfinished;
     for (int rank : recovery.active()->ranks) {
       // The job may have become smaller since: a growth that found no room was given up.
       if (rank >= static_cast<int>(job.workers.size())) continue;
       const Worker& worker = At(job, rank);
-      if (worker.phase == WorkerPhase::kMissing) continue;
-      if (worker.attempt < recovery.active()->attempt) incident.ranks.push_back(rank);
+      if (worker.phase == WorkerPhase::kMissing && job.group_of_rank.empty()) continue;
+      if (worker.attempt < recovery.active()->attempt) unfinished.push_back(rank);
     }
-    std::sort(incident.ranks.begin(), incident.ranks.end());
-    incident.ranks.erase(std::unique(incident.ranks.begin(), incident.ranks.end()),
-                         incident.ranks.end());
+    AddMembers(unfinished, incident);
   } else if (incident.action != OnHostLoss::kReplace && incident.ranks.size() > kShownRanks) {
     incident.ranks.resize(kShownRanks);
   }

@@ -7,6 +7,10 @@
 // row. A disrupted worker (evicted, preempted, shut down with its node) is not counted, unless a
 // failure rule with another action than Ignore matches it.
 //
+// Where data groups are the unit (api::RestartUnit), a restart is of the groups of the ranks
+// concerned: its action is Replace and its ranks are all of theirs, as long as one group goes on
+// and no role asks for a restart of all. Each takes a restart of the same budget.
+//
 // A worker's failure counts against its host (api/host_record.h) unless it was disrupted or a rule
 // says that it is ignored or that the job fails: such exit codes are the program's. A rule with
 // ReplaceHost makes the job avoid the host for a day.

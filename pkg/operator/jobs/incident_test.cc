@@ -240,5 +240,66 @@ TEST_F(IncidentTest, ADeadlineFailsTheJob) {
   EXPECT_STREQ(NameOf(IncidentCause::kDeadlineExceeded), "DeadlineExceeded");
 }
 
+// Ranks 0 and 2 are one data group, 1 and 3 the other.
+class DataGroupIncidentTest : public IncidentTest {
+ protected:
+  DataGroupIncidentTest() { job_.group_of_rank = {0, 1, 0, 1}; }
+};
+
+TEST_F(DataGroupIncidentTest, ALostHostRestartsItsDataGroupAndTheOthersGoOn) {
+  const api::Incident& incident = Decide({{1}, {}, {}});
+  EXPECT_EQ(incident.action, OnHostLoss::kReplace);
+  EXPECT_EQ(incident.ranks, (std::vector<int>{1, 3}));
+  EXPECT_EQ(incident.first_rank, 1);
+  EXPECT_EQ(incident.message,
+            "worker 1 lost host n1: 1 of 2 data groups restarts, the others go on");
+  EXPECT_EQ(state_.min_attempt, 0);
+}
+
+TEST_F(DataGroupIncidentTest, AFailedWorkerTakesOneRestartOfTheBudgetForItsWholeGroup) {
+  job_.policy.max_restarts = 1;
+  Fail(2, 1);
+  const api::Incident& incident = Decide({{}, {2}, {}});
+  EXPECT_EQ(incident.ranks, (std::vector<int>{0, 2}));
+  EXPECT_TRUE(incident.counted);
+  Recover();
+  Fail(1, 1);
+  EXPECT_EQ(Decide({{}, {1}, {}}).action, OnHostLoss::kFail) << "the budget is the job's";
+  EXPECT_EQ(state_.incidents.back().ranks, std::vector<int>{1});
+}
+
+TEST_F(DataGroupIncidentTest, WhereEveryGroupIsConcernedTheWholeJobRestarts) {
+  EXPECT_EQ(Decide({{0, 1}, {}, {}}).action, OnHostLoss::kRestart);
+  EXPECT_EQ(state_.min_attempt, 1);
+}
+
+TEST_F(DataGroupIncidentTest, APolicyThatReplacesASingleRankStillDoes) {
+  job_.policy.on_host_loss = OnHostLoss::kReplace;
+  EXPECT_EQ(Decide({{1}, {}, {}}).ranks, std::vector<int>{1});
+}
+
+TEST_F(DataGroupIncidentTest, ARoleWhoseFailureRestartsAllStillDoes) {
+  AddRole("launcher", OnHostLoss::kRestart);
+  Fail(4, 1);
+  EXPECT_EQ(Decide({{}, {4}, {}}).action, OnHostLoss::kRestart);
+  EXPECT_EQ(state_.min_attempt, 1);
+}
+
+TEST_F(DataGroupIncidentTest, AGroupThatFailsAMomentLaterJoinsAsAWhole) {
+  job_.group_of_rank = {0, 1, 2, 2};
+  Decide({{1}, {}, {}});
+  const api::Incident& incident = Decide({{2}, {}, {}});
+  EXPECT_EQ(state_.incidents.size(), 1u);
+  EXPECT_EQ(incident.ranks, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(DataGroupIncidentTest, WhatAGroupHasNotFinishedIsPartOfTheNextGroupsIncident) {
+  job_.group_of_rank = {0, 1, 2, 1};
+  Decide({{1}, {}, {}});
+  At(1) = Worker{};  // gone, and not made again yet
+  job_.now_ms += kMinuteMs;
+  EXPECT_EQ(Decide({{2}, {}, {}}).ranks, (std::vector<int>{1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -64,6 +64,26 @@ TEST_P(JobCrashTest, ALostHostMovesItsRankAloneWhenThePolicySaysSo) {
   for (const auto& [rank, uid] : before) EXPECT_EQ(Uid(rank) == uid, rank != 1) << rank;
 }
 
+TEST_P(JobCrashTest, ADataGroupRestartsByItselfAndIsRecreatedOnce) {
+  SeedJob(4, 5, {{"recovery", {{"unit", "DataGroup"}}}, {"parallelism", {{"tensor", 16}}}});
+  RunAll();
+  const auto before = Uids();
+  SetNode("n1", false);
+  RunUntilStable();
+  clock_.Advance(10'000);
+  RunUntilKilled();
+  RunUntilStable();
+  clock_.Advance(10'000);  // if it was killed before it had decided
+  RunUntilStable();
+  SetPod(0, "Running", "n0");
+  SetPod(1, "Running", "n4");
+  RunUntilStable();
+  EXPECT_EQ(Status()["recovery"]["attempt"], 1);
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Condition("Recovering"), "False");
+  for (const auto& [rank, uid] : before) EXPECT_EQ(Uid(rank) == uid, rank >= 2) << rank;
+}
+
 TEST_P(JobCrashTest, AFailedLauncherIsRecreatedOnceAndTheWorkersStay) {
   const json pod = {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}};
   SeedJob(2, 2, {{"roles", json::array({{{"name", "launcher"}, {"template", pod}}})}});

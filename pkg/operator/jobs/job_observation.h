@@ -58,6 +58,9 @@ struct JobObservation {
   std::vector<Worker> workers;   // by rank, then the pods of roles: its members (api/job_role.h)
   std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
   std::vector<SurplusPod> surplus = {};
+  // Where data groups restart by themselves, that of each rank (workload/data_groups.h). Empty: the
+  // job restarts as a whole.
+  std::vector<int> group_of_rank = {};
   // Of a job that grows in place, the ranks that were there before; later ones join. 0: all.
   int earlier_ranks = 0;
   api::RecoveryPolicy policy;

@@ -204,6 +204,7 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, StallReason& st
   JobObservation observed;
   observed.checkpoint = job.checkpoint;
   observed.policy = job.recovery;
+  observed.group_of_rank = api::RestartGroupsOf(job);
   observed.run = job.run;
   // While it waits for quota, and while hosts are chosen, provided or given back, the job has no
   // pods, as if it were suspended.

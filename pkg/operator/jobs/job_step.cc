@@ -200,6 +200,18 @@ class JobStepper {
     for (int rank = 0; rank < Workers(); ++rank) Remove(rank);
   }
 
+  // The members that the rank runs with have all run in the present attempt: those of the job.
+  // While data groups restart, the others go on from the attempt before.
+  bool HasRunInFull(int rank) const {
+    const api::RecoveryState& recovery = step_.recovery;
+    if (recovery.running_attempt >= recovery.attempt) return true;
+    const Incident* active = recovery.active();
+    return static_cast<std::size_t>(rank) < job_.group_of_rank.size() && active != nullptr &&
+           active->action == OnHostLoss::kReplace &&
+           recovery.running_attempt >= recovery.min_attempt &&
+           !std::binary_search(active->ranks.begin(), active->ranks.end(), rank);
+  }
+
   // True: the job is to fail.
   bool DecideDeadline() {
     if (!job_.run.active_deadline_seconds || job_.start_ms == 0) return false;
@@ -217,9 +229,9 @@ class JobStepper {
   void Decide() {
     if (DecideDeadline()) return;
     RankFailures failures;
-    const bool all_ran = step_.recovery.running_attempt >= step_.recovery.attempt;
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
+      const bool all_ran = HasRunInFull(rank);
       const bool missing = worker.phase == WorkerPhase::kMissing;
       if (missing && job_.Joins(rank)) continue;
       if (missing ? !all_ran : IsStale(step_.recovery, worker, rank)) continue;

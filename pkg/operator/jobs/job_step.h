@@ -8,6 +8,8 @@
 // written is carried on by any process, wherever the one before it ended:
 //   1. A stale pod restarts in place where it can (below). Else it is removed; by force when its
 //      host is lost, since no kubelet ends it there.
+//      Where data groups are the unit (api::RestartUnit), a decision to restart is about the ranks
+//      of those concerned, and is carried out as one that replaces these ranks.
 //   2. A rank without a pod gets one of the present attempt, not before the incident's back-off.
 //      Where the host has to be fenced first, the pod is removed in the ordinary way until it is.
 //   3. After a decision to fail, every pod that has not ended is removed; then the job has failed.

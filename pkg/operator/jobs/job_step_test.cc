@@ -212,5 +212,37 @@ TEST(JobStepTest, AnEndedJobMakesNoWorkerAgain) {
   EXPECT_TRUE(step.remove.empty());
 }
 
+// Six ranks in three data groups: {0, 3}, {1, 4} and {2, 5}; rank 0 lost its host.
+JobObservation ThreeDataGroups() {
+  JobObservation job = Job(std::vector<Worker>(6, On(WorkerPhase::kRunning)));
+  job.group_of_rank = {0, 1, 2, 0, 1, 2};
+  job.workers[0].host_verdict.state = HostHealthState::kLost;
+  return job;
+}
+
+TEST(JobStepTest, OnlyTheDataGroupOfALostHostLeavesItsHosts) {
+  const JobStep step = NextStep(ThreeDataGroups());
+  ASSERT_EQ(step.remove.size(), 2u);
+  EXPECT_EQ(step.remove[0].rank, 0);
+  EXPECT_EQ(step.remove[1].rank, 3);
+  EXPECT_EQ(step.recovery.min_attempt, 0);
+}
+
+TEST(JobStepTest, APodOfAnotherDataGroupThatGoesMeanwhileTakesItsOwnGroupWithIt) {
+  JobObservation job = ThreeDataGroups();
+  job.recovery = NextStep(job).recovery;
+  job.workers[0] = job.workers[3] = Worker{};
+  job.workers[4] = Worker{};
+  job.now_ms += 60'000;
+  const JobStep step = NextStep(job);
+  ASSERT_TRUE(step.decided);
+  EXPECT_EQ(step.recovery.incidents.back().ranks, (std::vector<int>{0, 1, 3, 4}));
+  ASSERT_EQ(step.remove.size(), 1u);
+  EXPECT_EQ(step.remove[0].rank, 1);
+  EXPECT_EQ(step.create, (std::vector<int>{0, 3, 4}));
+  job.recovery = step.recovery;
+  EXPECT_FALSE(NextStep(job).decided) << "the same look is the same incident";
+}
+
 }  // namespace
 }  // namespace yardmaster::op

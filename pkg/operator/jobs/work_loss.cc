@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pkg/operator/jobs/incident.h"
+#include "pkg/workload/data_groups.h"
 
 namespace yardmaster::op {
 
@@ -29,6 +31,17 @@ const api::Incident* FindIncident(const api::RecoveryState& recovery, std::int64
     if (incident.attempt == attempt) return &incident;
   }
   return nullptr;
+}
+
+// The workers that an incident stops, where the others go on; nullopt: it stops the job.
+std::optional<std::size_t> StoppedWorkers(const api::TrainingJob& job,
+                                          const api::Incident& incident) {
+  if (incident.action != api::OnHostLoss::kReplace) return std::nullopt;
+  const std::vector<int> groups = api::RestartGroupsOf(job);
+  if (groups.empty()) return std::nullopt;
+  const std::vector<int> stopped = workload::WithDataGroups(incident.ranks, groups);
+  return static_cast<std::size_t>(std::count_if(stopped.begin(), stopped.end(),
+                                                [&](int rank) { return rank < job.job.workers; }));
 }
 
 // A span of the job's time and the incidents in it.
@@ -83,8 +96,9 @@ void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& ma
 
 void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
                  api::TrainingJobStatus& status) {
-  const double gpus = static_cast<double>(before.job.workers) * before.job.gpus_per_worker;
-  const auto add = [&](const std::string& cause, double seconds) {
+  const auto all = static_cast<std::size_t>(before.job.workers);
+  const auto add = [&](const std::string& cause, std::size_t workers, double seconds) {
+    const double gpus = static_cast<double>(workers) * before.job.gpus_per_worker;
     if (seconds > 0) status.lost_gpu_seconds[cause] += std::round(gpus * seconds);
   };
   const std::int64_t checkpoint_ms = status.checkpoint.last_ms;
@@ -95,16 +109,19 @@ void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
       continue;
     }
     const api::Incident* known = FindIncident(before.status.recovery, incident.attempt);
-    if (known == nullptr) {
-      add(NameOf(incident.cause), RepeatedSeconds(before, checkpoint_ms, incident.start_ms));
-    }
     const bool ended = incident.end_ms != 0 && (known == nullptr || known->end_ms == 0);
+    if (known != nullptr && !ended) continue;
+    const std::optional<std::size_t> stopped = StoppedWorkers(before, incident);
+    if (known == nullptr && !stopped) {
+      add(NameOf(incident.cause), all, RepeatedSeconds(before, checkpoint_ms, incident.start_ms));
+    }
     if (ended) {
-      add(NameOf(incident.cause), static_cast<double>(incident.end_ms - incident.start_ms) / 1000);
+      add(NameOf(incident.cause), stopped.value_or(all),
+          static_cast<double>(incident.end_ms - incident.start_ms) / 1000);
     }
   }
   if (status.recovery.suspended && !before.status.recovery.suspended) {
-    add(before.run.suspended ? "Suspended" : "CapacityLeft",
+    add(before.run.suspended ? "Suspended" : "CapacityLeft", all,
         RepeatedSeconds(before, checkpoint_ms, now_ms));
   }
 }

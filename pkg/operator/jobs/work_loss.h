@@ -3,7 +3,9 @@
 // An incident costs the work since the last checkpoint and the time until every worker runs again,
 // times the job's GPUs. Where no checkpoint was reported since all workers ran, the lost
 // work is half of spec.checkpoint.intervalSeconds or half of the time that they ran, whichever is
-// shorter; without an interval only the time until they run again is counted.
+// shorter; without an interval only the time until they run again is counted. Where data groups
+// restart by themselves, only their GPUs and the time until they run again count: the others go on
+// and hand them their state.
 //
 // Interval: J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart
 // dumps, Future Generation Computer Systems 22 (2006), equation 37. For a checkpoint that costs C

@@ -134,5 +134,24 @@ TEST(WorkLossTest, IncidentsBeforeAResumptionCountNoMoreThanTheTimeBeforeIt) {
   EXPECT_EQ(IntervalOf(90'000, 3), IntervalFor(1, 90));
 }
 
+TEST(WorkLossTest, ADataGroupThatRestartsByItselfCostsItsGpusAndNoWorkOfTheOthers) {
+  api::TrainingJob job = Running(600'000);
+  job.checkpoint.interval_seconds = 3'600;
+  job.recovery.unit = api::RestartUnit::kDataGroup;
+  job.job.parallelism_given = true;
+  job.job.parallelism.tensor = 8;
+  job.job.parallelism.data = 2;
+  api::TrainingJobStatus status = WithIncident(job);
+  api::Incident& incident = status.recovery.incidents.back();
+  incident.action = api::OnHostLoss::kReplace;
+  incident.ranks = {1};
+  AddLostWork(job, kNow, status);
+  EXPECT_EQ(status.lost_gpu_seconds.count("WorkerFailed"), 0u);
+  job.status = status;
+  incident.end_ms = kNow + 30'000;
+  AddLostWork(job, kNow + 30'000, status);
+  EXPECT_EQ(status.lost_gpu_seconds["WorkerFailed"], 8 * 30) << "one of two workers";
+}
+
 }  // namespace
 }  // namespace yardmaster::op

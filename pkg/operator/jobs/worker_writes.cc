@@ -156,6 +156,7 @@ absl::StatusOr<nlohmann::json> WorkerWrites::CreateMember(const api::TrainingJob
 WorkerShape WorkerWrites::ShapeOf(const api::TrainingJob& job) const {
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
+  shape.data_groups = api::RestartGroupsOf(job);
   std::vector<std::string> avoided;
   for (const api::AvoidedHost& host : job.status.recovery.avoided) {
     if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);

@@ -28,10 +28,12 @@ std::string RolePodName(const std::string& job, const api::JobRole& role, int in
   return StrCat(job, "-", role.name, "-", index);
 }
 
-std::string MasterOf(const api::TrainingJob& job) {
+std::string AddressOf(const api::TrainingJob& job, int rank) {
   const std::string& name = job.metadata.name;
-  return StrCat(PodName(name, 0), ".", name, ".", job.metadata.namespace_name, ".svc");
+  return StrCat(PodName(name, rank), ".", name, ".", job.metadata.namespace_name, ".svc");
 }
+
+std::string MasterOf(const api::TrainingJob& job) { return AddressOf(job, 0); }
 
 // What every pod of the job has, with or without a rank.
 void AddRendezvous(const api::TrainingJob& job, const WorkerShape& shape,
@@ -39,6 +41,22 @@ void AddRendezvous(const api::TrainingJob& job, const WorkerShape& shape,
   container.AddEnv("MASTER_ADDR", MasterOf(job));
   container.AddEnv("MASTER_PORT", StrCat(MasterPort(job)));
   container.AddEnv("WORLD_SIZE", StrCat(shape.workers));
+}
+
+// What a launcher of its own for each data group needs.
+void AddDataGroup(const api::TrainingJob& job, const std::vector<int>& groups, int rank,
+                  ContainerManifest& container) {
+  if (groups.empty()) return;
+  const int group = groups[static_cast<std::size_t>(rank)];
+  const auto first = std::find(groups.begin(), groups.end(), group);
+  const auto self = groups.begin() + rank;
+  container.AddEnv("YARDMASTER_DATA_GROUP", StrCat(group));
+  container.AddEnv("YARDMASTER_DATA_GROUPS",
+                   StrCat(*std::max_element(groups.begin(), groups.end()) + 1));
+  container.AddEnv("YARDMASTER_DATA_GROUP_RANK", StrCat(std::count(first, self, group)));
+  container.AddEnv("YARDMASTER_DATA_GROUP_SIZE", StrCat(std::count(first, groups.end(), group)));
+  container.AddEnv("YARDMASTER_DATA_GROUP_ADDR",
+                   AddressOf(job, static_cast<int>(first - groups.begin())));
 }
 
 void AddRank(const api::TrainingJob& job, const WorkerShape& shape, int rank,
@@ -64,6 +82,7 @@ void AddRank(const api::TrainingJob& job, const WorkerShape& shape, int rank,
   container.AddEnv("CONTEXT_PARALLEL_SIZE", StrCat(parallelism.context));
   container.AddEnv("EXPERT_MODEL_PARALLEL_SIZE", StrCat(parallelism.expert));
   container.AddEnv("DATA_PARALLEL_SIZE", StrCat(parallelism.data));
+  AddDataGroup(job, shape.data_groups, rank, container);
 }
 
 // What every pod of the job is, out of its template: names, owner, attempt, and the time to end.
@@ -86,7 +105,8 @@ PodManifest MemberOf(const api::TrainingJob& job, const api::PodTemplate& pod_te
        {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation, api::kCheckpointAnnotation,
         api::kSlotAnnotation, api::kReleasedAnnotation, api::kPriorityAnnotation,
         api::kPathPlanAnnotation, api::kNcclConfAnnotation, api::kKeptEnvironmentAnnotation,
-        api::kNetworkGenerationAnnotation, api::kProfileAnnotation, api::kConnectionsAnnotation}) {
+        api::kNetworkGenerationAnnotation, api::kProfileAnnotation, api::kProgressAnnotation,
+        api::kConnectionsAnnotation}) {
     pod.annotations.erase(ours);
   }
   pod.spec["hostname"] = name;

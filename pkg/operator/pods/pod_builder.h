@@ -13,6 +13,10 @@
 //   PET_RDZV_ENDPOINT and PET_RDZV_ID make torchrun take workers in
 //   TENSOR_MODEL_PARALLEL_SIZE, PIPELINE_MODEL_PARALLEL_SIZE, CONTEXT_PARALLEL_SIZE,
 //   EXPERT_MODEL_PARALLEL_SIZE, DATA_PARALLEL_SIZE   named after Megatron's arguments
+//   YARDMASTER_DATA_GROUP, YARDMASTER_DATA_GROUPS, YARDMASTER_DATA_GROUP_RANK,
+//   YARDMASTER_DATA_GROUP_SIZE, YARDMASTER_DATA_GROUP_ADDR   where data groups restart by
+//   themselves: number of the worker's group, how many there are, the worker's number in it, its
+//   workers, and the name of its first
 // and the files of its network plan (pod_network.h).
 // With a place it is as the extender would have released it (pkg/api/pin_patch.h):
 // slot, host, tolerations of promised and backup hosts, and no gate. Its grace period is the job's
@@ -37,6 +41,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "nlohmann/json_fwd.hpp"
 
@@ -52,7 +57,8 @@ struct WorkerShape {
   std::string gpu_resource = "nvidia.com/gpu";  // what gpus_per_worker counts
   std::int64_t attempt = 0;                     // kept in the annotation yardmaster.dev/attempt
   workload::Parallelism parallelism = {};
-  std::string avoid_hosts = {};   // the annotation yardmaster.dev/avoid-hosts; empty: none
+  std::vector<int> data_groups = {};  // of each worker, where they restart by themselves
+  std::string avoid_hosts = {};       // the annotation yardmaster.dev/avoid-hosts; empty: none
   std::string nodes = {};         // PET_NNODES of a job that takes workers in; empty: all of them
   bool restarts_in_place = true;  // where the template allows it (pod_restart.h)
   bool claims_gpus = false;       // the template's claims ask for them

@@ -104,6 +104,20 @@ TEST(PodBuilderTest, TheSizesOfTheAxesStandInTheEnvironment) {
   EXPECT_EQ(Env(container, "CONTEXT_PARALLEL_SIZE"), "1");
 }
 
+TEST(PodBuilderTest, WhereDataGroupsRestartByThemselvesEachHasWhatALauncherOfItsOwnNeeds) {
+  WorkerShape shape{6, 8};
+  EXPECT_EQ(Env(BuildPod(Job(), shape, 4)["spec"]["containers"][0], "YARDMASTER_DATA_GROUP"),
+            "(unset)");
+  shape.data_groups = {0, 1, 2, 0, 1, 2};
+  const json pod = BuildPod(Job(), shape, 4);
+  const json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(Env(container, "YARDMASTER_DATA_GROUP"), "1");
+  EXPECT_EQ(Env(container, "YARDMASTER_DATA_GROUPS"), "3");
+  EXPECT_EQ(Env(container, "YARDMASTER_DATA_GROUP_RANK"), "1");
+  EXPECT_EQ(Env(container, "YARDMASTER_DATA_GROUP_SIZE"), "2");
+  EXPECT_EQ(Env(container, "YARDMASTER_DATA_GROUP_ADDR"), "a-1.a.team.svc");
+}
+
 TEST(PodBuilderTest, CheckpointsHaveTheirDirectoryTheirClaimAndTheFileOfRequests) {
   json job = Job();
   job["spec"]["checkpoint"] = {
@@ -254,6 +268,9 @@ TEST(PodBuilderTest, TheServiceResolvesWhatOthersLookUp) {
   EXPECT_TRUE(publishes_all(
       {{"parallelism", {{"tensor", 8}}}, {"elastic", {{"minData", 2}, {"maxData", 4}}}}))
       << "rank 0 may be another worker";
+  EXPECT_TRUE(
+      publishes_all({{"parallelism", {{"tensor", 8}}}, {"recovery", {{"unit", "DataGroup"}}}}))
+      << "each data group has a first worker";
 }
 
 }  // namespace
