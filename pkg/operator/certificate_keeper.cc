@@ -54,14 +54,19 @@ std::int64_t MadeMs(const tls::Certificate& certificate) {
 
 }  // namespace
 
+struct CertificateKeeper::Authority {
+  tls::KeyPair pair = {};
+  tls::Certificate certificate = {};
+};
+
 // What a Secret has. `pair` and `certificate` only count where `problem` is OK.
-struct CertificateKeeper::Held {
+struct CertificateKeeper::Held : Authority {
+  std::string uid = {};
   std::string version = {};
   bool ours = false;
   std::string trusted_pem = {};
-  tls::KeyPair pair = {};
-  tls::Certificate certificate = {};
   absl::Status problem = {};
+  std::optional<Authority> former = {};  // of an authority
 };
 
 struct CertificateKeeper::Round {
@@ -80,23 +85,26 @@ struct CertificateKeeper::Round {
   }
 };
 
-absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::Read(const std::string& secret,
-                                                                std::string& uid) {
+absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::Read(const std::string& secret) {
   YM_ASSIGN_OR_RETURN(const json object,
                       client_.Get({Secrets(), secrets_.namespace_name, secret, ""}));
   Held held;
-  uid = kube::UidOf(object);
+  held.uid = kube::UidOf(object);
   held.version = kube::ResourceVersionOf(object);
   held.ours = kube::StringAt(object, {"metadata", "labels", kOursLabel}) == kOursValue;
   held.trusted_pem = Decoded(object, "ca.crt").value_or("");
-  const auto read = [&]() -> absl::Status {
-    YM_ASSIGN_OR_RETURN(held.pair.certificate_pem, Decoded(object, "tls.crt"));
-    YM_ASSIGN_OR_RETURN(held.pair.key_pem, Decoded(object, "tls.key"));
-    YM_RETURN_IF_ERROR(tls::CheckKeyMatches(held.pair.certificate_pem, held.pair.key_pem));
-    YM_ASSIGN_OR_RETURN(held.certificate, tls::ParseCertificate(held.pair.certificate_pem));
+  const auto read = [&](const char* certificate, const char* key, Authority& into) -> absl::Status {
+    YM_ASSIGN_OR_RETURN(into.pair.certificate_pem, Decoded(object, certificate));
+    YM_ASSIGN_OR_RETURN(into.pair.key_pem, Decoded(object, key));
+    YM_RETURN_IF_ERROR(tls::CheckKeyMatches(into.pair.certificate_pem, into.pair.key_pem));
+    YM_ASSIGN_OR_RETURN(into.certificate, tls::ParseCertificate(into.pair.certificate_pem));
     return absl::OkStatus();
   };
-  held.problem = read();
+  held.problem = read("tls.crt", "tls.key", held);
+  Authority former;
+  if (read(kFormerCertificate, kFormerKey, former).ok() && former.certificate.is_ca) {
+    held.former = std::move(former);
+  }
   return held;
 }
 
@@ -120,19 +128,19 @@ absl::StatusOr<std::string> CertificateKeeper::Create(const std::string& secret,
 }
 
 absl::Status CertificateKeeper::Write(const std::string& secret, const Held& held,
-                                      const tls::KeyPair& pair, const std::string& trusted_pem) {
+                                      const json& data) {
   return client_
       .Patch({Secrets(), secrets_.namespace_name, secret, ""},
-             kube::MergePatch({{"metadata", {{"resourceVersion", held.version}}},
-                               {"data", DataOf(pair, trusted_pem)}}),
+             kube::MergePatch({{"metadata", {{"resourceVersion", held.version}}}, {"data", data}}),
              {.field_manager = kFieldManager})
       .status();
 }
 
 absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::ReadOrMakeAuthority(Round& round) {
-  absl::StatusOr<Held> held = Read(secrets_.authority, round.uid);
+  absl::StatusOr<Held> held = Read(secrets_.authority);
   if (absl::IsNotFound(held.status())) {
-    Held made{.ours = true};
+    Held made;
+    made.ours = true;
     YM_ASSIGN_OR_RETURN(made.pair, tls::MakeAuthority({.common_name = secrets_.authority,
                                                        .now_ms = round.now_ms,
                                                        .valid_ms = secrets_.authority_life_ms}));
@@ -142,6 +150,7 @@ absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::ReadOrMakeAuthority(R
     return made;
   }
   YM_RETURN_IF_ERROR(held.status());
+  round.uid = held->uid;
   YM_RETURN_IF_ERROR(held->problem);
   if (!held->certificate.is_ca) {
     return FieldError("data.tls.crt", "is not an authority's", "put an authority there");
@@ -152,33 +161,43 @@ absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::ReadOrMakeAuthority(R
   return held;
 }
 
+std::int64_t CertificateKeeper::SignsFromMs(std::int64_t made_ms, const Authority& former) const {
+  return made_ms + std::min(secrets_.life_ms, former.certificate.not_after_ms - made_ms) / 3 * 2;
+}
+
 absl::Status CertificateKeeper::RenewAuthority(const Held& authority, Round& round) {
   YM_ASSIGN_OR_RETURN(const tls::KeyPair pair,
                       tls::MakeAuthority({.common_name = secrets_.authority,
                                           .now_ms = round.now_ms,
                                           .valid_ms = secrets_.authority_life_ms}));
   YM_ASSIGN_OR_RETURN(const tls::Certificate made, tls::ParseCertificate(pair.certificate_pem));
-  YM_RETURN_IF_ERROR(Write(secrets_.authority, authority, pair, ""));
-  const std::int64_t life_ms =
-      std::min(secrets_.life_ms, authority.certificate.not_after_ms - round.now_ms);
+  json data = DataOf(pair, "");
+  data[kFormerCertificate] = Base64Encode(authority.pair.certificate_pem);
+  data[kFormerKey] = Base64Encode(authority.pair.key_pem);
+  YM_RETURN_IF_ERROR(Write(secrets_.authority, authority, data));
   round.Done(secrets_.authority, kAuthorityRenewed, made.not_after_ms,
              StrCat("; kube-scheduler reads it at its start: restart it before ",
-                    FormatTime(round.now_ms + life_ms / 3 * 2)));
+                    FormatTime(SignsFromMs(MadeMs(made), authority))));
   round.report.Again(0);  // every ca.crt gets it
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> CertificateKeeper::MakeOrRenew(const CertificateSpec& spec,
                                                            const Held& authority, Round& round) {
+  const Authority* former = authority.former ? &*authority.former : nullptr;
+  const bool former_signs =
+      former != nullptr && round.now_ms < SignsFromMs(MadeMs(authority.certificate), *former);
+  const Authority& signer = former_signs ? *former : authority;
   const std::string& authority_pem = authority.pair.certificate_pem;
+  const std::string former_pem = former != nullptr ? former->pair.certificate_pem : "";
   const auto issued = [&] {
-    return tls::Issue(authority.pair, {.common_name = spec.common_name,
-                                       .dns_names = spec.dns_names,
-                                       .ip_addresses = spec.ip_addresses,
-                                       .server = spec.server,
-                                       .client = spec.client,
-                                       .now_ms = round.now_ms,
-                                       .valid_ms = secrets_.life_ms});
+    return tls::Issue(signer.pair, {.common_name = spec.common_name,
+                                    .dns_names = spec.dns_names,
+                                    .ip_addresses = spec.ip_addresses,
+                                    .server = spec.server,
+                                    .client = spec.client,
+                                    .now_ms = round.now_ms,
+                                    .valid_ms = secrets_.life_ms});
   };
   const auto done = [&](const tls::KeyPair& pair, const char* reason) -> absl::Status {
     YM_ASSIGN_OR_RETURN(const tls::Certificate made, tls::ParseCertificate(pair.certificate_pem));
@@ -186,27 +205,36 @@ absl::StatusOr<std::string> CertificateKeeper::MakeOrRenew(const CertificateSpec
                StrCat(", signed by the authority in ", secrets_.authority));
     return absl::OkStatus();
   };
-  const absl::StatusOr<Held> held = Read(spec.secret, round.uid);
+  const absl::StatusOr<Held> held = Read(spec.secret);
   if (absl::IsNotFound(held.status())) {
     YM_ASSIGN_OR_RETURN(const tls::KeyPair pair, issued());
-    YM_ASSIGN_OR_RETURN(round.uid, Create(spec.secret, pair, authority_pem));
+    YM_ASSIGN_OR_RETURN(std::string trusted,
+                        tls::MergeTrusted(authority_pem, former_pem, round.now_ms));
+    YM_ASSIGN_OR_RETURN(round.uid, Create(spec.secret, pair, trusted));
     YM_RETURN_IF_ERROR(done(pair, kMade));
-    return authority_pem;
+    return trusted;
   }
   YM_RETURN_IF_ERROR(held.status());
+  round.uid = held->uid;
   if (!held->ours) {
     YM_RETURN_IF_ERROR(held->problem);
-    if (!tls::CheckIssuedBy(held->pair.certificate_pem, authority_pem).ok()) {
+    const auto is_signed_by = [&](const std::string& pem) {
+      return tls::CheckIssuedBy(held->pair.certificate_pem, pem).ok();
+    };
+    if (!is_signed_by(authority_pem) && !is_signed_by(former_pem)) {
       return absl::FailedPreconditionError("signed by another authority");
     }
   }
-  YM_ASSIGN_OR_RETURN(const std::string trusted,
+  // First by itself: what cannot be read there must not hide the former authority.
+  YM_ASSIGN_OR_RETURN(const std::string known,
                       tls::MergeTrusted(authority_pem, held->trusted_pem, round.now_ms));
+  YM_ASSIGN_OR_RETURN(const std::string trusted,
+                      tls::MergeTrusted(authority_pem, StrCat(former_pem, known), round.now_ms));
   bool renew = !held->problem.ok() || !IsFor(spec, held->certificate);
   if (!renew) {
     round.report.ends_ms[spec.secret] = held->certificate.not_after_ms;
-    const tls::Renewal renewal = tls::DecideRenewal(held->certificate, authority.certificate,
-                                                    secrets_.life_ms, round.now_ms);
+    const tls::Renewal renewal =
+        tls::DecideRenewal(held->certificate, signer.certificate, secrets_.life_ms, round.now_ms);
     if (renewal == tls::Renewal::kAuthorityEnds && !authority.ours) {
       return absl::FailedPreconditionError("due, and the authority ends no later");
     }
@@ -218,7 +246,7 @@ absl::StatusOr<std::string> CertificateKeeper::MakeOrRenew(const CertificateSpec
     YM_ASSIGN_OR_RETURN(pair, issued());
   }
   if (renew || trusted != held->trusted_pem) {
-    YM_RETURN_IF_ERROR(Write(spec.secret, *held, pair, trusted));
+    YM_RETURN_IF_ERROR(Write(spec.secret, *held, DataOf(pair, trusted)));
   }
   if (renew) {
     YM_RETURN_IF_ERROR(done(pair, kRenewed));
@@ -273,7 +301,7 @@ CertificateKeeper::Report CertificateKeeper::RunOnce(std::int64_t now_ms) {
     check(secrets_.webhook, Contain([&] { return UpdateWebhook(trusted, round); }));
   }
   if (round.renew_before_ms && round.report.ok()) {
-    round.uid.clear();
+    round.uid = authority->uid;
     check(secrets_.authority, Contain([&] { return RenewAuthority(*authority, round); }));
   }
   return std::move(round.report);

@@ -8,12 +8,16 @@
 // cannot be read is made again, but for the authority, which has to be deleted.
 //
 // The authority lives long, because kube-scheduler reads it at its start only. When it is due,
-// every certificate is first renewed by it, and only then is it replaced. From then on ca.crt has
-// both, the new one first, so that peers trust the new one for two thirds of a certificate's life
-// before they see a certificate that it has signed. An authority whose Secret was deleted is
-// replaced in the same way, without the first step. A certificate whose names change, or whose
-// Secret is deleted or damaged, is signed by the new one at once; kube-scheduler trusts that after
-// its next start.
+// every certificate is first renewed by it, and only then is it replaced. Its Secret keeps the
+// former one (kFormerCertificate, kFormerKey), which signs until those certificates are due, two
+// thirds of a certificate's life later; only then does the new one sign. Every ca.crt has both, the
+// new one first. So a peer that has read the former one alone and a peer that has read both accept
+// each certificate of that time, also one whose names change, or whose Secret is deleted or
+// damaged. The former one is trusted until it ends.
+//
+// An authority whose Secret was deleted is replaced, too, but its key is lost: the certificates
+// that it has signed stay until they are due, and what has to be signed before is signed by the new
+// one, which kube-scheduler trusts after its next start.
 //
 // A webhook's caBundle follows the ca.crt of the first certificate.
 //
@@ -45,6 +49,10 @@ namespace yardmaster::op {
 // On a Secret: its content is the operator's to overwrite.
 inline constexpr char kOursLabel[] = "yardmaster.dev/certificates";
 inline constexpr char kOursValue[] = "operator";
+// In the authority's Secret: the authority before it, with its key. What cannot be read there
+// counts as none.
+inline constexpr char kFormerCertificate[] = "former.crt";
+inline constexpr char kFormerKey[] = "former.key";
 
 struct CertificateSecrets {
   std::string namespace_name = {};
@@ -58,7 +66,7 @@ struct CertificateSecrets {
 struct CertificateNotice {
   bool warning = false;
   std::string object = {};  // the Secret's name, or the webhook's
-  std::string uid = {};     // empty: it could not be read
+  std::string uid = {};     // empty: the object could not be read
   std::string reason = {};
   std::string note = {};
 };
@@ -79,16 +87,18 @@ class CertificateKeeper {
   Report RunOnce(std::int64_t now_ms);
 
  private:
+  struct Authority;
   struct Held;
   struct Round;
 
-  absl::StatusOr<Held> Read(const std::string& secret, std::string& uid);
+  absl::StatusOr<Held> Read(const std::string& secret);
   absl::StatusOr<std::string> Create(const std::string& secret, const tls::KeyPair& pair,
                                      const std::string& trusted_pem);
-  absl::Status Write(const std::string& secret, const Held& held, const tls::KeyPair& pair,
-                     const std::string& trusted_pem);
+  absl::Status Write(const std::string& secret, const Held& held, const nlohmann::json& data);
   absl::StatusOr<Held> ReadOrMakeAuthority(Round& round);
   absl::Status RenewAuthority(const Held& authority, Round& round);
+  // When a new authority begins to sign, if it was made at `made_ms` and replaced `former`.
+  std::int64_t SignsFromMs(std::int64_t made_ms, const Authority& former) const;
   // Returns the Secret's ca.crt.
   absl::StatusOr<std::string> MakeOrRenew(const CertificateSpec& spec, const Held& authority,
                                           Round& round);

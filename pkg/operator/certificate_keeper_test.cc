@@ -5,89 +5,17 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/base64.h"
-#include "pkg/base/clock.h"
-#include "pkg/base/status.h"
-#include "pkg/kube/testing/fake_client.h"
+#include "pkg/operator/testing/certificate_fixture.h"
 
 namespace yardmaster::op {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using tls::kDayMs;
 
-constexpr std::int64_t kLifeMs = 90 * kDayMs;
-constexpr std::int64_t kAuthorityLifeMs = 3000 * kDayMs;
-const kube::Resource kSecrets = {"", "v1", "secrets", "Secret", true};
-const kube::Resource kWebhooks = {"admissionregistration.k8s.io", "v1",
-                                  "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
-                                  false};
-const CertificateSpec kFront = {.secret = "front",
-                                .common_name = "front",
-                                .server = true,
-                                .dns_names = {"front.ym.svc", "front.ym"},
-                                .ip_addresses = {"10.0.0.7", "fd00::1"}};
-const CertificateSpec kClient = {
-    .secret = "client", .common_name = "kube-scheduler", .client = true};
-
-// An operator that makes an authority, a server's certificate and a client's in an empty namespace.
-class CertificateKeeperTest : public testing::Test {
- protected:
-  void Put(const std::string& name, const tls::KeyPair& pair, const json& labels = json::object()) {
-    client_.Seed(
-        kSecrets,
-        {{"metadata", {{"name", name}, {"namespace", "ym"}, {"uid", name}, {"labels", labels}}},
-         {"data",
-          {{"ca.crt", Base64Encode(pair.certificate_pem)},
-           {"tls.crt", Base64Encode(pair.certificate_pem)},
-           {"tls.key", Base64Encode(pair.key_pem)}}}});
-  }
-  void PutWebhook() {
-    client_.Seed(kWebhooks, {{"metadata", {{"name", "gate"}, {"uid", "gate"}}},
-                             {"webhooks", {{{"name", "a"}, {"clientConfig", {{"url", "x"}}}}}}});
-    secrets_.webhook = "gate";
-  }
-  std::string BundleOfWebhook() const {
-    return (*client_.Find(kWebhooks, "", "gate"))["webhooks"][0]["clientConfig"].value("caBundle",
-                                                                                       "");
-  }
-  tls::KeyPair Foreign() const {
-    return *tls::MakeAuthority({.common_name = "theirs", .now_ms = clock_.WallMs()});
-  }
-  void Remove(const std::string& name) {
-    ASSERT_TRUE(client_.Delete({kSecrets, "ym", name, ""}, {}).ok());
-  }
-  std::string Pem(const std::string& name, const char* key = "tls.crt") const {
-    const auto object = client_.Find(kSecrets, "ym", name);
-    if (!object || !(*object)["data"].contains(key)) return "";
-    return *Base64Decode((*object)["data"][key].get<std::string>());
-  }
-  tls::Certificate Parsed(const std::string& name) const {
-    return *tls::ParseCertificate(Pem(name));
-  }
-  bool SignedBy(const std::string& name, const std::string& authority_pem) const {
-    return tls::CheckKeyMatches(Pem(name), Pem(name, "tls.key")).ok() &&
-           tls::CheckIssuedBy(Pem(name), authority_pem).ok();
-  }
-  CertificateKeeper::Report Round() {
-    return CertificateKeeper(client_, secrets_).RunOnce(clock_.WallMs());
-  }
-  static std::vector<std::string> Told(const CertificateKeeper::Report& report) {
-    std::vector<std::string> out;
-    for (const auto& notice : report.notices) out.push_back(notice.object + " " + notice.reason);
-    return out;
-  }
-
-  FakeClock clock_;
-  kube::FakeClient client_{clock_};
-  CertificateSecrets secrets_{.namespace_name = "ym",
-                              .authority = "ca",
-                              .certificates = {kFront, kClient},
-                              .life_ms = kLifeMs,
-                              .authority_life_ms = kAuthorityLifeMs};
-};
+using CertificateKeeperTest = CertificateFixture;
 
 TEST_F(CertificateKeeperTest, MakesWhatIsAbsentOnce) {
   const auto report = Round();
@@ -200,81 +128,6 @@ TEST_F(CertificateKeeperTest, WhatTheAuthorityHasSignedIsRenewedWhoeverMadeIt) {
   EXPECT_EQ(Pem("ca"), authority.certificate_pem);
 }
 
-TEST_F(CertificateKeeperTest, WithoutAUsableAuthorityNothingIsWritten) {
-  Round();
-  clock_.Advance(kLifeMs);
-  const auto refused = [&](const tls::KeyPair& pair) {
-    Put("ca", pair);
-    const std::int64_t version = client_.version();
-    const auto report = Round();
-    EXPECT_THAT(Told(report), ElementsAre("ca CertificateNotRenewed"));
-    EXPECT_EQ(client_.version(), version);
-    return report.notices.empty() ? "" : report.notices[0].note;
-  };
-  EXPECT_THAT(refused({Pem("ca"), Foreign().key_pem}), HasSubstr("does not belong"));
-  EXPECT_THAT(refused({Foreign().certificate_pem, ""}), HasSubstr("data.tls.key"));
-  EXPECT_THAT(refused({Pem("front"), Pem("front", "tls.key")}), HasSubstr("is not an authority's"));
-}
-
-TEST_F(CertificateKeeperTest, ADeletedAuthorityIsTrustedUntilItsCertificatesAreRenewed) {
-  PutWebhook();
-  Round();
-  const std::string old = Pem("ca"), leaf = Pem("front");
-  Remove("ca");
-  EXPECT_THAT(Told(Round()), ElementsAre("ca CertificateMade"));
-  EXPECT_EQ(Pem("front"), leaf) << "kube-scheduler knows the old authority alone until it restarts";
-  for (const char* secret : {"front", "client"}) EXPECT_EQ(Pem(secret, "ca.crt"), Pem("ca") + old);
-  EXPECT_EQ(BundleOfWebhook(), Base64Encode(Pem("ca") + old));
-  clock_.Advance(kLifeMs / 3 * 2);
-  EXPECT_THAT(Told(Round()), ElementsAre("front CertificateRenewed", "client CertificateRenewed"));
-  EXPECT_TRUE(SignedBy("front", Pem("ca")));
-  EXPECT_EQ(Pem("client", "ca.crt"), Pem("ca") + old);
-  // After a theft of the key nothing of it stays.
-  for (const char* secret : {"ca", "front", "client"}) Remove(secret);
-  Round();
-  for (const char* secret : {"front", "client"}) EXPECT_EQ(Pem(secret, "ca.crt"), Pem("ca"));
-  EXPECT_EQ(BundleOfWebhook(), Base64Encode(Pem("ca")));
-}
-
-TEST_F(CertificateKeeperTest, AnAuthorityThatIsDueIsTrustedLongBeforeItSigns) {
-  Round();
-  const std::string old = Pem("ca");
-  clock_.Advance(kAuthorityLifeMs / 3 * 2 - kDayMs);
-  Round();
-  EXPECT_EQ(Pem("ca"), old);
-  clock_.Advance(2 * kDayMs);
-  const auto report = Round();
-  EXPECT_THAT(Told(report), ElementsAre("front CertificateRenewed", "client CertificateRenewed",
-                                        "ca AuthorityRenewed"));
-  EXPECT_THAT(report.notices.back().note, HasSubstr("restart it before"));
-  EXPECT_EQ(report.again_ms, 0);
-  EXPECT_NE(Pem("ca"), old);
-  const std::int64_t renewed_ms = clock_.WallMs();
-  EXPECT_THAT(Told(Round()), IsEmpty());
-  for (const char* secret : {"front", "client"}) {
-    EXPECT_TRUE(SignedBy(secret, old));
-    EXPECT_EQ(Pem(secret, "ca.crt"), Pem("ca") + old);
-  }
-  while (SignedBy("front", old)) {
-    clock_.Advance(kDayMs);
-    Round();
-  }
-  EXPECT_GE(clock_.WallMs(), renewed_ms + kLifeMs / 3 * 2);
-  EXPECT_TRUE(SignedBy("front", Pem("ca")) && SignedBy("client", Pem("ca")));
-}
-
-// One certificate at least still has to be renewed by the old authority.
-TEST_F(CertificateKeeperTest, AnAuthorityIsNotReplacedWhileACertificateCannotBeRenewed) {
-  Round();
-  const std::string old = Pem("ca");
-  clock_.Advance(kAuthorityLifeMs / 3 * 2);
-  client_.FailNext(kube::Verb::kPatch, "secrets", absl::UnavailableError("down"));
-  EXPECT_THAT(Told(Round()),
-              ElementsAre("front CertificateNotRenewed", "client CertificateRenewed"));
-  EXPECT_EQ(Pem("ca"), old);
-  EXPECT_THAT(Told(Round()), ElementsAre("front CertificateRenewed", "ca AuthorityRenewed"));
-}
-
 TEST_F(CertificateKeeperTest, TheWebhookTrustsTheFirstCertificatesAuthorities) {
   PutWebhook();
   const auto report = Round();
@@ -285,44 +138,6 @@ TEST_F(CertificateKeeperTest, TheWebhookTrustsTheFirstCertificatesAuthorities) {
   EXPECT_EQ(client_.version(), version);
   ASSERT_TRUE(client_.Delete({kWebhooks, "", "gate", ""}, {}).ok());
   EXPECT_THAT(Told(Round()), ElementsAre("gate CertificateNotRenewed"));
-}
-
-// Whatever answers are lost and whoever leads, there is one authority, and all trust it.
-TEST_F(CertificateKeeperTest, LostAnswersAndTwoLeadersEndInOneAuthority) {
-  PutWebhook();
-  for (int lost = 0; lost < 5; ++lost) {
-    for (const kube::FaultWhen when :
-         {kube::FaultWhen::kBeforeEffect, kube::FaultWhen::kAfterEffect}) {
-      for (const char* secret : {"ca", "front", "client"}) {
-        (void)client_.Delete({kSecrets, "ym", secret, ""}, {});
-      }
-      int writes = 0;
-      // The other leader acts in between, before each write of this one.
-      client_.SetHook([&](const kube::Call& call) {
-        if (call.verb != kube::Verb::kCreate && call.verb != kube::Verb::kPatch) {
-          return absl::OkStatus();
-        }
-        if (writes++ == lost) {
-          client_.FailNext(call.verb, "*", absl::UnavailableError("lost"), 1, when);
-          if (lost % 2 == 0) {
-            CertificateKeeper(client_, secrets_).RunOnce(clock_.WallMs());
-          }
-        }
-        return absl::OkStatus();
-      });
-      Round();
-      client_.SetHook({});
-      // A fault that no call has used up.
-      for (int i = 0; i < 3; ++i) Round();
-      const std::string authority = Pem("ca");
-      EXPECT_TRUE(SignedBy("front", authority) && SignedBy("client", authority)) << lost;
-      for (const char* secret : {"front", "client"}) {
-        EXPECT_THAT(Pem(secret, "ca.crt"), testing::StartsWith(authority)) << lost;
-      }
-      EXPECT_EQ(BundleOfWebhook(), Base64Encode(Pem("front", "ca.crt"))) << lost;
-      EXPECT_THAT(Round().notices, IsEmpty()) << lost;
-    }
-  }
 }
 
 TEST_F(CertificateKeeperTest, AWriteThatMetAnotherOneIsMadeAgainInTheNextRound) {
