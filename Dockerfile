@@ -24,8 +24,8 @@ COPY cmd cmd
 COPY crds crds
 COPY ui/dist ui/dist
 ARG REVISION=""
-RUN cmake --preset release --log-level=WARNING -DYARDMASTER_COMMIT=${REVISION} && \
-    cmake --build build/release -j ${JOBS} \
+RUN cmake --preset release --log-level=WARNING && \
+    YARDMASTER_COMMIT=${REVISION} cmake --build build/release -j ${JOBS} \
       --target yardmaster-extender yardmaster-operator yardmaster-agent kubectl-yardmaster \
       yardmaster-verbs yardmaster-socket
 COPY hack/image-tree hack/image-tree

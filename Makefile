@@ -161,7 +161,7 @@ format: ## clang-format over every source
 tidy-commands: setup
 	@hack/setup lint
 	cmake -S . -B build/tidy -G Ninja -DYARDMASTER_PRECOMPILE=OFF -DYARDMASTER_UNITY=OFF -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
-	cmake --build build/tidy -j $(JOBS) --target ym_rpc_generated ym_rpc_testing_generated
+	cmake --build build/tidy -j $(JOBS) --target ym_rpc_generated ym_rpc_testing_generated ym_version_values
 
 thread-safety: tidy-commands ## clang's thread-safety analysis over every source that uses an annotated mutex
 	@$(say) "clang -Wthread-safety"

@@ -1,6 +1,7 @@
 #include "pkg/base/version.h"
 
 #include "pkg/base/strings.h"
+#include "version_values.h"  // which the build writes
 
 namespace yardmaster {
 

@@ -1,5 +1,5 @@
-// What this program is: its version, and the commit that it was built from. The build gives both to
-// version.cc (YARDMASTER_VERSION and YARDMASTER_COMMIT of CMake), and only `hack/release` and
+// What this program is: its version, and the commit that it was built from. Every build gives both
+// to version.cc, out of its environment (cmake/version_values.cmake). Only `hack/release` and
 // `hack/image` name a commit: a build of a working tree cannot know whether its files are those of
 // a commit.
 //
