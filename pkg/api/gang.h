@@ -39,6 +39,10 @@ inline constexpr char kRunningCondition[] = "Running";
 inline constexpr char kResizedCondition[] = "Resized";
 // It queues behind the others since this condition's transition.
 inline constexpr char kRequeuedCondition[] = "Requeued";
+// It lost its place through no act of its owner: for a limited time from this condition's
+// transition on it goes before gangs of its priority, and the hosts of its next place are kept for
+// it. False: that is over.
+inline constexpr char kExpeditedCondition[] = "Expedited";
 // It waits for hosts that come free soon, or has done so since it had its last place: since this
 // condition's transition, once. False: its time for that is over.
 inline constexpr char kAwaitsHostsCondition[] = "AwaitsHosts";

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kMinMs = 15'000;
 constexpr std::int64_t kMaxMs = 60'000;
+constexpr std::int64_t kMaxAfterLossMs = 300'000;
 
 }  // namespace
 
@@ -17,8 +18,17 @@ std::optional<std::int64_t> PodsGoneSinceMs(const api::GangStatus& status, std::
   return holds && gone->transition_ms <= now_ms ? std::optional(gone->transition_ms) : std::nullopt;
 }
 
+bool WentAfterLoss(const api::GangStatus& status) {
+  const api::Condition* gone = api::FindCondition(status.conditions, api::kPodsGoneCondition);
+  if (gone != nullptr && gone->status == api::ConditionStatus::kTrue) {
+    return gone->reason == kPodsGoneAfterLoss;
+  }
+  return api::IsTrue(status.conditions, api::kDegradedCondition);
+}
+
 std::int64_t KeepsHostsForMs(const api::GangStatus& status, std::int64_t gone_ms) {
-  return std::clamp(gone_ms - status.committed_ms, kMinMs, kMaxMs);
+  return std::clamp(gone_ms - status.committed_ms, kMinMs,
+                    WentAfterLoss(status) ? kMaxAfterLossMs : kMaxMs);
 }
 
 }  // namespace yardmaster::gather

@@ -39,5 +39,22 @@ TEST(PodsGoneTest, HostsAreKeptForAsLongAsTheyWereHeldWithinBounds) {
   EXPECT_EQ(KeepsHostsForMs(status, 900'000), 15'000) << "the clock was set back";
 }
 
+TEST(PodsGoneTest, AGangThatHadLostAHostKeepsTheOthersForLonger) {
+  const auto set = [](api::GangStatus& status, const char* type, bool holds, const char* reason) {
+    const auto is = holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
+    api::SetCondition(status.conditions, {type, is, reason, "", 0, 0}, 1'000);
+  };
+  api::GangStatus status;
+  status.committed_ms = 1'000'000;
+  set(status, api::kDegradedCondition, true, "HostLost");
+  EXPECT_EQ(KeepsHostsForMs(status, 9'000'000), 300'000);
+  EXPECT_EQ(KeepsHostsForMs(status, 1'040'000), 40'000) << "not longer than it had them";
+  set(status, api::kPodsGoneCondition, true, "NoPods");
+  EXPECT_EQ(KeepsHostsForMs(status, 9'000'000), 60'000) << "its pods went before";
+  set(status, api::kPodsGoneCondition, true, kPodsGoneAfterLoss);
+  set(status, api::kDegradedCondition, false, "HostsHealthy");
+  EXPECT_EQ(KeepsHostsForMs(status, 9'000'000), 300'000) << "the host is back meanwhile";
+}
+
 }  // namespace
 }  // namespace yardmaster::gather

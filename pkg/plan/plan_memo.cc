@@ -27,14 +27,14 @@ bool Equal(const JobState& a, const JobState& b) {
   return same_place && a.job == b.job && a.groups == b.groups && Equal(a.eligible, b.eligible) &&
          Equal(a.preferred, b.preferred) && Equal(a.role_hosts, b.role_hosts) &&
          a.lost_ranks == b.lost_ranks && a.problems == b.problems && a.started_ms == b.started_ms &&
-         a.leaving == b.leaving;
+         a.leaving == b.leaving && a.expedited_since_ms == b.expedited_since_ms;
 }
 
 // Only reservations and waits for hosts that come free look at the time.
 bool LooksAtTime(const Snapshot& snapshot) {
   if (!snapshot.leaving.empty()) return true;
   return std::any_of(snapshot.jobs.begin(), snapshot.jobs.end(), [](const JobState& job) {
-    return !job.assignment && job.job.reserve_after_ms.has_value();
+    return !job.assignment && (job.job.reserve_after_ms || job.expedited_since_ms);
   });
 }
 

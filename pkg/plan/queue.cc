@@ -21,7 +21,19 @@ placement::GangRequest RequestOf(const Snapshot& snapshot, JobId job) {
 bool GoesFirst(const Snapshot& snapshot, JobId a, JobId b) {
   const workload::Job& x = snapshot.jobs[a.index()].job;
   const workload::Job& y = snapshot.jobs[b.index()].job;
-  return std::tie(y.priority, x.created_ms, x.key) < std::tie(x.priority, y.created_ms, y.key);
+  const bool x_waits_in_turn = !snapshot.jobs[a.index()].expedited_since_ms;
+  const bool y_waits_in_turn = !snapshot.jobs[b.index()].expedited_since_ms;
+  return std::tie(y.priority, x_waits_in_turn, x.created_ms, x.key) <
+         std::tie(x.priority, y_waits_in_turn, y.created_ms, y.key);
+}
+
+// Since when it has reserved its place; nullopt: it does not yet.
+std::optional<std::int64_t> ReservesSinceMs(const Snapshot& snapshot, JobId job) {
+  const JobState& state = snapshot.jobs[job.index()];
+  const std::optional<std::int64_t>& after_ms = state.job.reserve_after_ms;
+  const std::int64_t waited_ms = snapshot.now_ms - state.job.created_ms;
+  const bool waited = after_ms && waited_ms >= *after_ms;
+  return waited ? std::optional(state.job.created_ms + *after_ms) : state.expedited_since_ms;
 }
 
 void Free(const JobState& state, Cluster& cluster) {
@@ -64,17 +76,15 @@ std::vector<JobId> QueueOrder(const Snapshot& snapshot) {
 }
 
 bool WaitedLongEnough(const Snapshot& snapshot, JobId job) {
-  const workload::Job& wants = snapshot.jobs[job.index()].job;
-  return wants.reserve_after_ms && snapshot.now_ms - wants.created_ms >= *wants.reserve_after_ms;
+  return ReservesSinceMs(snapshot, job).has_value();
 }
 
 bool BackfilledAheadOf(const Snapshot& snapshot, JobId job, JobId runs) {
   const JobState& other = snapshot.jobs[runs.index()];
-  const workload::Job& wants = snapshot.jobs[job.index()].job;
-  return WaitedLongEnough(snapshot, job) && other.assignment &&
-         (other.job.preemptible || RanOver(snapshot, runs)) && other.may_be_preempted &&
-         GoesFirst(snapshot, job, runs) && other.started_ms &&
-         *other.started_ms >= wants.created_ms + *wants.reserve_after_ms;
+  const std::optional<std::int64_t> since_ms = ReservesSinceMs(snapshot, job);
+  return since_ms && other.assignment && (other.job.preemptible || RanOver(snapshot, runs)) &&
+         other.may_be_preempted && GoesFirst(snapshot, job, runs) && other.started_ms &&
+         *other.started_ms >= *since_ms;
 }
 
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& cluster, JobId job,

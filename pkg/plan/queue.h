@@ -1,7 +1,8 @@
 // The order in which waiting jobs are planned, and what they keep from each other.
 //
-// Order: priority (higher first), then creation time, then namespace/name. A job that has waited
-// for its reserve_after_ms reserves the place that will be free first. Others use reserved hosts
+// Order: priority (higher first), then those that are expedited (JobState::expedited_since_ms),
+// then creation time, then namespace/name. A job that is expedited, or has waited for its
+// reserve_after_ms, reserves the place that will be free first. Others use reserved hosts
 // only if they are known to end in time, or are preemptible. A preemptible job, or one that does
 // not end when it said, is stopped when the place is needed, regardless of its priority
 // (BackfilledAheadOf), so a job with a reservation is not delayed by jobs that did not wait.
@@ -39,7 +40,7 @@ std::optional<std::int64_t> ExpectedEndMs(const JobState& state);
 // reserve.
 bool RanOver(const Snapshot& snapshot, JobId job);
 
-// Whether `job` has waited as long as its policy asks before it reserves.
+// Whether `job` is expedited, or has waited as long as its policy asks before it reserves.
 bool WaitedLongEnough(const Snapshot& snapshot, JobId job);
 
 // Whether `runs` is a gang that is preemptible, or ran over, and that comes after `job` in the

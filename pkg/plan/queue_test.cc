@@ -243,5 +243,41 @@ TEST(QueueTest, AReservingJobIsNeverDelayedByThoseWhoDidNotWait) {
   EXPECT_GT(kept, MoreThan(40));
 }
 
+TEST(QueueTest, AnExpeditedJobGoesBeforeOlderJobsOfItsPriorityAndOfLowerOnes) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
+  AddJob(s, "older", 1).job.created_ms = 1;
+  JobState& lost = AddJob(s, "lost", 1);
+  lost.job.created_ms = 2;
+  lost.expedited_since_ms = 900;
+  AddJob(s, "urgent", 1).job.priority = 1;
+  s.now_ms = 1'000;
+  EXPECT_THAT(QueueOrder(s), ::testing::ElementsAre(JobId(2), JobId(1), JobId(0)));
+}
+
+TEST(QueueTest, AnExpeditedJobThatDoesNotFitReservesItsPlaceAtOnce) {
+  Snapshot s = Reserved();
+  s.jobs[1].job.reserve_after_ms.reset();
+  AddJob(s, "small", 2).job.created_ms = 5;
+  EXPECT_TRUE(Of(MakePlan(s, Quick(0)), JobId(2)).is_new) << "nothing is kept for big";
+  s.jobs[1].expedited_since_ms = s.now_ms;
+  const Plan plan = MakePlan(s, Quick(0));
+  ASSERT_EQ(plan.reservations.size(), 1u);
+  EXPECT_EQ(plan.reservations[0].job, JobId(1));
+  EXPECT_FALSE(Of(plan, JobId(2)).is_new);
+}
+
+TEST(QueueTest, AnExpeditedJobStopsNothingThatStartedBeforeItLostItsPlace) {
+  Snapshot s = Reserved();
+  JobState& running = s.jobs[0];
+  running.job.preemptible = true;
+  running.job.created_ms = 950'000;
+  running.started_ms = 960'000;
+  s.jobs[1].job.reserve_after_ms.reset();
+  s.jobs[1].expedited_since_ms = 970'000;
+  EXPECT_FALSE(BackfilledAheadOf(s, JobId(1), JobId(0)));
+  s.jobs[1].expedited_since_ms = 950'000;
+  EXPECT_TRUE(BackfilledAheadOf(s, JobId(1), JobId(0)));
+}
+
 }  // namespace
 }  // namespace yardmaster::plan

@@ -95,6 +95,9 @@ struct JobState {
   // Of a waiting job: since when it waits for hosts that come free soon (leaving_hosts.h); nothing:
   // it has not begun to.
   std::optional<std::int64_t> awaits_since_ms;
+  // Of a waiting job that lost its place through no act of its owner: since when it goes before
+  // jobs of its priority (queue.h); nothing: it does not, or not any more.
+  std::optional<std::int64_t> expedited_since_ms;
   // What it is given to write a checkpoint and end when it is stopped.
   int grace_seconds = 30;
   std::string owner;  // as people know it, "TrainingJob default/bert"; empty: by its key

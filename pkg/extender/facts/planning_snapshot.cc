@@ -110,7 +110,9 @@ void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   if (!job.assignment && requeued != nullptr) {
     job.job.created_ms = std::max(job.job.created_ms, requeued->transition_ms);
   }
-  if (!job.assignment) job.awaits_since_ms = AwaitsSinceMs(facts, gang);
+  if (job.assignment) return;
+  job.awaits_since_ms = AwaitsSinceMs(facts, gang);
+  job.expedited_since_ms = ExpeditedSinceMs(status, facts.now.wall_ms);
 }
 
 }  // namespace

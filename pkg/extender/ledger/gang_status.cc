@@ -88,6 +88,8 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
   EndIfThere(status, gang, api::kPreemptingCondition, "Placed", "the gang has its place", now_ms);
   EndIfThere(status, gang, api::kPreemptedCondition, "PlacedAgain", "the gang has a place again",
              now_ms);
+  EndIfThere(status, gang, api::kExpeditedCondition, "Placed", "the gang has a place again",
+             now_ms);
   status.objective = plan.objective;
   const bool resized = plan.host_of_rank.size() == static_cast<std::size_t>(gang.job.workers);
   if (resized && api::FindCondition(status.conditions, api::kResizedCondition) != nullptr) {
@@ -201,6 +203,32 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   EndIfThere(status, gang, state::kFinishedCondition, reason, "it holds no host", now_ms);
   Forget(status, api::kResizedCondition);
   return status;
+}
+
+void Expedite(api::GangStatus& status, const api::Gang& gang, const std::string& reason,
+              std::int64_t now_ms) {
+  const api::Condition* last = api::FindCondition(status.conditions, api::kExpeditedCondition);
+  if (last != nullptr && now_ms - last->transition_ms < kExpediteAgainMs) return;
+  SetCondition(status, gang, api::kExpeditedCondition, true, reason,
+               StrCat("it lost its place through no act of its owner: for ", kExpediteMs / 60'000,
+                      " minutes from the transition it goes before gangs of its priority, and the "
+                      "hosts of its next place are kept for it"),
+               now_ms);
+}
+
+std::optional<std::int64_t> ExpeditedSinceMs(const api::GangStatus& status, std::int64_t now_ms) {
+  const api::Condition* expedited = api::FindCondition(status.conditions, api::kExpeditedCondition);
+  if (expedited == nullptr || expedited->status != api::ConditionStatus::kTrue) return std::nullopt;
+  // In the future: by the clock of another process.
+  const std::int64_t age_ms = now_ms - expedited->transition_ms;
+  return age_ms >= 0 && age_ms < kExpediteMs ? std::optional(expedited->transition_ms)
+                                             : std::nullopt;
+}
+
+void EndExpedited(api::GangStatus& status, const api::Gang& gang, std::int64_t now_ms) {
+  if (ExpeditedSinceMs(status, now_ms)) return;
+  EndIfThere(status, gang, api::kExpeditedCondition, "LimitReached",
+             "it waits like any other gang of its priority", now_ms);
 }
 
 api::GangStatus WithoutPods(const api::Gang& gang, const std::string& reason,

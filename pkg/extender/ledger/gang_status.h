@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,21 @@ api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const
 // again; `reason` is that of its conditions. Also ends a Finished condition.
 api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
                           std::int64_t now_ms);
+
+// For how long a gang that lost its place through no act of its owner goes before gangs of its
+// priority (api::kExpeditedCondition), and how long after the last time it may do so again: a gang
+// whose hosts are refused each time would keep others waiting for good.
+inline constexpr std::int64_t kExpediteMs = 600'000;
+inline constexpr std::int64_t kExpediteAgainMs = 3'600'000;
+
+// Begins that time in the status of a gang that has just given its hosts back. Nothing where the
+// last one ended less than kExpediteAgainMs ago.
+void Expedite(api::GangStatus& status, const api::Gang& gang, const std::string& reason,
+              std::int64_t now_ms);
+// Since when it has been expedited; nullopt: it is not, or its time is over.
+std::optional<std::int64_t> ExpeditedSinceMs(const api::GangStatus& status, std::int64_t now_ms);
+// Ends the condition of a gang whose time is over.
+void EndExpedited(api::GangStatus& status, const api::Gang& gang, std::int64_t now_ms);
 
 // Status of a gang without a place that is not planned, because pods of it are missing: what was
 // planned before does not hold. `reason` is that of its condition Planned.

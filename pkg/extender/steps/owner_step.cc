@@ -49,6 +49,14 @@ Decision GiveBack(const GangPtr& gang, api::GangStatus status, const std::string
            Event{gang->owner, gang->metadata.namespace_name, warning, "HostsGivenBack", why}}};
 }
 
+// Of a gang without pods. Where it had lost a host by then, it goes before its equals.
+api::GangStatus GivenBackWithoutPods(const api::Gang& gang, const char* reason,
+                                     const std::string& why, std::int64_t now_ms) {
+  api::GangStatus status = GivenBack(gang, reason, why, now_ms);
+  if (gather::WentAfterLoss(gang.status)) Expedite(status, gang, "HostLost", now_ms);
+  return status;
+}
+
 // Begins the time for which the gang keeps its hosts without a pod.
 Decision NotePodsGone(const PassFacts& facts, const GangPtr& gang) {
   const std::int64_t now_ms = facts.now.wall_ms;
@@ -60,8 +68,9 @@ Decision NotePodsGone(const PassFacts& facts, const GangPtr& gang) {
     return condition.type == api::kPodsGoneCondition;
   });
   const std::int64_t keeps_ms = gather::KeepsHostsForMs(status, now_ms);
+  const char* reason = gather::WentAfterLoss(status) ? gather::kPodsGoneAfterLoss : "NoPods";
   SetCondition(
-      status, *gang, api::kPodsGoneCondition, true, "NoPods",
+      status, *gang, api::kPodsGoneCondition, true, reason,
       StrCat("no pod of the gang is on a node; while it has none at all, its hosts are free ",
              keeps_ms / 1000, " s after the transition"),
       now_ms);
@@ -95,7 +104,7 @@ Decision FollowOwner(const PassFacts& facts, const GangPtr& gang, const EffectOu
   if (waits) return {};
   const std::string why = owner.why + "; the hosts are free";
   if (owner.phase == gather::OwnerPhase::kSuspended) {
-    return GiveBack(gang, GivenBack(*gang, "Suspended", why, facts.now.wall_ms), why);
+    return GiveBack(gang, GivenBackWithoutPods(*gang, "Suspended", why, facts.now.wall_ms), why);
   }
   const char* reason = owner.phase == gather::OwnerPhase::kFinished ? "OwnerFinished" : "OwnerGone";
   return GiveBack(gang, Finished(*gang, reason, why, facts.now.wall_ms), why);
@@ -231,7 +240,8 @@ Decision Decide(const PassFacts& facts, const NamespacedName& key) {
       const std::string why =
           StrCat("no pod of the gang has been there for ", (now_ms - *since_ms) / 1000,
                  " s; the hosts are free, and it is placed again when its pods come");
-      return GiveBack(gang, GivenBack(*gang, "NoPods", why, now_ms), why, /*warning=*/true);
+      return GiveBack(gang, GivenBackWithoutPods(*gang, "NoPods", why, now_ms), why,
+                      /*warning=*/true);
     }
     decision.effects.push_back(WakeIn{left_ms});
   }

@@ -27,12 +27,15 @@ bool SameReasons(const api::GangStatus& a, const api::GangStatus& b) {
     const api::Condition* c = api::FindCondition(status.conditions, api::kPlannedCondition);
     return c == nullptr ? std::string() : StrCat(static_cast<int>(c->status), c->reason);
   };
-  const auto awaits = [](const api::GangStatus& status) {
-    const api::Condition* c = api::FindCondition(status.conditions, api::kAwaitsHostsCondition);
+  const auto holds = [](const api::GangStatus& status, const char* type) {
+    const api::Condition* c = api::FindCondition(status.conditions, type);
     return c == nullptr ? -1 : static_cast<int>(c->status);
   };
   return a.outcome == b.outcome && a.observed_generation == b.observed_generation &&
-         planned(a) == planned(b) && awaits(a) == awaits(b) && a.assignments == b.assignments &&
+         planned(a) == planned(b) &&
+         holds(a, api::kAwaitsHostsCondition) == holds(b, api::kAwaitsHostsCondition) &&
+         holds(a, api::kExpeditedCondition) == holds(b, api::kExpeditedCondition) &&
+         a.assignments == b.assignments &&
          std::equal(a.reasons.begin(), a.reasons.end(), b.reasons.begin(), b.reasons.end(),
                     [](const placement::Reason& x, const placement::Reason& y) {
                       return x.code == y.code && x.level == y.level;
@@ -171,6 +174,10 @@ Decision PlacementStep::ReportNotPlaced(const PassFacts& facts, plan::JobId id,
   Decision decision{{Change(GangWaits{key, placement::Sentence(plan)})}};
   api::GangStatus status = NotPlaced(*gang, plan, facts.now.wall_ms);
   NoteAwaitedHosts(facts, id, awaits_hosts, status);
+  EndExpedited(status, *gang, facts.now.wall_ms);
+  if (const auto since_ms = ExpeditedSinceMs(status, facts.now.wall_ms)) {
+    decision.effects.push_back(WakeIn{*since_ms + kExpediteMs - facts.now.wall_ms});
+  }
   if (!IsNews(facts, *gang, status)) return decision;
   const bool decided = !facts.Job(id).assignment && gang->status.outcome != status.outcome;
   decision.effects.push_back(CommitGangStatus{key, gang, std::move(status)});

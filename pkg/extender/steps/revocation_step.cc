@@ -71,8 +71,9 @@ Decision Revoke(const PassFacts& facts, const DoublePromise& found) {
     const std::string why =
         StrCat("host ", found.host, " was promised to Gang ", found.keeps.text(),
                ", too; the gang gave its hosts back and waits for a place again");
-    return {{CommitGangStatus{found.loses, gang,
-                              GivenBack(*gang, "PromiseRevoked", why, now.now.wall_ms)},
+    api::GangStatus status = GivenBack(*gang, "PromiseRevoked", why, now.now.wall_ms);
+    Expedite(status, *gang, "PromiseRevoked", now.now.wall_ms);
+    return {{CommitGangStatus{found.loses, gang, std::move(status)},
              Increment{&PassReport::revoked},
              Event{gang->owner, found.loses.namespace_name, true, "PromiseRevoked", why}}};
   };

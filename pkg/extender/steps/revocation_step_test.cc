@@ -53,6 +53,7 @@ TEST_F(RevocationStepTest, TheGangOfHigherPriorityKeepsTheHostsAndTheOtherOneIsP
   EXPECT_EQ(CountNotices("PromiseRevoked"), 1);
   EXPECT_EQ(Slots("b"), hosts);
   EXPECT_TRUE(Placed("a")) << "in the same pass";
+  EXPECT_EQ(Condition("a", "Expedited")["reason"], "Placed") << "before others of its priority";
   EXPECT_FALSE(SameHosts());
   CheckPromises();
   EXPECT_EQ(PassOfANewProcess().revoked, 0);
