@@ -11,6 +11,7 @@ namespace {
 api::Gang Committed(api::GangPods pods) {
   api::Gang gang;
   gang.pods = pods;
+  gang.status.plan_generation = 1;
   gang.status.committed_ms = 1;
   gang.status.assignments.resize(1);
   return gang;
@@ -25,7 +26,7 @@ TEST(PodsToComeTest, OnlyAGangThatWasPlacedFirstAwaitsPods) {
 TEST(PodsToComeTest, PodsHaveComeOnceTheGangWasReleased) {
   api::Gang gang = Committed(api::GangPods::kFollow);
   api::SetCondition(gang.status.conditions,
-                    {.type = api::kReleasedCondition, .status = api::ConditionStatus::kTrue}, 0);
+                    {api::kReleasedCondition, api::ConditionStatus::kTrue, "", "", 0, 0}, 0);
   EXPECT_FALSE(PodsAreToCome(gang));
 }
 
