@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <istream>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
+#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/capacity/overhead.h"
 #include "pkg/capacity/spare_hosts.h"
@@ -19,6 +21,7 @@
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/fabric/spec.h"
 #include "pkg/plan/backup_pool.h"
+#include "pkg/state/host_failures.h"
 #include "pkg/state/used_fabric.h"
 
 namespace yardmaster::cli {
@@ -34,6 +37,7 @@ struct SparesFlags {
   // Kokolis et al., Revisiting Reliability in Large-Scale Machine Learning Research Clusters, HPCA
   // 2025: 6.5 failures in 1,000 node days on the larger of two clusters.
   double failures_per_host_day = 0.0065;
+  bool measured = false;
   double repair_hours = 24;
   double inside = 0.99;
   std::string output = "table";
@@ -49,10 +53,13 @@ void Declare(SparesFlags& flags, CLI::App& app) {
   app.add_option("-f,--filename", flags.files,
                  "a Fabric, its Nodes and TrainingJobs: files, - or folders")
       ->required();
-  app.add_option("--host-failures-per-day", flags.failures_per_host_day,
-                 "how often one host fails a day")
-      ->check(NumberBetween(1e-6, 100))
-      ->capture_default_str();
+  CLI::Option* rate = app.add_option("--host-failures-per-day", flags.failures_per_host_day,
+                                     "how often one host fails a day")
+                          ->check(NumberBetween(1e-6, 100))
+                          ->capture_default_str();
+  app.add_flag("--measured", flags.measured,
+               "that rate from the incidents of the TrainingJobs in the files")
+      ->excludes(rate);
   app.add_option("--repair-hours", flags.repair_hours, "until a failed host is back, on average")
       ->check(NumberBetween(0.01, 87'600))
       ->capture_default_str();
@@ -130,12 +137,27 @@ capacity::GangTiming TimingOf(const api::TrainingJob& job, int gpus_per_host) {
   return gang;
 }
 
-absl::StatusOr<SparesInput> ReadSparesInput(const SparesFlags& flags, std::istream& in) {
+absl::StatusOr<double> MeasuredRate(const state::ClusterState& cluster, int gpus_per_host) {
+  const RealClock clock;
+  const state::HostFailures seen =
+      state::SeenHostFailures(cluster.jobs, gpus_per_host, clock.WallMs());
+  if (seen.enough()) return seen.per_host_day();
+  return absl::FailedPreconditionError(
+      StrCat("--measured: the TrainingJobs of the files have lost ", Count(seen.failures, "host"),
+             " in ", std::round(seen.host_days), " host days, and ", state::HostFailures::kEnough,
+             " at least say something about a rate; give --host-failures-per-day"));
+}
+
+absl::StatusOr<SparesInput> ReadSparesInput(SparesFlags& flags, std::istream& in) {
   YM_ASSIGN_OR_RETURN(const Manifests manifests, ReadManifests(flags.files, in));
   SparesInput input;
   YM_ASSIGN_OR_RETURN(input.places, PlacesOf(manifests.cluster, InputNames(flags.files)));
   const int gpus_per_host =
       std::max(1, state::UsedFabric(manifests.cluster.fabrics)->spec.gpus_per_host);
+  if (flags.measured) {
+    YM_ASSIGN_OR_RETURN(flags.failures_per_host_day,
+                        MeasuredRate(manifests.cluster, gpus_per_host));
+  }
   for (const auto& job : manifests.cluster.jobs) {
     input.gangs.push_back(TimingOf(*job, gpus_per_host));
   }

@@ -80,6 +80,30 @@ TEST(SparesCommandTest, SparesAreChosenForTheWantedProbability) {
   EXPECT_LT(rows[static_cast<std::size_t>(enough - 1)]["inside"].get<double>(), 0.9);
 }
 
+TEST(SparesCommandTest, TheRateMayComeFromTheIncidentsOfTheJobs) {
+  std::string job = std::string(kJob) + R"(
+status:
+  startTime: "2026-01-01T00:00:00Z"
+  completionTime: "2026-01-11T00:00:00Z"
+  recovery:
+    incidents:
+    - {attempt: 1, cause: HostLost, action: Restart, ranks: [0], host: n1, message: "",
+       startTime: "2026-01-02T00:00:00Z", endTime: "2026-01-02T00:01:00Z"}
+    - {attempt: 2, cause: HostLost, action: Restart, ranks: [1], host: n2, message: "",
+       startTime: "2026-01-03T00:00:00Z", endTime: "2026-01-03T00:01:00Z"}
+)";
+  const std::string fabric = Rendered("hpn-small");
+  const Invocation few = Invoke({"spares", "-f", "-", "--measured"}, fabric + job);
+  EXPECT_EQ(few.code, 1);
+  EXPECT_THAT(few.err, HasSubstr("have lost 2 hosts in 20 host days"));
+  job += R"(
+    - {attempt: 3, cause: HostFault, action: Restart, ranks: [1], host: n2, message: "",
+       startTime: "2026-01-04T00:00:00Z", endTime: "2026-01-04T00:01:00Z"}
+)";
+  EXPECT_DOUBLE_EQ(Spares(fabric + job, {"--measured"})["hostFailuresPerDay"].get<double>(),
+                   3 / 20.0);
+}
+
 TEST(SparesCommandTest, AFileWithoutAFabricIsRefused) {
   const Invocation answer = Invoke({"spares", "-f", "-"}, kJob);
   EXPECT_EQ(answer.code, 1);

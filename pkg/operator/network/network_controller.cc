@@ -11,6 +11,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/crux/decide.h"
 #include "pkg/netplan/previous_network_after.h"
+#include "pkg/operator/network/backup_condition.h"
 #include "pkg/operator/network/held_back_jobs.h"
 #include "pkg/operator/telemetry/connection_coverage.h"
 #include "pkg/operator/telemetry/stragglers.h"
@@ -263,6 +264,13 @@ void NetworkController::WriteFabrics(const Objects& objects, const NetworkHealth
     api::FabricStatus status = StatusOf(*fabric, objects.snapshot, used, clock_.WallMs());
     if (used && options_.hosts != nullptr) {
       AssessLosses(*fabric, *objects.snapshot.places, status, report);
+    }
+    if (used && objects.snapshot.network != nullptr) {
+      const int gpus_per_host = std::max(1, fabric->spec.gpus_per_host);
+      AddBackupCondition(
+          *fabric, objects.snapshot,
+          state::SeenHostFailures(cache_.Take().jobs, gpus_per_host, clock_.WallMs()),
+          clock_.WallMs(), status);
     }
     const bool streams = options_.agents_have_streams && options_.live_links != nullptr;
     if (used && streams && status.hosts > 0) AssessAgents(*fabric, status, report);
