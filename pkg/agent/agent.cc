@@ -21,6 +21,8 @@
 #include "pkg/agent/profiles/checkpoint_marks.h"
 #include "pkg/agent/profiles/host_job_observer.h"
 #include "pkg/agent/profiles/profile_collector.h"
+#include "pkg/agent/profiles/progress_observer.h"
+#include "pkg/agent/profiles/progress_writer.h"
 #include "pkg/agent/profiles/report_relay.h"
 #include "pkg/base/mutex.h"
 #include "pkg/base/random.h"
@@ -60,6 +62,14 @@ class Agent::Impl {
         claims_(deps_.timing.clock, options_.kubelet_socket),
         coverage_(deps_.client),
         checkpoints_(deps_.client, CheckpointOptions{options_.checkpoint_marks_dir}),
+        processes_(options_.proc_root),
+        progress_(deps_.timing.clock, {[this](std::int64_t steady_ms, const std::string& uid) {
+                                         return processes_.Sample(steady_ms, uid);
+                                       },
+                                       [this](const std::string& uid) {
+                                         return programs_.GpusCompute(feed_.Find(uid));
+                                       }}),
+        progress_writer_(deps_.client, {}),
         default_class_(options_.configfs_root,
                        StrCat(options_.plan_dir, "/../default-classes.json")),
         programs_(options_.programs),
@@ -175,13 +185,14 @@ class Agent::Impl {
     if (options_.measure_traffic && options_.one_node()) options.sysfs_root = options_.sysfs_root;
     options.ports = ports;
     options.kubelet_pods_folder = options_.kubelet_pods_dir;
-    if (options.sysfs_root.empty() && options.kubelet_pods_folder.empty()) return;
+    if (!options_.one_node() && options.kubelet_pods_folder.empty()) return;
     observer_ = std::make_unique<HostJobObserver>(
         std::move(options),
         HostJobObserver::Sources{
             [this] { return loop_.report()->pods; }, [this] { return ChosenFabric(); },
             [this](const rpc::IterationReport& report) { return AcceptMeasurement(report); },
-            [this](const std::vector<LocalNicPort>& host) { return Nics(host); }});
+            [this](const std::vector<LocalNicPort>& host) { return Nics(host); }},
+        options_.one_node() ? &progress_ : nullptr);
     observer_view_ = observer_.get();
     observer_thread_ = std::jthread([this](const std::stop_token& stop) {
       RunResult result;
@@ -279,7 +290,9 @@ class Agent::Impl {
                                         "\" has no network plan on a node of this agent"));
     }
     if (observer_ != nullptr) observer_->StopMeasuring(report.pod_uid);
-    return AcceptMeasurement(report);
+    const absl::Status taken = AcceptMeasurement(report);
+    if (taken.ok() && options_.one_node()) progress_.Report(report.pod_uid);
+    return taken;
   }
 
   absl::Status AcceptMeasurement(rpc::IterationReport report) {
@@ -344,6 +357,7 @@ class Agent::Impl {
     if (const HostJobObserver* observer = observer_view_.load()) {
       add(coverage_.Flush(now, observer->shims_by_pod(), find_pod));
     }
+    add(progress_writer_.Flush(now, progress_.reports(), find_pod));
     if (!options_.checkpoint_marks_dir.empty()) add(checkpoints_.Poll(now, PodUids(), find_pod));
     if (stream_ != nullptr) {
       const rpc::ReportStream::Stats stream = stream_->stats();
@@ -381,6 +395,9 @@ class Agent::Impl {
   PodClaims claims_;
   CoverageWriter coverage_;
   CheckpointMarks checkpoints_;
+  PodProcesses processes_;  // the observer's thread's
+  ProgressObserver progress_;
+  ProgressWriter progress_writer_;
   DefaultClass default_class_;
   HostPrograms programs_;
   ReportRelay relay_;

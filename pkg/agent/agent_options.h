@@ -45,6 +45,9 @@ struct AgentOptions {
   // The same folder, for programs that say by a file that a checkpoint is complete; empty: it is
   // not read.
   std::string checkpoint_marks_dir;
+  // The host's /proc, for what the processes of pods do that make no progress; empty: it is not
+  // read.
+  std::string proc_root;
   // A dcgm-exporter and an LLDP daemon of the host; needs one node.
   HostProgramOptions programs;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};

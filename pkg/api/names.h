@@ -111,6 +111,7 @@ inline constexpr char kCheckpointAnnotation[] = "yardmaster.dev/checkpoint";
 // name, comma separated.
 inline constexpr char kAvoidHostsAnnotation[] = "yardmaster.dev/avoid-hosts";
 
-inline constexpr char kProfileAnnotation[] = "yardmaster.dev/profile";  // by the agent
+inline constexpr char kProfileAnnotation[] = "yardmaster.dev/profile";    // by the agent
+inline constexpr char kProgressAnnotation[] = "yardmaster.dev/progress";  // by the agent
 
 }  // namespace yardmaster::api

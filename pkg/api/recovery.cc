@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kSegmentLossNames[] = {"Move", "Wait"};
 constexpr std::string_view kBandwidthLossNames[] = {"Keep", "Replace"};
+constexpr std::string_view kStallNames[] = {"Keep", "Restart"};
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kUnitNames[] = {"Job", "DataGroup"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
@@ -105,6 +106,14 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
   fields.Int("maxRestarts", max_restarts, 0, 1'000'000,
              Defaulted("Restarts within one window before the job fails. Failures of one incident "
                        "count once; lost hosts and disrupted workers do not count."));
+  fields.Enum("onStall", on_stall, kStallNames,
+              Defaulted("What happens when all workers run and make no progress, as the agents see "
+                        "it. Keep shows it in the condition Stalled; Restart restarts all workers, "
+                        "on other hosts where a single host is the suspect, and takes a restart of "
+                        "the budget, at most once an hour."));
+  seconds("stallSeconds", stall_seconds, 0,
+          "How long no iteration may end before a job counts as stalled whose processes all seem "
+          "to run. 0: 600. Stopped processes count after 30 s.");
 }
 
 void Incident::Describe(FieldVisitor& fields) {

@@ -62,6 +62,12 @@ enum class OnBandwidthLoss {
   kReplace  // as onHostLoss, once a host that would not hold it back is free
 };
 
+// What happens when the workers run and make no progress.
+enum class OnStall {
+  kKeep,    // the job waits; its condition and an event say so
+  kRestart  // all workers restart; without the host of the only suspect, where there is one
+};
+
 struct RecoveryPolicy {
   OnHostLoss on_host_loss = OnHostLoss::kRestart;
   OnSegmentLoss on_segment_loss = OnSegmentLoss::kMove;
@@ -77,6 +83,10 @@ struct RecoveryPolicy {
   // are always recreated.
   int in_place_seconds = 120;
   std::vector<FailureRule> rules;  // the first that matches decides
+  OnStall on_stall = OnStall::kKeep;
+  // How long no iteration ends before the job counts as stalled, where nothing but that is known; 0:
+  // ten minutes.
+  int stall_seconds = 0;
   bool operator==(const RecoveryPolicy&) const = default;
 
   void Describe(FieldVisitor& fields);

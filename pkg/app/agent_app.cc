@@ -88,6 +88,9 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
   app.add_option("--checkpoint-marks-dir", options.checkpoint_marks_dir,
                  "kubelet's folder of pods, to read the files by which programs say that a "
                  "checkpoint is complete; default not read");
+  app.add_option("--proc-root", options.proc_root,
+                 "the host's /proc, to read what the processes of pods do that make no progress; "
+                 "default not read");
   agent::HostProgramOptions& programs = options.programs;
   app.add_option("--gpu-metrics", programs.gpu_metrics,
                  "http:// URL or file of a dcgm-exporter's metrics, to measure FLOP; default none");

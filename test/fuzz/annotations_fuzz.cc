@@ -12,6 +12,7 @@
 #include "pkg/api/parallelism_annotation.h"
 #include "pkg/api/pod_path_plan.h"
 #include "pkg/api/profile_report.h"
+#include "pkg/api/progress_report.h"
 #include "pkg/api/slot.h"
 
 namespace {
@@ -40,6 +41,13 @@ void CheckSlot(std::string_view text) {
   if (!slot.ok()) return;
   const auto back = api::DecodeSlot(api::EncodeSlot(*slot));
   if (!back.ok() || !(*back == *slot)) std::abort();
+}
+
+void CheckProgress(std::string_view text) {
+  const auto report = api::DecodeProgressReport(text);
+  if (!report.ok()) return;
+  const auto back = api::DecodeProgressReport(api::EncodeProgressReport(*report));
+  if (!back.ok() || !(*back == *report)) std::abort();
 }
 
 void CheckProfile(std::string_view text) {
@@ -78,6 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckMoveRequest(text);
   CheckSlot(text);
   CheckProfile(text);
+  CheckProgress(text);
   CheckSocketPorts(text);
   (void)api::ParseParallelism(text);
   CheckAgent(data[0], std::string(text));

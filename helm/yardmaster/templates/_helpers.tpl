@@ -193,7 +193,7 @@ capabilities: {drop: [ALL]}
 
 {{/* The annotations of pods that an agent writes under these values, as a JSON list. */}}
 {{- define "yardmaster.agentPodAnnotations" -}}
-{{- $names := list "yardmaster.dev/profile" -}}
+{{- $names := list "yardmaster.dev/profile" "yardmaster.dev/progress" -}}
 {{- if .Values.agent.readShimReports }}{{ $names = append $names "yardmaster.dev/connections" }}{{ end -}}
 {{- if .Values.agent.readCheckpointMarks }}{{ $names = append $names "yardmaster.dev/checkpoint" }}{{ end -}}
 {{- $names | toJson -}}

@@ -30,6 +30,7 @@ std::optional<PodInput> ReadPod(JsonView pod) {
   input.slot = Annotation(pod, api::kSlotAnnotation);
   input.priority = Annotation(pod, api::kPriorityAnnotation);
   input.path_plan = Annotation(pod, api::kPathPlanAnnotation);
+  input.progress = Annotation(pod, api::kProgressAnnotation);
   input.network_status = Annotation(pod, kMultusStatus).value_or("");
   input.host_network = pod.At({"spec", "hostNetwork"}).Bool().value_or(false);
   if (input.uid.empty() || input.node.empty()) return std::nullopt;

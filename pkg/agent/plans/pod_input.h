@@ -22,6 +22,7 @@ struct PodInput {
   std::optional<std::string> path_plan;
   std::string network_status;  // Multus': which devices the pod's networks have (pod_nics.h)
   bool host_network = false;
+  std::optional<std::string> progress = {};  // what an agent wrote of its iterations
   bool operator==(const PodInput&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #include "pkg/agent/profiles/gpu_observer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -8,6 +9,9 @@
 namespace yardmaster::agent {
 
 namespace {
+
+// Of what they did at most.
+constexpr double kComputes = 0.1;
 
 absl::Status ProblemOf(const FlopRates& rates) {
   const auto count = [&](const char* state) {
@@ -68,6 +72,20 @@ void GpuObserver::Fill(const std::string& ns, const std::string& pod,
   const std::optional<double> rate = FlopPerSecond(ns, pod);
   // GPUs that did nothing say nothing of an iteration.
   if (rate && *rate > 0) report.flop = *rate * *report.iteration_seconds;
+}
+
+std::optional<bool> GpuObserver::Computes(const std::string& ns, const std::string& pod) const {
+  const MutexLock lock(mutex_);
+  if (readings_.empty()) return std::nullopt;
+  double highest = 0;
+  for (const Reading& reading : readings_) {
+    const auto at = reading.rates.flop_per_second.find({ns, pod});
+    if (at != reading.rates.flop_per_second.end()) highest = std::max(highest, at->second);
+  }
+  const auto& last = readings_.back().rates.flop_per_second;
+  const auto at = last.find({ns, pod});
+  if (at == last.end()) return std::nullopt;
+  return at->second > 0 && at->second >= kComputes * highest;
 }
 
 absl::Status GpuObserver::problem() const {

@@ -49,6 +49,10 @@ class GpuObserver {
   // Adds the FLOP to a report that has an iteration's length and no FLOP of its own.
   void Fill(const std::string& ns, const std::string& pod, api::ProfileReport& report) const;
 
+  // Whether they do a tenth of what they did at most within the window, as the last reading has it.
+  // nullopt: not known.
+  std::optional<bool> Computes(const std::string& ns, const std::string& pod) const;
+
   // Why GPUs have no number: the last read's error, or a model that is not known.
   absl::Status problem() const;
   std::map<std::string, int> gpus() const;  // by state (gpu_flop.h), as last read

@@ -1,6 +1,7 @@
 #include "pkg/agent/profiles/host_job_observer.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace yardmaster::agent {
@@ -72,10 +73,17 @@ void HostJobObserver::Measure(std::int64_t steady_ms, const std::string& pod_uid
     if (!bytes) return;
     sent.push_back(*bytes);
   }
+  if (progress_ != nullptr) {
+    const auto all = std::accumulate(sent.begin(), sent.end(), 0.0);
+    progress_->AddTraffic(steady_ms, pod_uid, all);
+  }
   measurement.meter.Add(steady_ms, std::move(sent));
   if (steady_ms < measurement.next_ms) return;
   measurement.next_ms = steady_ms + options_.measure_interval_ms;
   auto report = measurement.meter.Measure();
+  if (report && progress_ != nullptr) {
+    progress_->AddPeriod(steady_ms, pod_uid, *report->iteration_seconds);
+  }
   if (report && sources_.take({pod_uid, *std::move(report)}).ok()) ++measured_;
 }
 
@@ -89,24 +97,31 @@ void HostJobObserver::ReadShims() {
   shims_ = std::move(by_pod);
 }
 
+void HostJobObserver::ChooseMeasurements() {
+  std::map<std::string, std::vector<LocalNicPort>> pods = PodsToMeasure();
+  std::erase_if(measurements_, [&](const auto& entry) {
+    const auto at = pods.find(entry.first);
+    return at == pods.end() || at->second != entry.second.meter.ports();
+  });
+  for (auto& [uid, ports] : pods) {
+    measurements_.try_emplace(uid, Measurement{{std::move(ports), options_.traffic}, 0});
+  }
+}
+
 std::int64_t HostJobObserver::Step(std::int64_t steady_ms) {
   if (!options_.kubelet_pods_folder.empty() && steady_ms >= next_shims_ms_) {
     next_shims_ms_ = steady_ms + options_.shim_interval_ms;
     ReadShims();
   }
-  if (options_.sysfs_root.empty()) return kPodsMs;
-  if (pods_checked_ms_ < 0 || steady_ms - pods_checked_ms_ >= kPodsMs) {
-    pods_checked_ms_ = steady_ms;
-    std::map<std::string, std::vector<LocalNicPort>> pods = PodsToMeasure();
-    std::erase_if(measurements_, [&](const auto& entry) {
-      const auto at = pods.find(entry.first);
-      return at == pods.end() || at->second != entry.second.meter.ports();
-    });
-    for (auto& [uid, ports] : pods) {
-      measurements_.try_emplace(uid, Measurement{{std::move(ports), options_.traffic}, 0});
-    }
-  }
+  const bool checks = pods_checked_ms_ < 0 || steady_ms - pods_checked_ms_ >= kPodsMs;
+  if (checks) pods_checked_ms_ = steady_ms;
+  if (checks && !options_.sysfs_root.empty()) ChooseMeasurements();
   for (auto& [uid, measurement] : measurements_) Measure(steady_ms, uid, measurement);
+  if (checks && progress_ != nullptr) {
+    std::set<std::string> uids;
+    for (const rpc::PodPlanStatus& pod : sources_.pods()) uids.insert(pod.pod_uid);
+    progress_->Step(steady_ms, uids);
+  }
   return measurements_.empty() ? kPodsMs : options_.traffic.interval_ms;
 }
 

@@ -1,5 +1,6 @@
 // What the agent sees of the jobs on its host without their help: iterations by the NICs' byte
-// counters (traffic_meter.h), and what the shims in the containers did (shim_report.h).
+// counters (traffic_meter.h), whether they go on (progress_observer.h), and what the shims in the
+// containers did (shim_report.h).
 //
 // The traffic of a gang's pod is measured by the counters of the NIC ports that it has for itself
 // (pod_nics.h). Where these are not known, it is measured by all ports of the host, while no other
@@ -25,6 +26,7 @@
 #include "pkg/agent/plans/pod_nics.h"
 #include "pkg/agent/plans/shim_report.h"
 #include "pkg/agent/ports/local_nic_port.h"
+#include "pkg/agent/profiles/progress_observer.h"
 #include "pkg/agent/profiles/traffic_meter.h"
 #include "pkg/base/mutex.h"
 #include "pkg/rpc/agent_status.h"
@@ -51,8 +53,9 @@ class HostJobObserver {
     std::function<std::vector<PodNics>(const std::vector<LocalNicPort>&)> nics;
   };
 
-  HostJobObserver(ObserverOptions options, Sources sources)
-      : options_(std::move(options)), sources_(std::move(sources)) {}
+  // `progress`: null, or it gets the pods and their traffic, and is stepped.
+  HostJobObserver(ObserverOptions options, Sources sources, ProgressObserver* progress = nullptr)
+      : options_(std::move(options)), sources_(std::move(sources)), progress_(progress) {}
 
   // Does what is due. Returns the milliseconds until the next call.
   std::int64_t Step(std::int64_t steady_ms);
@@ -72,11 +75,13 @@ class HostJobObserver {
   };
 
   std::map<std::string, std::vector<LocalNicPort>> PodsToMeasure() const;
+  void ChooseMeasurements();
   void Measure(std::int64_t steady_ms, const std::string& pod_uid, Measurement& measurement);
   void ReadShims();
 
   const ObserverOptions options_;
   const Sources sources_;
+  ProgressObserver* const progress_;
   // By pod; the stepping thread's, as what follows.
   std::map<std::string, Measurement> measurements_;
   std::int64_t pods_checked_ms_ = -1;

@@ -130,6 +130,10 @@ void HostPrograms::Fill(const std::optional<PodInput>& pod, api::ProfileReport& 
   if (gpus_ != nullptr && pod) gpus_->Fill(pod->ns, pod->name, report);
 }
 
+std::optional<bool> HostPrograms::GpusCompute(const std::optional<PodInput>& pod) const {
+  return gpus_ != nullptr && pod ? gpus_->Computes(pod->ns, pod->name) : std::nullopt;
+}
+
 std::optional<std::string> HostPrograms::Neighbours() const {
   return neighbours_ == nullptr ? std::nullopt : neighbours_->document();
 }

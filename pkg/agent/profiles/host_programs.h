@@ -49,6 +49,8 @@ class HostPrograms {
 
   // Adds FLOP to what was measured of a pod, where its report has none.
   void Fill(const std::optional<PodInput>& pod, api::ProfileReport& report) const;
+  // Whether the pod's GPUs compute; nullopt: not known.
+  std::optional<bool> GpusCompute(const std::optional<PodInput>& pod) const;
   std::optional<std::string> Neighbours() const;
   // Why something is not measured; empty: nothing.
   std::vector<absl::Status> problems() const;

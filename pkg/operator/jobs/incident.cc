@@ -297,6 +297,15 @@ bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, Inci
   return true;
 }
 
+bool StalledThereBefore(const api::RecoveryState& recovery, const std::string& host,
+                        std::int64_t now_ms) {
+  return std::any_of(recovery.incidents.begin(), recovery.incidents.end(),
+                     [&](const Incident& earlier) {
+                       return earlier.cause == IncidentCause::kStalled && earlier.host == host &&
+                              now_ms - earlier.start_ms < kAvoidHostMs;
+                     });
+}
+
 void Begin(Incident incident, api::RecoveryState& recovery) {
   if (recovery.active() != nullptr) recovery.incidents.back().end_ms = incident.start_ms;
   recovery.attempt = incident.attempt;
@@ -327,10 +336,10 @@ const char* NameOf(api::IncidentCause cause) {
       return "DomainLost";
     case api::IncidentCause::kSlowHost:
       return "SlowHost";
-    case api::IncidentCause::kStalled:
-      return "Stalled";
     case api::IncidentCause::kMoved:
       return "Moved";
+    case api::IncidentCause::kStalled:
+      return "Stalled";
   }
   return "";
 }
@@ -410,6 +419,35 @@ void BeginMove(const JobObservation& job, api::RecoveryState& recovery) {
   incident.action = OnHostLoss::kRestart;
   incident.message =
       StrCat("the job moves to other hosts, which are kept for it: ", Consequence(incident.action));
+  Begin(std::move(incident), recovery);
+}
+
+void RestartStalled(const JobObservation& job, const std::string& why,
+                    const std::vector<int>& suspects, api::RecoveryState& recovery) {
+  Incident incident;
+  // The API server keeps whole seconds.
+  incident.start_ms = job.now_ms / 1000 * 1000;
+  incident.attempt = recovery.attempt + 1;
+  incident.cause = IncidentCause::kStalled;
+  incident.action = OnHostLoss::kRestart;
+  incident.ranks = suspects;
+  if (incident.ranks.size() > kShownRanks) incident.ranks.resize(kShownRanks);
+  std::set<std::string> hosts;
+  for (const int rank : suspects) hosts.insert(At(job, rank).host);
+  if (hosts.size() == 1) {
+    incident.first_rank = suspects[0];
+    incident.host = *hosts.begin();
+  }
+  std::string end;
+  if (!TakeRestart(job, recovery, incident)) {
+    incident.action = OnHostLoss::kFail;
+    end = StrCat(" after ", Count(recovery.restarts_in_window, "restart"));
+  } else if (!incident.host.empty() && !job.rented) {
+    incident.blames_host = StalledThereBefore(recovery, incident.host, job.now_ms);
+    Avoid(incident.host, job.now_ms, kAvoidFaultyMs, recovery.avoided);
+    end = StrCat(", not on host ", incident.host);
+  }
+  incident.message = StrCat(why, ": ", Consequence(incident.action), end);
   Begin(std::move(incident), recovery);
 }
 

@@ -22,6 +22,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "pkg/operator/jobs/job_observation.h"
@@ -49,6 +50,12 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
 
 // The job leaves its hosts for those that are promised to it next: every worker restarts.
 void BeginMove(const JobObservation& job, api::RecoveryState& recovery);
+
+// All workers of a job that makes no progress restart: not on the host of `suspects`, where they
+// are on one host and it is not rented. It takes a restart of the budget; where none is left, the
+// job fails. The host is blamed when the job has left it for the same reason within a day.
+void RestartStalled(const JobObservation& job, const std::string& why,
+                    const std::vector<int>& suspects, api::RecoveryState& recovery);
 
 // The job has run for its activeDeadlineSeconds and fails.
 void FailAtDeadline(const JobObservation& job, api::RecoveryState& recovery);

@@ -28,6 +28,7 @@ constexpr std::int64_t kUnconfirmedAgainMs = 1'000;
 constexpr std::int64_t kResizedAgainMs = 1;
 constexpr std::int64_t kTakeBackAgainMs = 100;
 constexpr char kStalled[] = "Stalled";
+constexpr char kProgressing[] = "Progressing";
 // Of one turn that makes pods or takes them back: other jobs wait for it that long.
 constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
 constexpr std::int64_t kTurnMs = 100;
@@ -47,9 +48,10 @@ bool LacksService(const api::TrainingJob& job, const JobStep& step) {
 }
 
 // Why nothing of the job is refused any more; empty: a job that waits to be made says so.
-std::string ReasonOfNoStall(const JobStep& step) {
+std::string ReasonOfNoStall(const api::TrainingJob& job, const JobStep& step) {
   if (step.recovery.suspended) return "Suspended";
   if (step.outcome != JobOutcome::kRunning) return "Ended";
+  if (MadeNoProgress(job)) return kProgressing;
   return step.pods > 0 || !step.create.empty() ? "PodsCreated" : "";
 }
 
@@ -186,13 +188,16 @@ absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& ste
   const bool was_stalled = before != nullptr && before->status == api::ConditionStatus::kTrue;
   const std::string reason = stalled ? stall.reason : reason_of_none;
   if (reason.empty() || (!stalled && !was_stalled)) return absl::OkStatus();
-  // The numbers of a quota change with every try.
+  // The numbers of a quota change with every try, and suspects as more agents report.
   const bool fresh = stalled && !(was_stalled && before->reason == stall.reason);
   api::TrainingJob next = job;
   api::SetCondition(
       next.status.conditions,
       {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, reason,
-       stalled ? stall.message : "no pod of the job is refused", job.metadata.generation, 0},
+       stalled                  ? stall.message
+       : reason == kProgressing ? "the job makes progress or has restarted"
+                                : "no pod of the job is refused",
+       job.metadata.generation, 0},
       clock_.WallMs());
   // Why it has no place follows from it.
   YM_RETURN_IF_ERROR(
@@ -348,7 +353,8 @@ absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& obs
     placer_.Forget(kube::MakeKey(job.metadata.namespace_name, job.metadata.name));
   absl::Status said;
   if (all_made || asked || stall.exists()) {
-    said = SetStalled(job, step, stall, asked ? "AwaitingHosts" : ReasonOfNoStall(step));
+    said = SetStalled(job, step, stall.exists() ? stall : step.no_progress,
+                      asked ? "AwaitingHosts" : ReasonOfNoStall(job, step));
   }
   YM_RETURN_IF_ERROR(said);
   YM_RETURN_IF_ERROR(done);

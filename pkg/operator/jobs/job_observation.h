@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pkg/api/pod.h"
+#include "pkg/api/progress_report.h"
 #include "pkg/api/training_job.h"
 #include "pkg/operator/hosts/host_verdict.h"
 
@@ -37,6 +39,7 @@ struct Worker {
   std::string other_gate = {};  // the first gate of others that it waits behind; empty: none
   // Of a rank without a pod: the host that its Gang keeps for it, where the pod ran; empty: none.
   std::string slot_host = {};
+  std::optional<api::ProgressReport> progress = {};  // as its agent reports it
 };
 
 // Consecutive members of the job.
@@ -70,6 +73,7 @@ struct JobObservation {
   api::RecoveryState recovery;
   std::int64_t start_ms = 0;  // wall time at which all workers ran first; 0: not yet
   bool placed = false;        // its Gang has hosts for ranks
+  bool rented = false;        // for it: it cannot leave one of its hosts
   // Its pods follow the place, and have never been there all together since it has it.
   bool to_come = false;
   bool moves = false;  // other hosts are promised to it, and it may leave its own

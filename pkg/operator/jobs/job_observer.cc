@@ -116,6 +116,11 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallRe
   if (other_gate != pod->scheduling_gates.end()) worker.other_gate = *other_gate;
   worker.checkpoint_request =
       api::Find(pod->metadata.annotations, api::kCheckpointRequestAnnotation).value_or("");
+  const auto progress = api::Find(pod->metadata.annotations, api::kProgressAnnotation);
+  if (progress) {
+    const auto report = api::DecodeProgressReport(*progress);
+    if (report.ok()) worker.progress = *report;
+  }
   const auto annotation = api::Find(pod->metadata.annotations, api::kCheckpointAnnotation);
   for (const std::string_view text :
        {annotation.value_or(""), std::string_view(pod->end_message)}) {
@@ -213,6 +218,7 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, StallReason& st
   observed.start_ms = job.status.start_ms;
   observed.recovery = job.status.recovery;
   observed.ended = job.status.ended();
+  observed.rented = job.status.capacity.active();
   observed.now_ms = clock_.WallMs();
   const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
   if (running != nullptr && running->status == api::ConditionStatus::kTrue) {

@@ -4,6 +4,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/operator/jobs/incident.h"
+#include "pkg/operator/jobs/no_progress.h"
 
 namespace yardmaster::op {
 
@@ -14,6 +15,7 @@ using api::OnHostLoss;
 
 constexpr std::int64_t kFenceAgainMs = 1'000;
 constexpr std::int64_t kDieTogetherMs = 30'000;
+constexpr std::int64_t kStallAgainMs = 3'600'000;
 
 bool IsStale(const api::RecoveryState& recovery, const Worker& worker, int rank) {
   if (worker.attempt < recovery.min_attempt) return true;
@@ -252,7 +254,38 @@ class JobStepper {
                         });
     if (drains && !HasCheckpoint()) return;
     step_.decided = DecideIncident(job_, failures, step_.recovery);
+    if (!step_.decided) LookForProgress();
     if (!step_.decided) DecideMove();
+  }
+
+  // How long the job does not restart for a stall because it has restarted for one.
+  std::int64_t StallPauseMs() const {
+    std::int64_t pause_ms = 0;
+    for (const Incident& incident : step_.recovery.incidents) {
+      const std::int64_t age_ms = job_.now_ms - incident.start_ms;  // below 0: a clock was ahead
+      if (incident.cause != api::IncidentCause::kStalled || age_ms < 0) continue;
+      pause_ms = std::max(pause_ms, kStallAgainMs - age_ms);
+    }
+    return pause_ms;
+  }
+
+  void LookForProgress() {
+    const bool all_run = job_.earlier_ranks == 0 && step_.ready == job_.ranks();
+    if (!all_run || job_.running_ms <= 0 || step_.recovery.active() != nullptr) return;
+    NoProgress found = FindNoProgress(job_);
+    if (found.look_again_ms) LookAgain(*found.look_again_ms);
+    step_.no_progress = std::move(found.stall);
+    if (!step_.no_progress.exists()) return;
+    if (job_.policy.on_stall == api::OnStall::kKeep) {
+      step_.no_progress.message += "; spec.recovery.onStall is Keep, Restart restarts the job";
+    } else if (const std::int64_t pause_ms = StallPauseMs(); pause_ms > 0) {
+      step_.no_progress.message += "; the job restarted for this less than an hour ago";
+      LookAgain(pause_ms);
+    } else {
+      RestartStalled(job_, step_.no_progress.message, found.suspects, step_.recovery);
+      step_.no_progress = {};
+      step_.decided = true;
+    }
   }
 
   void DecideMove() {

@@ -22,6 +22,8 @@
 //   5. A lost host, a failed worker, or a worker removed by others after all have run begins an
 //      incident. Failures of one incident count once against the restart budget, lost and removed
 //      workers not at all.
+//      Where there is none, a job whose workers all run and make no progress (no_progress.h) is one,
+//      if its policy says so, at most once an hour.
 //   6. The job has succeeded when every worker has, or rank 0 or every pod of a role where that is
 //      the policy. A pod that is being deleted or was disrupted has not succeeded, with any exit
 //      code.
@@ -58,6 +60,7 @@
 
 #include "pkg/api/training_job.h"
 #include "pkg/operator/jobs/job_observation.h"
+#include "pkg/operator/jobs/stall_reason.h"
 
 namespace yardmaster::op {
 
@@ -106,9 +109,10 @@ struct JobStep {
   // Pods behind a gate of others, and the first one's gate.
   int gated_by_others = 0;
   std::string other_gate;
-  std::string degraded;    // a fault of a host that is only shown; empty: none
-  bool held_back = false;  // it is that the host holds the job back
-  std::string held;        // why lost hosts are not acted on; empty: none is held
+  std::string degraded;     // a fault of a host that is only shown; empty: none
+  bool held_back = false;   // it is that the host holds the job back
+  StallReason no_progress;  // of a job whose workers all run
+  std::string held;         // why lost hosts are not acted on; empty: none is held
   std::optional<std::int64_t> look_again_ms;
 };
 

@@ -1,5 +1,5 @@
-// What keeps the pods of a TrainingJob from being made: the reason and the message of its condition
-// Stalled. Thread safety: values and pure functions.
+// What keeps the pods of a TrainingJob from being made, or its workers from making progress: the
+// reason and the message of its condition Stalled. Thread safety: values and pure functions.
 #pragma once
 
 #include <initializer_list>
@@ -31,6 +31,10 @@ inline constexpr char kQueueNotSupported[] = "QueueNotSupported";
 // The job has no ComputeDomain: there is no such kind, or one of its name is not the job's own.
 inline constexpr char kComputeDomainUnavailable[] = "ComputeDomainUnavailable";
 
+// All workers run and make no progress (no_progress.h); with the second, because one cannot run.
+inline constexpr char kNoProgress[] = "NoProgress";
+inline constexpr char kCannotRun[] = "WorkerCannotRun";
+
 // The job's condition Stalled is True for one of `reasons`.
 inline bool IsStalledBy(const api::TrainingJob& job,
                         std::initializer_list<std::string_view> reasons) {
@@ -47,6 +51,9 @@ inline bool ServiceWasRefused(const api::TrainingJob& job) {
 }
 inline bool PodsWereRefused(const api::TrainingJob& job) {
   return IsStalledBy(job, {kQuotaExceeded, kPodsRefused});
+}
+inline bool MadeNoProgress(const api::TrainingJob& job) {
+  return IsStalledBy(job, {kNoProgress, kCannotRun});
 }
 inline bool WasRefused(const api::TrainingJob& job) {
   return PodsWereRefused(job) || ServiceWasRefused(job);

@@ -1,0 +1,78 @@
+// Which workers of the host make progress (progress_verdict.h): keeps a tracker for each pod, and
+// looks at the processes and GPUs of those that have been quiet for kLookMs. A host on which all
+// make progress costs nothing but the counters that are read anyway.
+//
+// What is said of a pod changes when it begins to wait, when it makes progress again, and when its
+// processes or GPUs turn out to do something else; the time of its last progress is that of the
+// first of these.
+//
+// Thread safety: Report and reports from any thread; the others from one. Lifetime: what the
+// functions use outlives it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/profiles/pod_processes.h"
+#include "pkg/agent/profiles/progress_tracker.h"
+#include "pkg/agent/profiles/progress_verdict.h"
+#include "pkg/api/progress_report.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
+
+namespace yardmaster::agent {
+
+class ProgressObserver {
+ public:
+  struct Sources {
+    // What the processes of a pod do now; nullopt: not known.
+    std::function<std::optional<ProcessSample>(std::int64_t steady_ms, const std::string& pod_uid)>
+        processes;
+    // Whether the GPUs of a pod compute; nullopt: not known.
+    std::function<std::optional<bool>(const std::string& pod_uid)> gpus_compute;
+  };
+
+  ProgressObserver(const Clock& clock, Sources sources, ProgressLimits limits = {})
+      : clock_(clock), sources_(std::move(sources)), limits_(limits) {}
+
+  void AddTraffic(std::int64_t steady_ms, const std::string& pod_uid, double sent_bytes);
+  void AddPeriod(std::int64_t steady_ms, const std::string& pod_uid, double iteration_seconds);
+  // The pod's process says that iterations have ended.
+  void Report(const std::string& pod_uid);
+  // Does what is due, at most once a second. `uids`: of the host's pods; others are forgotten.
+  void Step(std::int64_t steady_ms, const std::set<std::string>& uids);
+
+  // Of pods that have waited since this process began.
+  std::map<std::string, api::ProgressReport> reports() const;
+
+ private:
+  struct Pod {
+    ProgressTracker tracker;
+    std::deque<ProcessSample> samples;  // of the present pause, the last kSummarySamples
+    std::int64_t next_sample_ms = 0;
+  };
+
+  void TakeReported(std::int64_t steady_ms);
+  void Sample(std::int64_t steady_ms, const std::string& uid, Pod& pod, std::int64_t quiet_ms);
+  void Assess(std::int64_t steady_ms, const std::string& uid, Pod& pod);
+  void Publish(const std::string& uid, api::ProgressReport report);
+
+  const Clock& clock_;
+  const Sources sources_;
+  const ProgressLimits limits_;
+  // The stepping thread's.
+  std::map<std::string, Pod> pods_;
+  std::int64_t next_ms_ = 0;
+
+  mutable Mutex mutex_;
+  std::map<std::string, std::int64_t> reported_ ABSL_GUARDED_BY(mutex_);  // when, by uid
+  std::map<std::string, api::ProgressReport> reports_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace yardmaster::agent

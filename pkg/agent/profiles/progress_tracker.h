@@ -1,0 +1,83 @@
+// How long a worker has made no progress, by the bytes that its NICs send or by what its process
+// reports of its iterations.
+//
+// Problem. Given counters of sent bytes at uneven times, find the last time at which traffic of an
+// iteration was sent, and the longest time without such traffic, checkpoints and evaluations
+// included. Some traffic goes on in a job that hangs (heartbeats, probes).
+//
+// Method. Bytes are counted by seconds, and the highest second of every ten is kept, of the last
+// fifteen tens with progress. A second is progress if it has more than kCeased of the median of
+// them: the mean second of an iteration has far more, heartbeats have far less, and single uploads
+// at a higher rate do not move a median. What is quiet is not kept, so quiet does not become usual.
+//
+// A worker is armed when its iterations are known: a period was measured (traffic_meter.h) within
+// ten minutes before its last progress, or it has reported kMinReports times itself. A job that
+// never had a period, starts, warms up or has left its loop is not armed. Nor is one whose counters
+// are not read: a gap in them, or one that goes backwards, counts as progress.
+//
+// When it fails: traffic that goes on at kCeased of the job's own hides that it has ceased. A job
+// that sends nothing over the counted ports is never armed.
+//
+// Thread safety: none; one thread owns it. Determinism: depends on the calls alone. Complexity:
+// constant for each call.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace yardmaster::agent {
+
+inline constexpr double kCeased = 0.02;
+inline constexpr int kMinReports = 5;
+
+struct ProgressFacts {
+  bool armed = false;
+  std::int64_t quiet_ms = 0;  // since the last progress
+  // Mean of an iteration, or of the time from one report to the next; 0: not known.
+  std::int64_t iteration_ms = 0;
+  // Between two times of progress since the worker was first armed.
+  std::int64_t longest_pause_ms = 0;
+};
+
+class ProgressTracker {
+ public:
+  // `sent_bytes`: of all NIC ports, ever.
+  void AddTraffic(std::int64_t steady_ms, double sent_bytes);
+  // The traffic of the last minutes shows this period.
+  void AddPeriod(std::int64_t steady_ms, double iteration_seconds);
+  // The process says that iterations have ended. From the first time on traffic does not count.
+  void AddReport(std::int64_t steady_ms);
+  // The present pause is known not to be the job's own: it does not count among the longest.
+  void DiscountPause() { discounted_ = true; }
+  // The worker's processes are others than before: it is armed when its iterations are known again.
+  void Restart(std::int64_t steady_ms);
+
+  ProgressFacts At(std::int64_t steady_ms) const;
+
+ private:
+  void EndSecond(std::int64_t steady_ms, double bytes_per_second);
+  void Advance(std::int64_t steady_ms, std::int64_t begin_ms);
+  double Threshold() const;
+
+  // Traffic: the second and the ten seconds that are under way.
+  std::optional<std::int64_t> read_ms_;
+  std::int64_t second_begin_ms_ = 0;
+  double second_begin_bytes_ = 0;
+  double read_bytes_ = 0;
+  std::int64_t ten_begin_ms_ = 0;
+  double ten_highest_ = 0;
+  std::deque<double> highest_;
+
+  bool reports_itself_ = false;
+  int reports_ = 0;
+  double report_gap_ms_ = 0;
+
+  std::optional<std::int64_t> period_ms_;  // when one was measured last
+  double iteration_ms_ = 0;
+  std::int64_t progress_ms_ = 0;
+  std::int64_t longest_pause_ms_ = 0;
+  bool discounted_ = false;
+};
+
+}  // namespace yardmaster::agent

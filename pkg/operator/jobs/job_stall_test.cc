@@ -1,0 +1,150 @@
+// A TrainingJob whose workers run and make no progress, from what agents write on its pods.
+#include "pkg/api/progress_report.h"
+#include "pkg/kube/testing/kill_at_write.h"
+#include "pkg/operator/testing/job_fixture.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kHourMs = 3'600'000;
+
+class JobStallTest : public JobFixture {
+ protected:
+  // Four workers that run for an hour, rank r on host n<r>.
+  void Run(const json& recovery = json::object()) {
+    SeedJob(4, 6, {{"recovery", recovery}});
+    RunAll();
+    Pass(kHourMs);
+    before_ = Uids();
+  }
+  void Pass(std::int64_t ms) {
+    clock_.Advance(ms);
+    RunUntilStable();
+  }
+  void Report(int rank, api::ProgressState state,
+              api::ProcessActivity processes = api::ProcessActivity::kUnknown) {
+    json pod = Pod(rank);
+    pod["metadata"]["annotations"][api::kProgressAnnotation] =
+        api::EncodeProgressReport({state, clock_.WallMs() - 60'000, processes, std::nullopt, 2, 0});
+    client_.Seed(kube::Pods(), pod);
+  }
+  void Stop(int rank) {
+    Report(rank, api::ProgressState::kWaiting, api::ProcessActivity::kStopped);
+  }
+  // Ranks whose pods have gone come again, on the hosts from n<first> on where they may not stay.
+  void StartAgain(int moved_rank, const std::string& host) {
+    for (int rank = 0; rank < 4; ++rank) {
+      if (Phase(rank) == "Running") continue;
+      SetPod(rank, "Running", rank == moved_rank ? host : StrCat("n", rank));
+    }
+    RunUntilStable();
+  }
+
+  std::map<int, std::string> before_;
+};
+
+TEST_F(JobStallTest, ByDefaultAConditionAndOneEventNameTheWorker) {
+  Run();
+  Stop(2);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "True");
+  EXPECT_EQ(Reason("Stalled"), "WorkerCannotRun");
+  EXPECT_NE(Message("Stalled").find("worker 2 on host n2"), std::string::npos)
+      << Message("Stalled");
+  EXPECT_EQ(Condition("Running"), "True");
+  const std::int64_t version = client_.version();
+  Pass(kHourMs);
+  EXPECT_EQ(client_.version(), version) << "nothing is written while nothing changes";
+  EXPECT_EQ(CountNotices("Stalled"), 1);
+  EXPECT_EQ(Uids(), before_);
+  Report(2, api::ProgressState::kProgressing);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "False");
+  EXPECT_EQ(Reason("Stalled"), "Progressing");
+}
+
+TEST_F(JobStallTest, WithRestartTheJobLeavesTheHostAndGoesOn) {
+  Run({{"onStall", "Restart"}});
+  Stop(2);
+  RunUntilStable();
+  for (const auto& [rank, uid] : before_) EXPECT_NE(Uid(rank), uid) << rank;
+  EXPECT_EQ(Pod(2)["metadata"]["annotations"][api::kAvoidHostsAnnotation], "n2");
+  const json incident = Status()["recovery"]["incidents"][0];
+  EXPECT_EQ(incident["cause"], "Stalled");
+  EXPECT_EQ(incident["host"], "n2");
+  EXPECT_EQ(Status()["restarts"], 1);
+  Pass(10'000);
+  StartAgain(2, "n4");
+  EXPECT_EQ(Condition("Recovering"), "False");
+  EXPECT_NE(Condition("Stalled"), "True");
+  EXPECT_EQ(CountNotices("Recovering"), 1);
+  EXPECT_EQ(Status()["lostWork"][0]["cause"], "Stalled");
+}
+
+TEST_F(JobStallTest, ASecondStallWithinTheHourIsOnlyShown) {
+  Run({{"onStall", "Restart"}});
+  Stop(2);
+  RunUntilStable();
+  StartAgain(2, "n4");
+  Pass(600'000);
+  before_ = Uids();
+  Stop(1);
+  RunUntilStable();
+  EXPECT_EQ(Uids(), before_);
+  EXPECT_EQ(Condition("Stalled"), "True");
+  Pass(kHourMs);
+  EXPECT_NE(Uid(0), before_[0]);
+  EXPECT_EQ(Status()["restarts"], 2);
+}
+
+TEST_F(JobStallTest, AReportThatCannotBeReadSaysNothing) {
+  Run({{"onStall", "Restart"}});
+  json pod = Pod(2);
+  pod["metadata"]["annotations"][api::kProgressAnnotation] = R"({"version":1,"state":"Hung"})";
+  client_.Seed(kube::Pods(), pod);
+  Pass(kHourMs);
+  EXPECT_EQ(Uids(), before_);
+  EXPECT_NE(Condition("Stalled"), "True");
+}
+
+// The parameter: how many writes the first process gets through before it is killed.
+class JobStallKillTest : public JobStallTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(JobStallKillTest, TheJobRestartsOnce) {
+  Run({{"onStall", "Restart"}});
+  Stop(2);
+  {
+    kube::KillAtWrite kill(client_, GetParam());
+    for (int i = 0; i < 4; ++i) (void)TryReconcile();
+  }
+  NewLeader();
+  RunUntilStable();
+  StartAgain(2, "n4");
+  Pass(600'000);
+  EXPECT_EQ(Status()["restarts"], 1);
+  EXPECT_EQ(Status()["recovery"]["attempt"], 1);
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_NE(Condition("Stalled"), "True");
+  for (const auto& [rank, uid] : before_) EXPECT_NE(Uid(rank), uid);
+  EXPECT_EQ(Pod(2)["metadata"]["annotations"][api::kAvoidHostsAnnotation], "n2");
+}
+
+TEST_P(JobStallKillTest, TheConditionIsThereInTheEnd) {
+  Run();
+  Stop(2);
+  {
+    kube::KillAtWrite kill(client_, GetParam());
+    for (int i = 0; i < 4; ++i) (void)TryReconcile();
+  }
+  NewLeader();
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "True");
+  EXPECT_EQ(Uids(), before_);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryWrite, JobStallKillTest, ::testing::Range(0, 12));
+
+}  // namespace
+}  // namespace yardmaster::op

@@ -1,0 +1,164 @@
+#include "pkg/operator/jobs/no_progress.h"
+
+#include <algorithm>
+#include <string>
+
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+using api::ProcessActivity;
+
+constexpr std::size_t kShownSuspects = 3;
+
+struct Waiting {
+  int rank = 0;
+  std::int64_t since_ms = 0;
+  const api::ProgressReport* report = nullptr;
+};
+
+// In the order of their ranks.
+std::vector<Waiting> WaitingWorkers(const JobObservation& job) {
+  std::vector<Waiting> waiting;
+  const std::int64_t attempt_ms = job.now_ms - job.running_ms;
+  for (int rank = 0; rank < job.ranks(); ++rank) {
+    const Worker& worker = job.workers[static_cast<std::size_t>(rank)];
+    if (!worker.progress || worker.progress->state != api::ProgressState::kWaiting) continue;
+    const std::int64_t since_ms = worker.progress->last_progress_ms;
+    if (since_ms < attempt_ms || job.IsAhead(since_ms)) continue;
+    waiting.push_back({rank, since_ms, &*worker.progress});
+  }
+  return waiting;
+}
+
+bool IsMajority(std::size_t count, const JobObservation& job) {
+  return 2 * count > static_cast<std::size_t>(job.ranks());
+}
+
+// A worker that fails takes the others with it.
+bool RunsTogether(const JobObservation& job) {
+  return job.policy.on_worker_failure != api::OnHostLoss::kReplace && job.group_of_rank.empty();
+}
+
+std::vector<int> With(const std::vector<Waiting>& waiting, ProcessActivity activity) {
+  std::vector<int> ranks;
+  for (const Waiting& worker : waiting) {
+    if (worker.report->processes == activity) ranks.push_back(worker.rank);
+  }
+  return ranks;
+}
+
+std::vector<int> FirstToStop(const JobObservation& job, const std::vector<Waiting>& waiting) {
+  if (waiting.size() < 3 || waiting.size() != static_cast<std::size_t>(job.ranks())) return {};
+  std::vector<Waiting> order = waiting;
+  std::sort(order.begin(), order.end(), [](const Waiting& a, const Waiting& b) {
+    return std::pair(a.since_ms, a.rank) < std::pair(b.since_ms, b.rank);
+  });
+  const auto iteration_ms = static_cast<std::int64_t>(1000 * order[0].report->iteration_seconds);
+  const std::int64_t apart_ms = order[1].since_ms - order[0].since_ms;
+  return apart_ms > std::max(kApartMs, iteration_ms) ? std::vector<int>{order[0].rank}
+                                                     : std::vector<int>();
+}
+
+std::string NamesOf(const JobObservation& job, const std::vector<int>& ranks) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kShownSuspects); ++i) {
+    names += StrCat(i == 0 ? "" : ", ", "worker ", ranks[i], " on host ",
+                    job.workers[static_cast<std::size_t>(ranks[i])].host);
+  }
+  if (ranks.size() > kShownSuspects)
+    names += StrCat(" and ", ranks.size() - kShownSuspects, " more");
+  return names;
+}
+
+class Finder {
+ public:
+  explicit Finder(const JobObservation& job) : job_(job), waiting_(WaitingWorkers(job)) {}
+
+  NoProgress Run() {
+    if (!FindThoseThatCannotRun()) FindPause();
+    return std::move(found_);
+  }
+
+ private:
+  // Counts those who have waited that long; the next look is when another one has.
+  std::size_t WaitedFor(std::int64_t limit_ms, bool (*counts)(const api::ProgressReport&)) {
+    std::size_t count = 0;
+    for (const Waiting& worker : waiting_) {
+      if (!counts(*worker.report)) continue;
+      const std::int64_t left_ms = worker.since_ms + limit_ms - job_.now_ms;
+      if (left_ms <= 0) {
+        ++count;
+      } else {
+        found_.look_again_ms = std::min(found_.look_again_ms.value_or(left_ms), left_ms);
+      }
+    }
+    return count;
+  }
+  std::string Since(std::int64_t ms) const {
+    return StrCat("the job makes no progress since ", FormatTime(ms));
+  }
+  std::int64_t EarliestMs() const {
+    return std::min_element(
+               waiting_.begin(), waiting_.end(),
+               [](const Waiting& a, const Waiting& b) { return a.since_ms < b.since_ms; })
+        ->since_ms;
+  }
+
+  bool FindThoseThatCannotRun() {
+    const std::size_t count = WaitedFor(
+        kCannotRunMs, [](const api::ProgressReport& report) { return report.cannot_run(); });
+    if (count == 0 || (!RunsTogether(job_) && !IsMajority(waiting_.size(), job_))) return false;
+    std::vector<int> stopped = With(waiting_, ProcessActivity::kStopped);
+    const bool any_stopped = !stopped.empty();
+    std::vector<int> suspects =
+        any_stopped ? std::move(stopped) : With(waiting_, ProcessActivity::kUninterruptible);
+    found_.stall = {kCannotRun,
+                    StrCat(Since(EarliestMs()), ": of ", NamesOf(job_, suspects),
+                           any_stopped ? " a process is stopped (state T); continue it with "
+                                         "SIGCONT, or restart the job"
+                                       : " a process waits in the kernel (state D) for a device or "
+                                         "a file system; look at its host")};
+    if (!IsMajority(suspects.size(), job_)) found_.suspects = std::move(suspects);
+    found_.look_again_ms.reset();
+    return true;
+  }
+
+  void FindPause() {
+    const std::int64_t limit_ms = job_.policy.stall_seconds > 0
+                                      ? std::int64_t{1000} * job_.policy.stall_seconds
+                                      : kAutomaticLimitMs;
+    const bool any_computes = std::any_of(
+        waiting_.begin(), waiting_.end(),
+        [](const Waiting& worker) { return worker.report->gpus_compute.value_or(false); });
+    const std::size_t count = WaitedFor(limit_ms, [](const api::ProgressReport&) { return true; });
+    if (any_computes || !IsMajority(count, job_)) return;
+    const std::vector<int> idle = With(waiting_, ProcessActivity::kIdle);
+    const std::vector<int> busy = With(waiting_, ProcessActivity::kBusy);
+    std::string why;
+    if (!idle.empty() && 4 * idle.size() <= static_cast<std::size_t>(job_.ranks()) &&
+        IsMajority(busy.size(), job_)) {
+      found_.suspects = idle;
+      why = StrCat(NamesOf(job_, idle), " is idle while the others poll");
+    } else if (found_.suspects = FirstToStop(job_, waiting_); !found_.suspects.empty()) {
+      why = StrCat(NamesOf(job_, found_.suspects), " stopped first");
+    } else {
+      why = "nothing tells one worker from the others";
+    }
+    found_.stall = {kNoProgress, StrCat(Since(EarliestMs()), ": ", why)};
+    found_.look_again_ms.reset();
+  }
+
+  const JobObservation& job_;
+  const std::vector<Waiting> waiting_;
+  NoProgress found_;
+};
+
+}  // namespace
+
+NoProgress FindNoProgress(const JobObservation& job) { return Finder(job).Run(); }
+
+}  // namespace yardmaster::op
