@@ -16,10 +16,9 @@ constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kUnitNames[] = {"Job", "DataGroup"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
-constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
-                                            "DeadlineExceeded", "HostFault",    "SegmentLost",
-                                            "DomainLost",       "SlowHost",     "Stalled",
-                                            "Moved"};
+constexpr std::string_view kCauseNames[] = {
+    "HostLost",    "WorkerFailed", "WorkerRemoved", "DeadlineExceeded", "HostFault",
+    "SegmentLost", "DomainLost",   "SlowHost",      "Stalled",          "Moved"};
 constexpr int kMaxRanks = 1'000'000;
 constexpr ListRule kExitCodes = {.max_entries = 255, .min_entries = 1, .is_set = true};
 

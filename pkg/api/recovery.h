@@ -62,6 +62,8 @@ enum class OnBandwidthLoss {
   kReplace  // as onHostLoss, once a host that would not hold it back is free
 };
 
+
+
 // What happens when the workers run and make no progress.
 enum class OnStall {
   kKeep,    // the job waits; its condition and an event say so
@@ -84,8 +86,8 @@ struct RecoveryPolicy {
   int in_place_seconds = 120;
   std::vector<FailureRule> rules;  // the first that matches decides
   OnStall on_stall = OnStall::kKeep;
-  // How long no iteration ends before the job counts as stalled, where nothing but that is known; 0:
-  // ten minutes.
+  // How long no iteration ends before the job counts as stalled, where nothing but that is known;
+  // 0: ten minutes.
   int stall_seconds = 0;
   bool operator==(const RecoveryPolicy&) const = default;
 

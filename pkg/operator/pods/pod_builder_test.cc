@@ -183,7 +183,8 @@ TEST(PodBuilderTest, ATemplateGivesItsPodsNoAnnotationThatOnlyYardmasterWrites) 
                               api::kPriorityAnnotation,          api::kPathPlanAnnotation,
                               api::kNetworkGenerationAnnotation, api::kNcclConfAnnotation,
                               api::kKeptEnvironmentAnnotation,   api::kProfileAnnotation,
-                              api::kConnectionsAnnotation,       api::kReleasedAnnotation};
+                              api::kConnectionsAnnotation,       api::kReleasedAnnotation,
+                              api::kProgressAnnotation};
   json job = Job();
   for (const char* key : ours) {
     job["spec"]["template"]["metadata"]["annotations"][key] = "n1";
