@@ -62,8 +62,6 @@ enum class OnBandwidthLoss {
   kReplace  // as onHostLoss, once a host that would not hold it back is free
 };
 
-
-
 // What happens when the workers run and make no progress.
 enum class OnStall {
   kKeep,    // the job waits; its condition and an event say so
