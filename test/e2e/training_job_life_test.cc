@@ -80,6 +80,45 @@ TEST_F(TrainingJobLifeTest, AfterAHostIsLostTheOtherWorkersRestartInTheirPods) {
   CheckPromises();
 }
 
+TEST_F(TrainingJobLifeTest, WhereDataGroupsRestartByThemselvesTheOthersGoOn) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("n", 2, R"("priority": 0)")).ok());
+  const auto patched =
+      cluster_->plane().Kubectl({"patch", "trainingjob", "n", "-n", "team", "--type=merge", "-p",
+                                 R"({"spec": {"recovery": {"unit": "DataGroup"}}})"});
+  EXPECT_NE(patched.status().ToString().find("recovery.unit DataGroup needs parallelism"),
+            std::string::npos)
+      << patched.status();
+  // Ranks 0 and 1 are one data group, 2 and 3 the other.
+  ASSERT_TRUE(
+      cluster_->plane().Apply(TrainingJob("g", 4, R"("parallelism": {"tensor": 16})")).ok());
+  Patch("g", R"({"recovery": {"unit": "DataGroup"}})");
+  ASSERT_TRUE(Wait("g", "condition=Running"));
+  const auto pod = [](int rank) {
+    return cluster_->Get({"pod", "-n", "team", StrCat("g-", rank)});
+  };
+  const auto uid = [&](int rank) -> std::string {
+    const json object = pod(rank);
+    return object.is_object() ? object["metadata"]["uid"].get<std::string>() : "";
+  };
+  const auto restarts = [&](int rank) {
+    return pod(rank)["status"]["containerStatuses"][0]["restartCount"].get<int>();
+  };
+  const std::vector<std::string> before = {uid(0), uid(1), uid(2), uid(3)};
+  const std::string lost = pod(1)["spec"]["nodeName"];
+  const std::string label = "node-not-ready.stage.kwok.x-k8s.io";
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", lost, label + "=true"}).ok());
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    return ConditionOf(Job("g"), "Recovering") == "False" &&
+           ConditionOf(Job("g"), "Running") == "True" && uid(1) != before[1];
+  })) << Job("g").dump(1);
+  for (const int rank : {0, 2, 3}) EXPECT_EQ(uid(rank), before[static_cast<std::size_t>(rank)]);
+  EXPECT_EQ(restarts(0), 1) << "of the group that lost a host";
+  EXPECT_EQ(restarts(2) + restarts(3), 0);
+  EXPECT_EQ(Job("g")["status"]["recovery"]["incidents"][0]["ranks"], json::array({0, 1}));
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", lost, label + "-"}).ok());
+  CheckPromises();
+}
+
 TEST_F(TrainingJobLifeTest, WhenASegmentIsLostTheWholeJobMovesToTheOther) {
   ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("m", 3, R"("priority": 0)")).ok());
   ASSERT_TRUE(Wait("m", "condition=Running"));
