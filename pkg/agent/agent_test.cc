@@ -312,7 +312,7 @@ TEST_F(AgentTest, FlopOfGpusComeToThePodAndLldpNeighboursToTheNode) {
   Eventually("the neighbours", [&] {
     const auto node = client_.Find(kube::Nodes(), "", "n1");
     return (*node)["metadata"].value("/annotations/yardmaster.dev~1neighbours"_json_pointer, "") ==
-           R"({"neighbours":[{"local":"n1:r0p0","remote":"tor:d3"}]})";
+           R"({"neighbours":[{"chassis":"leaf","local":"n1:r0p0","remote":"tor:d3"}]})";
   });
   EXPECT_THAT(
       registry_.Text(),

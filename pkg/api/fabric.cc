@@ -1,5 +1,6 @@
 #include "pkg/api/fabric.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -189,9 +190,9 @@ void DescribeFabricRules(FieldVisitor& spec) {
             ".tiers");
   spec.Rule(
       "size(self.tiers) == 0 || self.tiers[0].downPorts >= self.size.hostsPerSegment * "
-      "(self.tiers[0].perRail ? 1 : self.host.rails)",
-      "tiers[0].downPorts must be at least size.hostsPerSegment (times host.rails without "
-      "perRail); give more ports or fewer hosts in a segment",
+      "(self.tiers[0].perRail ? self.tiers[0].railsPerSwitch : self.host.rails)",
+      "tiers[0].downPorts must be at least size.hostsPerSegment times railsPerSwitch (times "
+      "host.rails without perRail); give more ports or fewer hosts in a segment",
       ".tiers");
   spec.Rule("size(self.tiers) == 0 || self.tiers[size(self.tiers) - 1].upPorts == 0",
             "upPorts of the highest tier must be 0; leave it out or add the tier above", ".tiers");
@@ -212,14 +213,27 @@ void DescribeFabricRules(FieldVisitor& spec) {
       "perPlane on the tier below, too",
       ".tiers");
   spec.Rule(
+      "self.tiers.all(t, self.host.rails % t.railsPerSwitch == 0 && (t.perRail || t.railsPerSwitch "
+      "== 1))",
+      "railsPerSwitch must divide host.rails and needs perRail; give every switch the same number "
+      "of rails",
+      ".tiers");
+  spec.Rule(
+      "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || !self.tiers[i + 1].perRail || self.tiers[i + "
+      "1].railsPerSwitch % self.tiers[i].railsPerSwitch == 0)",
+      "railsPerSwitch must be a multiple of that of the tier below; all rails of a switch go to "
+      "the same switches above",
+      ".tiers");
+  spec.Rule(
       "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (self.tiers[i].upGbps == self.tiers[i + "
       "1].downGbps))",
       "upGbps must equal downGbps of the tier above; both ends of a cable have one speed",
       ".tiers");
   spec.Rule(
       "[0, 1, 2].all(i, i + 1 >= size(self.tiers) || (self.tiers[i + 1].switches % self.tiers[i + "
-      "1].stripes == 0 && (self.tiers[i].switches * (self.tiers[i].perRail && !self.tiers[i + "
-      "1].perRail ? self.host.rails : 1) * (self.tiers[i].perPlane && !self.tiers[i + 1].perPlane "
+      "1].stripes == 0 && (self.tiers[i].switches * (self.tiers[i].perRail ? (self.tiers[i + "
+      "1].perRail ? self.tiers[i + 1].railsPerSwitch : self.host.rails) / "
+      "self.tiers[i].railsPerSwitch : 1) * (self.tiers[i].perPlane && !self.tiers[i + 1].perPlane "
       "? self.planes : 1)) % self.tiers[i + 1].stripes == 0))",
       "stripes must divide switches and the switches of a place below; give every stripe the same "
       "number",
@@ -236,9 +250,10 @@ void DescribeFabricRules(FieldVisitor& spec) {
       "1].switches || (self.tiers[i].scope == self.tiers[i + 1].scope ? 1 : self.tiers[i].scope == "
       "'FabricPod' ? self.size.fabricPods : self.tiers[i + 1].scope == 'FabricPod' ? "
       "self.size.segmentsPerFabricPod : self.size.segmentsPerFabricPod * self.size.fabricPods) * "
-      "(self.tiers[i].switches * (self.tiers[i].perRail && !self.tiers[i + 1].perRail ? "
-      "self.host.rails : 1) * (self.tiers[i].perPlane && !self.tiers[i + 1].perPlane ? self.planes "
-      ": 1)) * self.tiers[i].upPorts <= self.tiers[i + 1].downPorts * self.tiers[i + 1].switches))",
+      "(self.tiers[i].switches * (self.tiers[i].perRail ? (self.tiers[i + 1].perRail ? "
+      "self.tiers[i + 1].railsPerSwitch : self.host.rails) / self.tiers[i].railsPerSwitch : 1) * "
+      "(self.tiers[i].perPlane && !self.tiers[i + 1].perPlane ? self.planes : 1)) * "
+      "self.tiers[i].upPorts <= self.tiers[i + 1].downPorts * self.tiers[i + 1].switches))",
       "downPorts must hold all cables from the tier below (places * lower switches * upPorts / "
       "switches); give more downPorts or build the fabric smaller (size)",
       ".tiers");
@@ -280,6 +295,13 @@ void DescribeSpec(FieldVisitor& in, FabricSpec& spec) {
               "Hash of the switches of a role; a role left out is not predictable.");
   HashesField(in, "ecmpHashOverrides", 1024, spec.ecmp_hash_overrides,
               "Hash of single switches, by switch id.");
+  in.TextMap("switchNames", spec.switch_names, kMaxSwitchNames, kSwitchName,
+             "What the operators of the network call a switch, by switch id: shown to people in "
+             "place of the id, and taken where a switch or a link is named.");
+  in.Texts("absentSwitches", spec.absent_switches, {.max_entries = 4096, .is_set = true}, {253, 1},
+           "Switches, by id, that are in the description and not in the network, because some "
+           "fabric pods or segments have fewer: their cables are never used.",
+           "A switch id.");
   DescribeFabricRules(in);
 }
 
@@ -290,13 +312,26 @@ json EncodeSpec(const FabricSpec& spec) {
 
 }  // namespace
 
+bool IsSwitchName(std::string_view text) {
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_allowed);
+}
+
 // What was not given (fabric::Problems says so) may not be written.
 void Describe(FieldVisitor& fields, fabric::Tier& tier) {
   fields.Text("role", tier.role, DnsLabel(32), RequiredByServer("Unique name: tor, agg, core."));
   fields.Enum("scope", tier.scope, kScopeNames, Defaulted("The place one set of switches serves."));
   fields.Int("switches", tier.switches, 1, kMaxSwitches,
              Defaulted("Per place, per rail if perRail, per plane if perPlane."));
-  fields.Bool("perRail", tier.per_rail, Defaulted("Own switches for every rail."));
+  fields.Bool("perRail", tier.per_rail,
+              Defaulted("Own switches for every rail, or for every railsPerSwitch of them."));
+  fields.Int("railsPerSwitch", tier.rails_per_switch, 1, 64,
+             Defaulted("With perRail: neighbouring rails that share one set of switches; 2 where "
+                       "rails 0 and 1 of a host end at one leaf, 2 and 3 at the next.")
+                 .OmitAt(1));
   fields.Bool("perPlane", tier.per_plane, Defaulted("Own switches for every plane."));
   fields.Int("downPorts", tier.down_ports, 1, kMaxSwitches,
              RequiredByServer("Ports of a switch towards hosts.").OmitAt(0));
@@ -346,7 +381,7 @@ json EncodeFabricStatus(const FabricStatus& status) { return EncodeObject(status
 
 std::string ForwardingText(const fabric::FabricSpec& spec) {
   json out = EncodeSpec(spec);
-  for (const char* other : {"backup", "networkLevels", "scaleUp"}) out.erase(other);
+  for (const char* other : {"backup", "networkLevels", "scaleUp", "switchNames"}) out.erase(other);
   if (out.contains("host")) {
     for (const char* other : {"nvlinkGbps", "gpuResource"}) out["host"].erase(other);
   }

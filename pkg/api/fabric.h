@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,13 @@
 namespace yardmaster::api {
 
 inline constexpr char kFabricKind[] = "Fabric";
+
+// What operators may call a switch, and how many of them: 20 bytes of id and 40 of name each are
+// 1 MB.
+bool IsSwitchName(std::string_view text);
+inline constexpr TextRule kSwitchName = {253, 1, IsSwitchName, "letters, digits, ., _ and -",
+                                         "^[A-Za-z0-9._-]+$"};
+inline constexpr int kMaxSwitchNames = 16'384;
 
 // A segment that is lost as a whole: one fault of its switches or of its power.
 struct LostSegment {

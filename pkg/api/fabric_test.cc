@@ -14,14 +14,16 @@ namespace {
 using nlohmann::json;
 
 TEST(FabricTest, EveryFabricOfTheTestsReadsBackAsItWasWritten) {
-  for (const fabric::FabricSpec& spec : {fabric::SmallHpn(2, 2, 4), fabric::SinglePlaneHpn(1, 2, 4),
-                                         fabric::FatTree(4), fabric::StripedCore(2, 2, 4)}) {
+  for (const fabric::FabricSpec& spec :
+       {fabric::SmallHpn(2, 2, 4), fabric::SinglePlaneHpn(1, 2, 4), fabric::FatTree(4),
+        fabric::StripedCore(2, 2, 4), fabric::RailGroups(2, 2, 4)}) {
     Fabric written;
     written.metadata.name = spec.name;
     written.spec = spec;
     written.spec.levels.reserved = {0, 7};
     written.spec.levels.traffic_class_of_level = {{1, 32}, {7, 224}};
     written.spec.backup.borrow_in_fabric_pod = true;
+    written.spec.switch_names = {{"p0/p0s0/tor-r0-p0", "leaf-a1.example.com"}};
     written.status.hosts = 5;
     written.status.lost_segments = {{"p0", "p0s1", 1'700'000'000'000}};
     written.status.lost_domains = {{"p0", "p0s1", "p0s1d0", 1'700'000'000'000}};
@@ -30,6 +32,8 @@ TEST(FabricTest, EveryFabricOfTheTestsReadsBackAsItWasWritten) {
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(EncodeFabric(*again), text);
     EXPECT_EQ(fabric::Problems(again->spec), std::vector<std::string>());
+    EXPECT_EQ(again->spec.switch_names, written.spec.switch_names);
+    EXPECT_EQ(again->spec.tiers[0].rails_per_switch, spec.tiers[0].rails_per_switch);
   }
 }
 

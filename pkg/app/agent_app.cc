@@ -102,7 +102,7 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
                  "command that prints it, instead of a file; run without a shell");
   app.add_option("--lldp-names-file", programs.lldp_names_file,
                  "YAML file that says which switch and port of the Fabric a neighbour is; without "
-                 "it neighbours are a metric only");
+                 "it no cable is compared with the Fabric");
   app.add_option("--grpc-bind-address", options.grpc_addresses,
                  "unix:/path or host:port of the status service; may be repeated")
       ->capture_default_str();

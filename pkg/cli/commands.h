@@ -22,6 +22,8 @@ int RunCompletionCommand(const Args& args, std::istream& in, std::ostream& out, 
 int RunCruxCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 int RunFabricImportCommand(const Args& args, std::istream& in, std::ostream& out,
                            std::ostream& err);
+int RunFabricNamesCommand(const Args& args, const Connector& connect, std::istream& in,
+                          std::ostream& out, std::ostream& err);
 int RunFabricRenderCommand(const Args& args, std::istream& in, std::ostream& out,
                            std::ostream& err);
 int RunFabricTrustCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);

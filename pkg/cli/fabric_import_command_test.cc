@@ -81,12 +81,21 @@ void ExpectAlike(const fabric::FabricSpec& want, const fabric::FabricSpec& got) 
     EXPECT_EQ(a.switches, b.switches);
     EXPECT_EQ(a.stripes, b.stripes);
     EXPECT_EQ(a.per_rail && want.rails > 1, b.per_rail);
+    EXPECT_EQ(a.rails_per_switch, b.rails_per_switch);
     EXPECT_EQ(a.per_plane || want.planes == 1, b.per_plane);
     EXPECT_EQ(a.up_ports, b.up_ports);
     EXPECT_EQ(a.up_gbps, b.up_gbps);
     EXPECT_EQ(a.down_gbps, b.down_gbps);
     EXPECT_LE(b.down_ports, a.down_ports);
   }
+}
+
+// Rails 0 to 3 of a host end at one leaf of a pair, 4 to 7 at the other; the spine mixes them.
+fabric::FabricSpec FourRailsALeaf() {
+  fabric::FabricSpec spec = fabric::SinglePlaneHpn(1, 2, 3);
+  spec.tiers[0].rails_per_switch = 4;
+  spec.tiers[0].down_ports *= 4;
+  return spec;
 }
 
 fabric::FabricSpec Small(const std::string& preset, int pods, int segments, int hosts) {
@@ -102,12 +111,18 @@ fabric::FabricSpec Small(const std::string& preset, int pods, int segments, int 
 }
 
 TEST(ImportSimAiTest, FabricsComeBackAsTheyWere) {
-  const fabric::FabricSpec specs[] = {
-      fabric::SmallHpn(1, 3, 3),          fabric::SmallHpn(3, 2, 2),
-      fabric::SinglePlaneHpn(1, 3, 3),    fabric::StripedCore(3, 2, 2),
-      fabric::SmallHpn(1, 1, 4),          Small("hpn-7.0", 2, 2, 2),
-      Small("hpn-single-plane", 1, 2, 3), Small("dcn-plus", 2, 2, 2),
-      Small("rail-only", 1, 3, 3),        Small("two-layer-clos", 1, 3, 2)};
+  const fabric::FabricSpec specs[] = {fabric::SmallHpn(1, 3, 3),
+                                      fabric::SmallHpn(3, 2, 2),
+                                      fabric::SinglePlaneHpn(1, 3, 3),
+                                      fabric::StripedCore(3, 2, 2),
+                                      fabric::SmallHpn(1, 1, 4),
+                                      fabric::RailGroups(2, 2, 3),
+                                      FourRailsALeaf(),
+                                      Small("hpn-7.0", 2, 2, 2),
+                                      Small("hpn-single-plane", 1, 2, 3),
+                                      Small("dcn-plus", 2, 2, 2),
+                                      Small("rail-only", 1, 3, 3),
+                                      Small("two-layer-clos", 1, 3, 2)};
   for (fabric::FabricSpec spec : specs) {
     SCOPED_TRACE(spec.name);
     const auto imported = Import(ToSimAi(spec));

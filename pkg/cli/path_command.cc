@@ -8,6 +8,7 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
+#include "pkg/cli/input/switch_names_file.h"
 #include "pkg/cli/output/node_names.h"
 #include "pkg/config/observations.h"
 #include "pkg/repac/path.h"
@@ -25,6 +26,7 @@ struct PathFlags {
   std::string to;
   int source_port = 0;
   std::vector<std::string> down;
+  std::string names;
   std::string output = "json";
 };
 
@@ -37,6 +39,7 @@ void Declare(PathFlags& flags, CLI::App& app) {
       ->required()
       ->check(CLI::Range(0, 65535));
   app.add_option("--down", flags.down, "a link, cable or switch that is down");
+  DeclareNames(flags.names, app);
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"json"}))
       ->capture_default_str();
@@ -62,25 +65,32 @@ absl::Status AddDown(const Network& network, const std::string& name,
   return absl::OkStatus();
 }
 
+// Names that people use stand beside those that programs read.
 ordered_json ToJson(const Network& network, const repac::PredictedPath& path) {
+  const bool named = !network.spec().switch_names.empty();
   ordered_json out = {{"predictable", path.predictable}};
   if (!path.predictable) out["reason"] = path.reason;
   out["plane"] = path.plane;
   out["hops"] = ordered_json::array();
   for (const repac::PathHop& hop : path.hops) {
     ordered_json item = {{"switch", network.name(hop.at)}, {"members", hop.members}};
+    if (named) item["switchName"] = network.shown(hop.at);
     item["hash"] = hop.hash ? ordered_json(*hop.hash) : ordered_json(nullptr);
     item["index"] = hop.index;
     item["link"] = network.name(hop.link);
+    if (named) item["linkName"] = network.shown(hop.link);
     out["hops"].push_back(std::move(item));
   }
   out["links"] = ordered_json::array();
   for (fabric::LinkId link : path.links) out["links"].push_back(network.name(link));
+  if (!named) return out;
+  out["linkNames"] = ordered_json::array();
+  for (fabric::LinkId link : path.links) out["linkNames"].push_back(network.shown(link));
   return out;
 }
 
 absl::StatusOr<ordered_json> Answer(const PathFlags& flags, std::istream& in, std::ostream& err) {
-  YM_ASSIGN_OR_RETURN(FabricInput input, ReadFabricInput(flags.fabric, in));
+  YM_ASSIGN_OR_RETURN(FabricInput input, ReadFabricInput(flags.fabric, flags.names, in));
   PrintWarnings(input.warnings, err);
   const Network& network = *input.network;
   YM_ASSIGN_OR_RETURN(const fabric::NicPort from,

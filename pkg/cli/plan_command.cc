@@ -18,6 +18,7 @@
 #include "pkg/cli/input/cluster_reader.h"
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/input/read_input.h"
+#include "pkg/cli/input/switch_names_file.h"
 #include "pkg/cli/output/job_cost.h"
 #include "pkg/cli/output/plan_changes.h"
 #include "pkg/cli/output/plan_report.h"
@@ -36,6 +37,7 @@ struct PlanFlags {
   bool paths = false;
   std::vector<std::string> files;
   std::string namespace_name;
+  std::string names;
   std::string output;  // empty: a table on a terminal, else json
   std::uint64_t seed = 1;
   std::int64_t max_steps = placement::PlannerOptions{}.max_steps;
@@ -58,6 +60,7 @@ void Declare(PlanFlags& flags, CLI::App& app) {
       ->excludes(offline)
       ->needs(files);
   app.add_flag("--paths", flags.paths, "also the source port and links of every connection");
+  DeclareNames(flags.names, app);
   app.add_option("-o,--output", flags.output,
                  "output format; when left out, table on a terminal and json elsewhere")
       ->check(CLI::IsMember({"json", "yaml", "table"}));
@@ -142,6 +145,7 @@ absl::StatusOr<Question> AskFiles(const PlanFlags& flags, std::istream& in, std:
   ManifestDefaults defaults;
   if (!flags.namespace_name.empty()) defaults.namespace_name = flags.namespace_name;
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadGiven(flags, in, defaults));
+  YM_RETURN_IF_ERROR(UseSwitchNames(flags.names, in, manifests.cluster));
   Question question;
   question.origin = manifests.origin;
   question.costs = CostsOf(manifests, nullptr);
@@ -189,7 +193,9 @@ absl::StatusOr<Question> AskCluster(const PlanFlags& flags, const Connector& con
     std::ostream nowhere(nullptr);
     question.before = InputOfCluster(read->manifests, read->now_ms, nowhere);
   }
-  question.input = InputOfCluster(Overlay(std::move(read->manifests), given), read->now_ms, err);
+  Manifests both = Overlay(std::move(read->manifests), given);
+  YM_RETURN_IF_ERROR(UseSwitchNames(flags.names, in, both.cluster));
+  question.input = InputOfCluster(std::move(both), read->now_ms, err);
   return question;
 }
 

@@ -174,7 +174,7 @@ json Report(const SimulateFlags& flags, const Trace& trace, const sim::TraceResu
 
 absl::StatusOr<FabricInput> ReadFabric(const SimulateFlags& flags, const Connector& connect,
                                        std::istream& in, std::ostream& err) {
-  if (!flags.fabric.empty()) return ReadFabricInput(flags.fabric, in);
+  if (!flags.fabric.empty()) return ReadFabricInput(flags.fabric, /*names_file=*/"", in);
   ReadFlags read{flags.cluster, ""};
   YM_ASSIGN_OR_RETURN(const ConnectedCluster cluster, ConnectAndRead(read, connect, err));
   return FabricInputOf(cluster.state, "the cluster");

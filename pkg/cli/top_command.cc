@@ -141,7 +141,7 @@ Table TopLinks(const page::NetworkPicture& picture) {
       jobs.push_back(StrCat(job.job.text(), " (", job.level, ")"));
     }
     rows.push_back(
-        {link.name, Tenths(link.gbps), Percent(link.gbps / link.capacity_gbps), Join(jobs, ", ")});
+        {link.shown, Tenths(link.gbps), Percent(link.gbps / link.capacity_gbps), Join(jobs, ", ")});
   }
   return rows;
 }

@@ -9,6 +9,7 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/cli/input/read_input.h"
+#include "pkg/cli/input/switch_names_file.h"
 #include "pkg/cli/output/node_names.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/config/observations.h"
@@ -23,6 +24,7 @@ using Table = std::vector<std::vector<std::string>>;
 struct VerifyFlags {
   std::vector<std::string> fabric;
   std::string seen;
+  std::string names;
   std::string output = "json";
 };
 
@@ -41,24 +43,31 @@ constexpr char kExitCodes[] =
 
 Findings ToAnswer(const fabric::Network& network, const repac::WiringReport& report) {
   Findings answer;
+  const auto shown = [&](const std::string& port) {
+    return fabric::ShownName(network.spec(), port);
+  };
   const bool ok =
       report.faults.empty() && report.unknown_ports.empty() && report.contradictions.empty();
   answer.json = {{"ok", ok}, {"cables", network.num_cables()}, {"checked", report.checked}};
   answer.table = {{"KIND", "PORT", "BLUEPRINT", "FOUND"}};
   answer.json["faults"] = ordered_json::array();
   for (const repac::WiringFault& fault : report.faults) {
-    answer.json["faults"].push_back(
-        {{"port", fault.port}, {"expected", fault.expected}, {"found", fault.found}});
-    answer.table.push_back({"miswired", fault.port, fault.expected, fault.found});
+    const std::string expected = shown(fault.expected), found = shown(fault.found);
+    ordered_json item = {
+        {"port", fault.port}, {"expected", fault.expected}, {"found", fault.found}};
+    if (expected != fault.expected) item["expectedName"] = expected;
+    if (found != fault.found) item["foundName"] = found;
+    answer.json["faults"].push_back(std::move(item));
+    answer.table.push_back({"miswired", shown(fault.port), expected, found});
   }
   answer.json["swaps"] = ordered_json::array();
   for (const repac::PlugSwap& swap : report.swaps) {
     answer.json["swaps"].push_back({{"first", swap.first}, {"second", swap.second}});
-    answer.table.push_back({"swap", swap.first, "with", swap.second});
+    answer.table.push_back({"swap", shown(swap.first), "with", shown(swap.second)});
   }
   const auto names = [&](const char* key, const char* kind, const std::vector<std::string>& ports) {
     answer.json[key] = ports;
-    for (const std::string& port : ports) answer.table.push_back({kind, port, "-", "-"});
+    for (const std::string& port : ports) answer.table.push_back({kind, shown(port), "-", "-"});
   };
   names("unexplained", "no swap", report.unexplained);
   names("unknownPorts", "unknown", report.unknown_ports);
@@ -114,7 +123,7 @@ absl::StatusOr<Findings> Trust(const FabricInput& input, const std::string& text
 
 absl::StatusOr<Findings> AnswerTo(const VerifyFlags& flags, Finder answerer, std::istream& in,
                                   std::ostream& err) {
-  YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
+  YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, flags.names, in));
   PrintWarnings(input.warnings, err);
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.seen, in));
   return answerer(input, text, InputName(flags.seen));
@@ -128,6 +137,7 @@ int Run(CLI::App& app, const char* example, const char* seen_flag, const char* s
   app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
       ->required();
   app.add_option(seen_flag, flags.seen, seen_help)->required();
+  DeclareNames(flags.names, app);
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"json", "table"}))
       ->capture_default_str();

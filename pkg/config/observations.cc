@@ -76,7 +76,7 @@ LinkId FindLink(const Network& network, const std::string& name) {
   const fabric::CableId cable = network.FindCable(name);
   if (!cable.valid()) return LinkId();
   for (const LinkId link : {Network::up(cable), Network::down(cable)}) {
-    if (network.name(link) == name) return link;
+    if (network.name(link) == name || network.shown(link) == name) return link;
   }
   return LinkId();
 }
@@ -182,9 +182,13 @@ absl::StatusOr<std::vector<repac::Neighbour>> ReadNeighbours(const std::string& 
   return ReadList<repac::Neighbour>(
       text, name, "neighbours",
       [](const json& entry, const std::string& path) -> absl::StatusOr<repac::Neighbour> {
-        YM_RETURN_IF_ERROR(CheckKeys(entry, path, {"local", "remote"}));
+        YM_RETURN_IF_ERROR(CheckKeys(entry, path, {"local", "remote", "chassis"}));
         repac::Neighbour out;
         YM_ASSIGN_OR_RETURN(out.local, Text(entry, path, "local"));
+        if (entry.contains("chassis")) {
+          YM_ASSIGN_OR_RETURN(out.chassis, Text(entry, path, "chassis"));
+          if (!entry.contains("remote")) return out;
+        }
         YM_ASSIGN_OR_RETURN(out.remote, Text(entry, path, "remote"));
         return out;
       });

@@ -4,7 +4,8 @@
 // Neighbours: {"neighbours": [{"local": "p00s00h003:r2p1", "remote": "p00/p00s00/tor-r2-p1:d4"}]}.
 // `local` is the port that reports, `remote` the port it sees. A NIC port is HOST:rRAILpPORT, a
 // switch's up port SWITCH:uN from 0, its down port SWITCH:dN from 1 in the order of the blueprint.
-// Either side may report, or both.
+// Either side may report, or both. An entry may have `chassis`, what LLDP calls the switch, besides
+// `remote` or instead of it.
 //
 // Paths: {"paths": [{"from": "p00s00h000/0/0", "to": "p00s01h000/0/0", "sourcePort": 49321,
 // "links": ["p00/p00s00/tor-r0-p0:u11.up", null]}]}. Links are named and ordered as `path` prints

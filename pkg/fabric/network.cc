@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <unordered_set>
 
 #include "pkg/base/strings.h"
 
@@ -56,7 +58,8 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
     const Tier& tier = net.spec_.tiers[t];
     TierIndex index;
     index.places = NumPlaces(tier.scope, *net.places_);
-    index.rails = tier.per_rail ? net.spec_.rails : 1;
+    index.rails_per_group = RailsPerSwitch(net.spec_, static_cast<int>(t));
+    index.rails = net.spec_.rails / index.rails_per_group;
     index.planes = tier.per_plane ? net.spec_.planes : 1;
     index.first_switch = static_cast<int>(next_switch);
     index.first_cable = static_cast<int>(next_cable);
@@ -75,12 +78,40 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
   }
   net.num_cables_ = static_cast<int>(next_cable);
   YM_RETURN_IF_ERROR(net.CheckSizes());
+  net.FindAbsent();
   return net;
+}
+
+// A switch of a place without Nodes is no switch of the network.
+void Network::FindAbsent() {
+  const std::unordered_set<std::string> names(spec_.absent_switches.begin(),
+                                              spec_.absent_switches.end());
+  std::unordered_set<std::int32_t> absent;
+  for (int s = 0; !names.empty() && s < num_switches(); ++s) {
+    if (names.contains(name(SwitchId(s))) || names.contains(shown(SwitchId(s)))) absent.insert(s);
+  }
+  for (int c = 0; !absent.empty() && c < num_cables_; ++c) {
+    const CableId cable(c);
+    if (absent.contains(far_end(up(cable)).value) ||
+        (!is_host_cable(cable) && absent.contains(switch_port_of(cable).id.value))) {
+      absent_.push_back(cable);
+    }
+  }
+}
+
+bool Network::exists(CableId cable) const {
+  return !std::binary_search(absent_.begin(), absent_.end(), cable);
+}
+
+void Network::MarkAbsent(std::vector<std::uint8_t>& down) const {
+  if (absent_.empty()) return;
+  down.resize(static_cast<std::size_t>(num_cables_), 0);
+  for (const CableId cable : absent_) down[cable.index()] = 1;
 }
 
 absl::Status Network::CheckSizes() const {
   const Tier& tor = spec_.tiers[0];
-  const int per_host = tor.per_rail ? 1 : spec_.rails;
+  const int per_host = RailsPerSwitch(spec_, 0);
   for (SegmentId segment : places_->segments()) {
     const int hosts = places_->num_nodes_of(segment);
     if (hosts * per_host > tor.down_ports) {
@@ -124,7 +155,7 @@ int Network::ParentPlace(int tier, int place) const {
 
 SwitchId Network::IdOf(int tier, int place, int rail, int plane, int number) const {
   const TierIndex& index = tiers_[static_cast<std::size_t>(tier)];
-  const int r = index.rails == 1 ? 0 : rail;
+  const int r = index.rails == 1 ? 0 : rail / index.rails_per_group;
   const int p = index.planes == 1 ? 0 : plane;
   const int switches = spec_.tiers[static_cast<std::size_t>(tier)].switches;
   return SwitchId(index.first_switch + ((place * index.rails + r) * index.planes + p) * switches +
@@ -150,7 +181,7 @@ SwitchPlace Network::place_of(SwitchId id) const {
   rest /= tier.switches;
   if (tier.per_plane) place.plane = rest % index.planes;
   rest /= index.planes;
-  if (tier.per_rail) place.rail = rest % index.rails;
+  if (tier.per_rail) place.rail = rest % index.rails * index.rails_per_group;
   place.place = rest / index.rails;
   return place;
 }
@@ -167,7 +198,9 @@ int Network::WiringIndex(const SwitchPlace& lower) const {
   const TierIndex& mine = tiers_[low];
   const TierIndex& above = tiers_[low + 1];
   int index = 0;
-  if (mine.rails != above.rails) index = lower.rail;
+  if (mine.rails != above.rails) {
+    index = lower.rail / mine.rails_per_group % (mine.rails / above.rails);
+  }
   if (mine.planes != above.planes) index = index * mine.planes + lower.plane;
   return index * spec_.tiers[low].switches + lower.number;
 }
@@ -225,7 +258,8 @@ bool Network::Covers(int tier, int place, HostId host) const {
 bool Network::reaches_down(SwitchId id, const NicPort& dst) const {
   const SwitchPlace at = place_of(id);
   if (at.plane >= 0 && at.plane != plane_of(dst)) return false;
-  if (at.rail >= 0 && at.rail != dst.rail) return false;
+  const int group = tiers_[static_cast<std::size_t>(at.tier)].rails_per_group;
+  if (at.rail >= 0 && at.rail != dst.rail / group * group) return false;
   return Covers(at.tier, at.place, dst.host);
 }
 
@@ -311,8 +345,9 @@ std::string Network::name(LinkId id) const {
 }
 
 SwitchId Network::FindSwitch(std::string_view wanted) const {
+  const std::string own = OwnName(spec_, wanted);
   for (int s = 0; s < num_switches(); ++s) {
-    if (name(SwitchId(s)) == wanted) return SwitchId(s);
+    if (name(SwitchId(s)) == own) return SwitchId(s);
   }
   return SwitchId();
 }

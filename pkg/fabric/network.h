@@ -7,14 +7,15 @@
 // links, failures to cables (an overlay that the planner of paths is given).
 //
 // Names, stable and unique (the ids people see):
-//   switch  "<fabric pod>/<segment>/tor-r2-p0" (its place, role, rail, plane and number; parts that
-//           the tier does not have are left out: "p0/agg-p1-17", "core-p0-3")
+//   switch  "<fabric pod>/<segment>/tor-r2-p0" (its place, role, first rail, plane and number; what
+//           the tier does not have is left out: "p0/agg-p1-17", "core-p0-3")
 //   cable   "<host>:r2p1" or "<switch>:u17"; a link is its cable's name followed by ".up" or
 //           ".down"
 //
 // Determinism: ids depend on spec and places alone. Thread safety: immutable after Build.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,8 +41,9 @@ struct NicPort {
   bool operator==(const NicPort&) const = default;
 };
 
-// Where a switch stands. `rail` and `plane` are -1 where the tier serves all of them. `place` is
-// the index of a segment or of a fabric pod, or 0, by the tier's scope.
+// Where a switch stands. `rail` is the first that it serves. `rail` and `plane` are -1 where the
+// tier serves all of them. `place` is the index of a segment or of a fabric pod, or 0, by the
+// tier's scope.
 struct SwitchPlace {
   int tier = 0;
   int place = 0;
@@ -70,6 +72,10 @@ class Network {
   SwitchId tor(const NicPort& port) const;
   int plane_of(const NicPort& port) const { return port.port % spec_.planes; }
   int num_up_ports(SwitchId id) const { return spec_.tiers[IndexOfTier(id)].up_ports; }
+  // False: a switch at one of its ends is absent (FabricSpec::absent_switches).
+  bool exists(CableId cable) const;
+  // Marks the cables that do not exist in `down`, by CableId; nothing where all do.
+  void MarkAbsent(std::vector<std::uint8_t>& down) const;
   // The switch at the other end of an up port. REQUIRES: 0 <= up_port < num_up_ports(id).
   SwitchId upper(SwitchId id, int up_port) const;
 
@@ -110,8 +116,13 @@ class Network {
   std::string name(SwitchId id) const;
   std::string name(CableId id) const;
   std::string name(LinkId id) const;
-  // By any of the names above; an invalid id if none matches. FindCable takes a link's name, too. A
-  // name that contains a switch costs O(switches).
+  // The name as people are shown it (FabricSpec::switch_names).
+  template <typename AnyId>
+  std::string shown(AnyId id) const {
+    return ShownName(spec_, name(id));
+  }
+  // By any of the names above, or as it is shown; an invalid id if none matches. FindCable takes a
+  // link's name, too. A name that contains a switch costs O(switches).
   CableId FindCable(std::string_view name) const;
   SwitchId FindSwitch(std::string_view name) const;
 
@@ -122,7 +133,8 @@ class Network {
     int num_switches = 0;
     int first_cable = 0;  // of its up ports
     int places = 1;
-    int rails = 1;   // groups by rail
+    int rails = 1;  // groups by rail, of rails_per_group each
+    int rails_per_group = 1;
     int planes = 1;  // groups by plane
   };
   std::size_t IndexOfTier(SwitchId id) const { return static_cast<std::size_t>(tier_of(id)); }
@@ -131,6 +143,7 @@ class Network {
   int ParentPlace(int tier, int place) const;
   bool Covers(int tier, int place, HostId host) const;
   absl::Status CheckSizes() const;
+  void FindAbsent();
 
   FabricSpec spec_;
   std::shared_ptr<const Places> places_;
@@ -138,6 +151,7 @@ class Network {
   int num_host_cables_ = 0;
   int num_cables_ = 0;
   std::optional<IpAddress> base_address_;  // nullopt: not stated
+  std::vector<CableId> absent_;            // sorted
 };
 
 }  // namespace yardmaster::fabric

@@ -16,7 +16,8 @@ std::vector<std::pair<std::string, FabricSpec>> Shapes() {
   return {{"hpn", SmallHpn(2, 3, 4)},
           {"single plane", SinglePlaneHpn(2, 2, 3)},
           {"fat tree", FatTree(4)},
-          {"striped core", StripedCore(2, 2, 3)}};
+          {"striped core", StripedCore(2, 2, 3)},
+          {"rail groups", RailGroups(2, 2, 3)}};
 }
 
 Network Built(const FabricSpec& spec) {
@@ -98,6 +99,89 @@ TEST(NetworkTest, NamesAreUniqueAndFindTheirObjectAgain) {
     EXPECT_FALSE(net.FindCable("nowhere:u1").valid());
     EXPECT_FALSE(net.FindCable("").valid());
   }
+}
+
+TEST(NetworkTest, NeighbouringRailsThatShareASwitchMeetThere) {
+  const Network net = Built(RailGroups(1, 2, 3));
+  EXPECT_EQ(net.num_switches(), 2 * 2 * 4 + 2 * 2 * 4);  // per plane: 4 ToRs a segment, 2 x 4 Aggs
+  for (int a = 0; a < 8; ++a) {
+    for (int b = 0; b < 8; ++b) {
+      const NicPort from{HostId(0), a, 1};
+      const NicPort to{HostId(2), b, 1};
+      EXPECT_EQ(net.tor(from) == net.tor(to), a / 2 == b / 2) << a << " and " << b;
+      const SwitchId agg = net.upper(net.tor(from), 3);
+      EXPECT_EQ(net.reaches_down(agg, to), a / 4 == b / 4) << a << " and " << b;
+    }
+  }
+  EXPECT_EQ(net.name(net.tor({HostId(0), 3, 1})), "p0/p0s0/tor-r2-p1");
+  EXPECT_EQ(net.name(net.upper(net.tor({HostId(0), 7, 0}), 2)), "p0/agg-r4-p0-2");
+  // Each Agg has one cable from each of its rails' ToRs, in the order of segments and rails.
+  std::map<SwitchId, std::vector<SwitchId>> below;
+  for (int s = 0; s < net.num_switches(); ++s) {
+    for (int u = 0; u < net.num_up_ports(SwitchId(s)); ++u) {
+      below[net.upper(SwitchId(s), u)].emplace_back(s);
+    }
+  }
+  ASSERT_EQ(below.size(), 16u);
+  for (const auto& [agg, tors] : below) {
+    ASSERT_EQ(tors.size(), 4u);
+    for (const SwitchId tor : tors) {
+      EXPECT_EQ(net.place_of(tor).rail / 4, net.place_of(agg).rail / 4);
+    }
+  }
+}
+
+TEST(NetworkTest, HostsNeedAPortOfATorForEachOfItsRails) {
+  FabricSpec spec = RailGroups(1, 1, 4);
+  spec.hosts_per_segment = 1;
+  spec.backup.hosts_per_segment = 0;
+  spec.tiers[0].down_ports = 7;
+  FabricSpec built = spec;
+  built.hosts_per_segment = 4;
+  const auto network = Network::Build(spec, std::make_shared<const Places>(PlacesOf(built)));
+  EXPECT_NE(network.status().message().find("spec.tiers[0].downPorts"), std::string::npos)
+      << network.status();
+}
+
+TEST(NetworkTest, SwitchesAreShownAndFoundAsTheirOperatorsCallThem) {
+  FabricSpec spec = SmallHpn(2, 1, 2);
+  spec.switch_names = {{"p0/p0s0/tor-r2-p1", "leaf-a3"}, {"core-p0-3", "spine-3"}};
+  const Network net = Built(spec);
+  const SwitchId leaf = net.FindSwitch("leaf-a3");
+  ASSERT_TRUE(leaf.valid());
+  EXPECT_EQ(net.name(leaf), "p0/p0s0/tor-r2-p1");
+  EXPECT_EQ(net.shown(leaf), "leaf-a3");
+  EXPECT_EQ(net.FindSwitch(net.name(leaf)), leaf);
+  const LinkId link = Network::down(net.up_cable(leaf, 3));
+  EXPECT_EQ(net.shown(link), "leaf-a3:u3.down");
+  EXPECT_EQ(net.FindCable("leaf-a3:u3.down"), Network::cable_of(link));
+  EXPECT_EQ(net.shown(net.host_cable({HostId(0), 2, 1})), "p0s0h000:r2p1");
+  EXPECT_EQ(net.shown(net.tor({HostId(0), 0, 0})), "p0/p0s0/tor-r0-p0");
+}
+
+TEST(NetworkTest, CablesOfSwitchesThatAPlaceDoesNotHaveAreDown) {
+  FabricSpec spec = SmallHpn(2, 2, 3);
+  spec.switch_names = {{"p1/agg-p1-2", "spine-b2"}};
+  spec.absent_switches = {"spine-b2", "p0/p0s1/tor-r3-p0", "p7/agg-p0-0"};  // p7 has no Node
+  const Network net = Built(spec);
+  std::vector<std::uint8_t> down;
+  net.MarkAbsent(down);
+  ASSERT_EQ(down.size(), static_cast<std::size_t>(net.num_cables()));
+  for (int c = 0; c < net.num_cables(); ++c) {
+    const CableId cable(c);
+    EXPECT_EQ(down[cable.index()] == 0, net.exists(cable));
+    const std::string upper = net.name(net.far_end(Network::up(cable)));
+    const std::string lower =
+        net.is_host_cable(cable) ? "" : net.name(net.switch_port_of(cable).id);
+    const auto gone = [](const std::string& name) {
+      return name == "p1/agg-p1-2" || name == "p0/p0s1/tor-r3-p0";
+    };
+    EXPECT_EQ(net.exists(cable), !gone(upper) && !gone(lower)) << net.name(cable);
+  }
+  spec.absent_switches.clear();
+  down.clear();
+  Built(spec).MarkAbsent(down);
+  EXPECT_TRUE(down.empty());
 }
 
 TEST(NetworkTest, PlanesOfHpnNeverMeet) {

@@ -60,6 +60,12 @@ void CheckTier(const FabricSpec& spec, std::size_t t, Problem& out) {
         std::pair{tier.down_ports, "downPorts"}, std::pair{tier.down_gbps, "downGbps"}}) {
     Need(value >= 1, out, StrCat(at, ".", field), StrCat("is ", value), "give a number above 0");
   }
+  Need(tier.rails_per_switch >= 1 && spec.rails % std::max(1, tier.rails_per_switch) == 0, out,
+       at + ".railsPerSwitch",
+       StrCat(tier.rails_per_switch, " rails a switch do not divide ", spec.rails, " rails"),
+       "give every switch the same number of rails");
+  Need(tier.per_rail || tier.rails_per_switch == 1, out, at + ".railsPerSwitch",
+       "needs perRail: without it one set of switches serves all rails", "set perRail: true");
   const bool top = t + 1 == spec.tiers.size();
   Need(top || (tier.up_ports >= 1 && tier.up_gbps >= 1), out, at + ".upPorts",
        "there is a tier above and no way up", "give upPorts and upGbps");
@@ -76,6 +82,12 @@ void CheckWiring(const FabricSpec& spec, std::size_t upper_index, Problem& out) 
        "tiers go from the hosts upwards: Segment, FabricPod, Fabric");
   Need(!upper.per_rail || lower.per_rail, out, at + ".perRail",
        "has switches per rail above a tier that mixes rails", "set perRail on the tier below, too");
+  const int t = static_cast<int>(upper_index);
+  Need(!lower.per_rail || RailsPerSwitch(spec, t) % lower.rails_per_switch == 0, out,
+       at + ".railsPerSwitch",
+       StrCat(RailsPerSwitch(spec, t), " rails are no multiple of the ",
+              RailsPerSwitch(spec, t - 1), " of the tier below"),
+       "all rails of a switch go to the same switches above");
   Need(!upper.per_plane || lower.per_plane, out, at + ".perPlane",
        "has switches per plane above a tier that mixes planes",
        "set perPlane on the tier below, too");
@@ -124,7 +136,7 @@ void CheckHostPorts(const FabricSpec& spec, Problem& out) {
   Need(tor.down_gbps == spec.nic_gbps, out, "spec.tiers[0].downGbps",
        StrCat(tor.down_gbps, " Gb/s meets a NIC of ", spec.nic_gbps, " Gb/s"),
        "both ends of a cable have one speed");
-  const long needed = 1L * spec.hosts_per_segment * (tor.per_rail ? 1 : spec.rails);
+  const long needed = 1L * spec.hosts_per_segment * RailsPerSwitch(spec, 0);
   Need(needed <= tor.down_ports, out, "spec.tiers[0].downPorts",
        StrCat(tor.down_ports, " ports for ", needed, " NIC ports of ", spec.hosts_per_segment,
               " hosts"),
@@ -145,6 +157,42 @@ void CheckLevels(const FabricSpec& spec, Problem& out) {
        "leaves no level for jobs", "reserve fewer");
 }
 
+// Whether a switch of a tier of scope Fabric may have that name: "core-r2-p0-3" without the parts
+// that the tier does not have.
+bool IsOwnName(const Tier& tier, std::string_view name) {
+  const auto skip = [&](std::string_view what) {
+    if (name.substr(0, what.size()) != what) return false;
+    name.remove_prefix(what.size());
+    return true;
+  };
+  const auto skip_number = [&](std::string_view before) {
+    if (!skip(before) || name.empty()) return false;
+    const std::size_t end = std::min(name.size(), name.find_first_not_of("0123456789"));
+    name.remove_prefix(end);
+    return end > 0;
+  };
+  return tier.scope == Scope::kFabric && skip(tier.role) && (!tier.per_rail || skip_number("-r")) &&
+         (!tier.per_plane || skip_number("-p")) && (tier.switches == 1 || skip_number("-")) &&
+         name.empty();
+}
+
+void CheckSwitchNames(const FabricSpec& spec, Problem& out) {
+  std::set<std::string_view> seen;
+  for (const auto& [own, shown] : spec.switch_names) {
+    const std::string at = StrCat("spec.switchNames[", own, "]");
+    Need(own.find(':') == own.npos, out, at, "is a port or a link", "name the switch alone");
+    Need(!shown.empty() && shown.find_first_of(":/") == shown.npos, out, at,
+         StrCat("\"", shown, "\" is empty or has : or / in it"), "give the switch's host name");
+    Need(seen.insert(shown).second, out, at, StrCat("\"", shown, "\" is the name of two switches"),
+         "give every switch its own");
+    for (const Tier& tier : spec.tiers) {
+      Need(shown == own || !IsOwnName(tier, shown), out, at,
+           StrCat("\"", shown, "\" may be the Fabric's own name of another switch"),
+           StrCat("rename the role ", tier.role, " in spec.tiers"));
+    }
+  }
+}
+
 // What a role's hash says about group members that no group of its switches has.
 void CheckMembers(const HashSpec& hash, int ports, const std::string& field, Problem& out) {
   for (int member : hash.group.resilient_table) {
@@ -161,10 +209,31 @@ void CheckMembers(const HashSpec& hash, int ports, const std::string& field, Pro
 
 }  // namespace
 
+int RailsPerSwitch(const FabricSpec& spec, int tier) {
+  const Tier& of = spec.tiers[static_cast<std::size_t>(tier)];
+  return of.per_rail ? of.rails_per_switch : spec.rails;
+}
+
+std::string ShownName(const FabricSpec& spec, std::string_view name) {
+  const std::size_t end = std::min(name.size(), name.find(':'));
+  if (name.substr(end, 2) == ":r") return std::string(name);  // a host's NIC port
+  const auto found = spec.switch_names.find(std::string(name.substr(0, end)));
+  if (found == spec.switch_names.end()) return std::string(name);
+  return StrCat(found->second, name.substr(end));
+}
+
+std::string OwnName(const FabricSpec& spec, std::string_view shown) {
+  const std::size_t end = std::min(shown.size(), shown.find(':'));
+  for (const auto& [own, name] : spec.switch_names) {
+    if (name == shown.substr(0, end)) return StrCat(own, shown.substr(end));
+  }
+  return std::string(shown);
+}
+
 int LowerSwitchesPerPlace(const FabricSpec& spec, int upper) {
   const Tier& low = spec.tiers[static_cast<std::size_t>(upper - 1)];
   const Tier& high = spec.tiers[static_cast<std::size_t>(upper)];
-  const int rails = low.per_rail && !high.per_rail ? spec.rails : 1;
+  const int rails = RailsPerSwitch(spec, upper) / RailsPerSwitch(spec, upper - 1);
   const int planes = low.per_plane && !high.per_plane ? spec.planes : 1;
   return low.switches * rails * planes;
 }
@@ -191,6 +260,7 @@ std::vector<std::string> Problems(const FabricSpec& spec) {
   if (!out.empty()) return out;
   CheckHostPorts(spec, out);
   for (std::size_t t = 1; t < spec.tiers.size(); ++t) CheckWiring(spec, t, out);
+  CheckSwitchNames(spec, out);
   for (const auto& [role, hash] : spec.ecmp_hash) {
     Need(roles.count(role) != 0, out, StrCat("spec.ecmpHash.", role), "is not a tier's role",
          "use a role of spec.tiers");

@@ -6,6 +6,10 @@
 // from the hosts upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and
 // fat trees are all values of this type; nothing in the code knows a generation by name.
 //
+// The switches of a tier `per_rail` serve `rails_per_switch` neighbouring rails each: 2 where rails
+// 0 and 1 of a host end at one leaf, 2 and 3 at the next. Every place has the same number of
+// switches; those that a smaller one does not have are `absent_switches`.
+//
 // Wiring between tier t and tier t+1: a lower switch spreads its up_ports evenly, in port order,
 // over the upper switches of its stripe. `stripes` of the upper tier is 1 when every lower switch
 // meets every upper one; a k-ary fat tree has k/2 at the core. Lower switch i of a place and upper
@@ -17,6 +21,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pkg/base/status.h"
@@ -31,7 +36,7 @@ struct Tier {
   std::string role;               // "tor", "agg", "core": unique, names the hash configuration
   Scope scope = Scope::kSegment;  // not narrower than the tier below
   int switches = 1;               // per place, per rail if per_rail, per plane if per_plane
-  bool per_rail = false;          // own switches for every rail
+  bool per_rail = false;          // own switches for every rail, or for rails_per_switch of them
   bool per_plane = true;          // own switches for every plane
   int down_ports = 0;             // per switch, towards hosts
   int down_gbps = 0;              // of each
@@ -41,6 +46,7 @@ struct Tier {
   // Its switches spread the packets of one flow over all links that lead on (adaptive routing,
   // packet spraying) instead of hashing the flow onto one.
   bool spraying = false;
+  int rails_per_switch = 1;  // with per_rail; divides the rails, and what the tier above has
 };
 
 // Which hosts are kept as backup: those that label or taint mark, or, besides them, as many of each
@@ -111,6 +117,11 @@ struct FabricSpec {
   // instead. The hash of a role that is missing is not predictable.
   std::map<std::string, HashSpec> ecmp_hash;
   std::map<std::string, HashSpec> ecmp_hash_overrides;
+  // What the operators of the network call a switch, by its name (network.h). People are shown
+  // these; ids, annotations and everything that programs read keep the name.
+  std::map<std::string, std::string> switch_names;
+  // Switches, by name, that some places do not have. Their cables are always down, and no fault.
+  std::vector<std::string> absent_switches;
 };
 
 // Whether the packets of one flow are spread where switches of tier `tier` have a choice.
@@ -125,6 +136,16 @@ std::vector<std::string> Problems(const FabricSpec& spec);
 // OK, or InvalidArgument with all problems joined by newlines, each prefixed with the fabric's
 // name.
 absl::Status Validate(const FabricSpec& spec);
+
+// Neighbouring rails that share one set of switches of the tier: all where it is not per rail.
+// REQUIRES: 0 <= tier < tiers.size().
+int RailsPerSwitch(const FabricSpec& spec, int tier);
+
+// The name of a switch, or of a cable, link or port that begins with one and ':', with the switch
+// as its operators call it; and the other way round. Other text comes back as it is. The second
+// costs O(switch_names).
+std::string ShownName(const FabricSpec& spec, std::string_view name);
+std::string OwnName(const FabricSpec& spec, std::string_view shown);
 
 // Lower switches of one place that hang under one group of switches of tier `upper` (its rails may
 // collapse into it), and links between each wired pair. REQUIRES: 1 <= upper < tiers.size().

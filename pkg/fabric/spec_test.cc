@@ -10,8 +10,9 @@ namespace yardmaster::fabric {
 namespace {
 
 TEST(SpecTest, TheFabricsOfTheTestsAreValid) {
-  for (const FabricSpec& spec : {SmallHpn(1, 2, 4), SmallHpn(2, 2, 4), SinglePlaneHpn(1, 2, 4),
-                                 FatTree(4), FatTree(8), StripedCore(2, 2, 4)}) {
+  for (const FabricSpec& spec :
+       {SmallHpn(1, 2, 4), SmallHpn(2, 2, 4), SinglePlaneHpn(1, 2, 4), FatTree(4), FatTree(8),
+        StripedCore(2, 2, 4), RailGroups(1, 2, 4), RailGroups(2, 2, 4)}) {
     EXPECT_EQ(Problems(spec), std::vector<std::string>()) << spec.name;
   }
 }
@@ -34,6 +35,30 @@ TEST(SpecTest, EveryContradictionNamesItsField) {
       {"spec.tiers[1].downPorts:", [](FabricSpec& s) { s.tiers[1].down_ports = 7; }},
       {"spec.tiers[1].downGbps:", [](FabricSpec& s) { s.tiers[1].down_gbps = 100; }},
       {"spec.tiers[1].role:", [](FabricSpec& s) { s.tiers[1].role = "tor"; }},
+      {"spec.tiers[0].railsPerSwitch:", [](FabricSpec& s) { s.tiers[0].rails_per_switch = 3; }},
+      {"spec.tiers[0].railsPerSwitch:", [](FabricSpec& s) { s.tiers[0].rails_per_switch = 0; }},
+      {"spec.tiers[0].downPorts:", [](FabricSpec& s) { s.tiers[0].rails_per_switch = 2; }},
+      {"spec.tiers[1].railsPerSwitch:", [](FabricSpec& s) { s.tiers[1].rails_per_switch = 2; }},
+      {"spec.tiers[1].railsPerSwitch:",
+       [](FabricSpec& s) {
+         s.tiers[0].rails_per_switch = 4;
+         s.tiers[0].down_ports = 16;
+         s.tiers[1].per_rail = true;
+         s.tiers[1].rails_per_switch = 2;
+       }},
+      {"spec.switchNames[b]:",
+       [](FabricSpec& s) {
+         s.switch_names = {{"a", "leaf"}, {"b", "leaf"}};
+       }},
+      {"spec.switchNames[a]:",
+       [](FabricSpec& s) {
+         s.switch_names = {{"a", "leaf:1"}};
+       }},
+      {"spec.switchNames[a]:",
+       [](FabricSpec& s) {
+         s.tiers[1].scope = Scope::kFabric;
+         s.switch_names = {{"a", "agg-p1-3"}};
+       }},
       {"spec.networkLevels.reserved:", [](FabricSpec& s) { s.levels.reserved = {9}; }},
       {"spec.addressing.base:", [](FabricSpec& s) { s.addressing.base = "10.0.0.256"; }},
       {"spec.addressing.base:", [](FabricSpec& s) { s.addressing.base = "fd00::1::2"; }},

@@ -271,6 +271,7 @@ json NetworkBlock(const NetworkPicture& picture) {
                        {"gbps", Rounded(link.gbps)},
                        {"capacity", link.capacity_gbps},
                        {"jobs", std::move(jobs)}});
+    if (link.shown != link.name) busiest.back()["name"] = link.shown;
   }
   json out = {{"known", true},
               {"problem", nullptr},
@@ -316,7 +317,7 @@ std::vector<std::string> DownCables(const plan::Snapshot& snapshot) {
   std::vector<std::string> names;
   if (snapshot.network == nullptr) return names;
   for (const fabric::CableId cable : netplan::DownCables(snapshot)) {
-    names.push_back(snapshot.network->name(cable));
+    if (snapshot.network->exists(cable)) names.push_back(snapshot.network->shown(cable));
   }
   return names;
 }

@@ -25,7 +25,8 @@
 //   totals         hosts by letter, GPUs: {hosts: {f: 3, ...}, gpus: {all, free}}
 //   network        {known, problem, segments: [[SEGMENT, UPLINKS, SHARED, GBPS, PEAK]], planes:
 //                  [[UPLINKS, SHARED, GBPS, PEAK, DOWN]], busiest: [{link, gbps, capacity, jobs:
-//                  [[NS/GANG, LEVEL, GBPS]]}]}; planes in their order, empty where there is one
+//                  [[NS/GANG, LEVEL, GBPS]], name}]}; planes in their order, empty where there is
+//                  one; name where operators have a name of their own for the switch
 //   down           names of cables that are down; after 100, a line that counts the others
 //   warnings       what cannot be used, one line each; after 100, a line that counts the others
 //

@@ -109,7 +109,7 @@ class Painter {
     SamplePath sample{path.from_rank,   path.to_rank, path.src.rail,
                       path.source_port, {},           path.reason};
     for (LinkId link : LinksOf(path)) {
-      if (path.source_port != 0) sample.links.push_back(network_.name(link));
+      if (path.source_port != 0) sample.links.push_back(network_.shown(link));
     }
     job.sample.push_back(std::move(sample));
   }
@@ -154,7 +154,8 @@ class Painter {
       const int plane = network_.is_host_cable(cable)
                             ? network_.plane_of(network_.nic_port_of(cable))
                             : network_.place_of(network_.switch_port_of(cable).id).plane;
-      if (plane >= 0) ++picture_.planes[static_cast<std::size_t>(plane)].down;
+      if (plane >= 0 && network_.exists(cable))
+        ++picture_.planes[static_cast<std::size_t>(plane)].down;
     }
   }
 
@@ -209,8 +210,11 @@ class Painter {
       const LinkId link(value);
       const int others = alike_[link.index()] - 1;
       const std::string alike = others > 0 ? StrCat(" and ", others, " alike") : "";
-      LinkPicture out{
-          StrCat(network_.name(link), alike), gbps_[link.index()], network_.gbps(link), {}};
+      LinkPicture out{StrCat(network_.name(link), alike),
+                      gbps_[link.index()],
+                      network_.gbps(link),
+                      {},
+                      StrCat(network_.shown(link), alike)};
       for (const auto& [job, gbps] : by_job[value]) {
         const auto& network = plan_.jobs[job.index()];
         out.jobs.push_back({KeyOf(job), network ? network->level : 0, gbps});

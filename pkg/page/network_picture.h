@@ -30,6 +30,7 @@ struct LinkPicture {
   double gbps = 0;
   double capacity_gbps = 0;
   std::vector<JobOnLink> jobs;  // by load, largest first
+  std::string shown;            // the name with the switch as its operators call it
 };
 
 // The links that lead up from the ToRs of a segment.

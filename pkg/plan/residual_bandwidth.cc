@@ -56,13 +56,16 @@ ResidualBandwidth Residuals::OfNic(HostId host, int rail) {
 double Residuals::UplinkShare(SwitchId tor) {
   const auto [known, is_new] = uplink_share_.try_emplace(tor, 1.0);
   const Network& network = *snapshot_.network;
-  const int uplinks = network.num_up_ports(tor);
-  if (!is_new || uplinks == 0) return known->second;
+  if (!is_new) return known->second;
+  int uplinks = 0;
   int up = 0;
-  for (int port = 0; port < uplinks; ++port) {
-    up += IsUp(snapshot_.cable_down, network.up_cable(tor, port)) ? 1 : 0;
+  for (int port = 0; port < network.num_up_ports(tor); ++port) {
+    const fabric::CableId cable = network.up_cable(tor, port);
+    if (!network.exists(cable)) continue;
+    ++uplinks;
+    up += IsUp(snapshot_.cable_down, cable) ? 1 : 0;
   }
-  known->second = up / static_cast<double>(uplinks);
+  if (uplinks > 0) known->second = up / static_cast<double>(uplinks);
   return known->second;
 }
 

@@ -246,7 +246,7 @@ bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, ForbiddenLinks
     return false;
   }
   if (!group.predictable()) {
-    flow.reason = StrCat(network_.name(network_.tor(src)), ": ",
+    flow.reason = StrCat(network_.shown(network_.tor(src)), ": ",
                          group.hash->predictable() ? group.blocked : group.hash->reason());
     return false;
   }

@@ -67,7 +67,7 @@ absl::StatusOr<std::shared_ptr<const SwitchHashes>> SwitchHashes::Compile(
   }
   for (const auto& [name, hash] : spec.ecmp_hash_overrides) {
     const std::string field = StrCat("spec.ecmpHashOverrides[\"", name, "\"]");
-    const auto id = by_name.find(name);
+    const auto id = by_name.find(fabric::OwnName(spec, name));
     if (id == by_name.end()) {
       return FieldError(field, "there is no such switch", "use a name as paths show it");
     }

@@ -24,7 +24,7 @@ absl::Status CheckEnds(const Network& network, const NicPort& src, const NicPort
 }
 
 absl::Status Unreachable(const Network& network, SwitchId at, const NicPort& dst) {
-  return absl::NotFoundError(StrCat(network.name(at), " has no link left that leads to rail ",
+  return absl::NotFoundError(StrCat(network.shown(at), " has no link left that leads to rail ",
                                     dst.rail, " of ", network.places().name(dst.host)));
 }
 
@@ -94,7 +94,7 @@ absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& forwarding, c
   const LinkId first = Network::up(network.host_cable(src));
   path.links.push_back(first);
   if (forwarding.is_down(Network::cable_of(first))) {
-    return absl::NotFoundError(StrCat(network.name(Network::cable_of(first)), " is down"));
+    return absl::NotFoundError(StrCat(network.shown(Network::cable_of(first)), " is down"));
   }
   if (auto reason = forwarding.WhyUnknown(src, dst)) {
     path.predictable = false;
@@ -112,7 +112,7 @@ absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& forwarding, c
     HashDecision decision;
     if (auto reason = Decide(group, packet, decision)) {
       path.predictable = false;
-      path.reason = StrCat(network.name(at), ": ", *reason);
+      path.reason = StrCat(network.shown(at), ": ", *reason);
       return LinkId();
     }
     path.hops.push_back(
@@ -148,12 +148,12 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
   }
   if (hop.wanted.empty() || (preset.valid() && preset != link)) {
     return absl::NotFoundError(
-        StrCat(network.name(link), " does not lead to the destination from ", network.name(at)));
+        StrCat(network.shown(link), " does not lead to the destination from ", network.shown(at)));
   }
   if (preset.valid()) return absl::OkStatus();
   if (hop.members > 1) {
     if (auto reason = WhyBlocked(group)) {
-      return absl::FailedPreconditionError(StrCat(network.name(at), ": ", *reason));
+      return absl::FailedPreconditionError(StrCat(network.shown(at), ": ", *reason));
     }
     hop.function = group.hash->OverPorts(packet);
     targets.push_back(std::move(hop));
@@ -161,7 +161,7 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
   if (lag.members > 1) {
     if (!group.lag_hash->predictable()) {
       return absl::FailedPreconditionError(
-          StrCat(network.name(at), ": inside the LAG: ", group.lag_hash->reason()));
+          StrCat(network.shown(at), ": inside the LAG: ", group.lag_hash->reason()));
     }
     lag.function = group.lag_hash->OverPorts(packet);
     targets.push_back(std::move(lag));

@@ -27,8 +27,8 @@ void CheckHop(const Network& network, const Group& group, SwitchId at, const Pac
   if (predicted == seen) return;
   ++(IsMember(group, seen) ? trust.wrong : trust.foreign);
   if (!trust.example.empty()) return;
-  trust.example = StrCat("at ", network.name(at), " source port ", packet.sport, " was to take ",
-                         network.name(predicted), " and took ", network.name(seen));
+  trust.example = StrCat("at ", network.shown(at), " source port ", packet.sport, " was to take ",
+                         network.shown(predicted), " and took ", network.shown(seen));
 }
 
 void CheckPath(const ForwardingModel& forwarding, const ObservedPath& path,

@@ -36,21 +36,26 @@ Blueprint BlueprintOf(const Network& network) {
 // end.
 class Collector {
  public:
-  explicit Collector(const Blueprint& blueprint) : blueprint_(blueprint) {}
+  Collector(const Blueprint& blueprint, const fabric::FabricSpec& spec) : blueprint_(blueprint) {
+    for (const auto& [own, shown] : spec.switch_names) own_names_.emplace(shown, own);
+  }
 
   void Add(const Neighbour& neighbour) {
-    const auto local = blueprint_.by_lower.find(neighbour.local);
+    if (neighbour.remote.empty()) return;
+    const std::string near = OwnName(neighbour.local);
+    const std::string far = OwnName(neighbour.remote);
+    const auto local = blueprint_.by_lower.find(near);
     if (local != blueprint_.by_lower.end()) {
-      Put(local->second, neighbour.remote);
+      Put(local->second, far);
       return;
     }
-    if (blueprint_.by_upper.count(neighbour.local) == 0) {
+    if (blueprint_.by_upper.count(near) == 0) {
       unknown_.insert(neighbour.local);
       return;
     }
-    const auto remote = blueprint_.by_lower.find(neighbour.remote);
+    const auto remote = blueprint_.by_lower.find(far);
     if (remote != blueprint_.by_lower.end()) {
-      Put(remote->second, neighbour.local);
+      Put(remote->second, near);
     } else {
       unknown_.insert(neighbour.remote);
     }
@@ -68,7 +73,15 @@ class Collector {
     }
   }
 
+  // As fabric::OwnName, for many ports.
+  std::string OwnName(const std::string& port) const {
+    const std::size_t end = std::min(port.size(), port.find(':'));
+    const auto own = own_names_.find(port.substr(0, end));
+    return own == own_names_.end() ? port : StrCat(own->second, port.substr(end));
+  }
+
   const Blueprint& blueprint_;
+  std::map<std::string, std::string> own_names_;  // of switches, as they are shown
   std::map<int, std::string> found_;
   std::set<std::string> unknown_;
   std::set<std::string> contradictions_;
@@ -137,7 +150,7 @@ std::vector<std::string> UpperEnds(const Network& network) {
 
 WiringReport CheckWiring(const Network& network, const std::vector<Neighbour>& neighbours) {
   const Blueprint blueprint = BlueprintOf(network);
-  Collector collector(blueprint);
+  Collector collector(blueprint, network.spec());
   for (const Neighbour& neighbour : neighbours) collector.Add(neighbour);
   WiringReport report;
   report.checked = static_cast<int>(collector.found().size());

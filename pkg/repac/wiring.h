@@ -21,7 +21,8 @@ namespace yardmaster::repac {
 
 struct Neighbour {
   std::string local;
-  std::string remote;
+  std::string remote;        // empty: only the chassis is known
+  std::string chassis = {};  // what LLDP calls the switch at the other end; empty: not said
 };
 
 struct WiringFault {
@@ -51,8 +52,10 @@ struct WiringReport {
 // The upper end of every cable, by CableId.
 std::vector<std::string> UpperEnds(const fabric::Network& network);
 
-// Reports may be missing or repeated. A report whose local port is unknown, and an upper end's
-// report of an unknown remote port, only add to `unknown_ports`.
+// Reports may be missing or repeated, and may have switches as they are shown
+// (FabricSpec::switch_names); the answer has their names. A report without `remote` is skipped. One
+// whose local port is unknown, and an upper end's report of an unknown remote port, only add to
+// `unknown_ports`.
 WiringReport CheckWiring(const fabric::Network& network, const std::vector<Neighbour>& neighbours);
 
 }  // namespace yardmaster::repac

@@ -54,6 +54,25 @@ TEST_F(WiringTest, ACorrectFabricHasNoFaults) {
   EXPECT_TRUE(report.contradictions.empty());
 }
 
+TEST_F(WiringTest, ReportsMayHaveTheNamesOfOperators) {
+  fabric::FabricSpec spec = net_.network->spec();
+  std::vector<Neighbour> reports = Reports();
+  for (int s = 0; s < net_.network->num_switches(); s += 3) {
+    spec.switch_names[net_.network->name(fabric::SwitchId(s))] = "sw" + std::to_string(s);
+  }
+  for (Neighbour& report : reports) {
+    report.local = fabric::ShownName(spec, report.local);
+    report.remote = fabric::ShownName(spec, report.remote);
+  }
+  reports.push_back({Lower(0), "", "leaf"});  // says nothing of the cable
+  const auto places = std::make_shared<const fabric::Places>(net_.network->places());
+  const WiringReport report = CheckWiring(*Network::Build(spec, places), reports);
+  EXPECT_EQ(report.checked, net_.network->num_cables());
+  EXPECT_TRUE(report.faults.empty());
+  EXPECT_TRUE(report.unknown_ports.empty());
+  EXPECT_TRUE(report.contradictions.empty());
+}
+
 TEST_F(WiringTest, EveryEndHasItsOwnName) {
   std::vector<std::string> names = upper_;
   for (int c = 0; c < net_.network->num_cables(); ++c) names.push_back(Lower(c));

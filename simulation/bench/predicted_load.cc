@@ -11,7 +11,7 @@ std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot) {
   std::vector<double> load(static_cast<std::size_t>(snapshot.places->num_segments()), 0);
   if (!snapshot.network) return load;
   const fabric::FabricSpec& spec = snapshot.network->spec();
-  const bool one_tor = !spec.tiers[0].per_rail;  // rails of a segment meet below its uplinks
+  const int rails_per_tor = fabric::RailsPerSwitch(spec, 0);  // they meet below its uplinks
   for (const plan::JobState& state : snapshot.jobs) {
     if (!state.assignment) continue;
     const auto connections = workload::ConnectionsOf(state.job, state.assignment->host_of_rank,
@@ -26,7 +26,7 @@ std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot) {
     for (const workload::TrafficDemand& c : connections) {
       const fabric::SegmentId from = snapshot.places->segment_of(c.from_host);
       const fabric::SegmentId to = snapshot.places->segment_of(c.to_host);
-      if (from == to && (one_tor || c.from_rail == c.to_rail)) continue;
+      if (from == to && c.from_rail / rails_per_tor == c.to_rail / rails_per_tor) continue;
       load[from.index()] += c.bytes * weight;
       load[to.index()] += c.bytes * weight;
     }

@@ -51,36 +51,57 @@ class Importer {
 
   absl::Status DescribeToRs() {
     const auto ports = static_cast<std::size_t>(spec().nic_ports);
-    bool per_rail = true;
-    bool shared = true;
-    for (const std::vector<int>& tors : wiring_.tors_of) {
-      const std::set<int> distinct(tors.begin(), tors.end());
-      per_rail &= distinct.size() == tors.size();
-      shared &= distinct.size() == ports;
-      for (std::size_t i = 0; i < tors.size(); ++i) shared &= tors[i] == tors[i % ports];
-    }
-    if (!per_rail && !shared) {
+    const int together = RailsPerToR();
+    if (together == 0) {
       return Wrong("ports of one server share ToRs in an irregular way",
-                   "use a ToR for every rail and port, or one for each port number");
+                   "use a ToR for every rail and port, for equally many neighbouring rails, or one "
+                   "for each port number");
     }
     fabric::Tier tor;
     tor.role = "tor";
     tor.switches = static_cast<int>(ports);
-    tor.per_rail = !shared;
+    tor.per_rail = together < spec().rails;
+    if (tor.per_rail) tor.rails_per_switch = together;
     tor.down_gbps = spec().nic_gbps;
     spec().hosts_per_segment = *std::max_element(wiring_.hosts_of.begin(), wiring_.hosts_of.end());
-    tor.down_ports = spec().hosts_per_segment * (tor.per_rail ? 1 : spec().rails);
+    tor.down_ports = spec().hosts_per_segment * together;
     spec().tiers = {tor};
     spec().planes = 1;
     for (std::size_t s = 0; s < wiring_.tors_of.size(); ++s) {
       const std::vector<int>& tors = wiring_.tors_of[s];
-      for (std::size_t i = 0; i < (shared ? ports : tors.size()); ++i) {
-        lowers_.push_back({tors[i], static_cast<int>(s), shared ? -1 : static_cast<int>(i / ports),
+      for (std::size_t i = 0; i < tors.size(); ++i) {
+        const int rail = static_cast<int>(i / ports);
+        if (rail % together != 0) continue;
+        lowers_.push_back({tors[i], static_cast<int>(s), tor.per_rail ? rail : -1,
                            static_cast<int>(i % ports), -1});
         seen_.insert(tors[i]);
       }
     }
     return absl::OkStatus();
+  }
+
+  // The number of neighbouring rails whose NICs end, port by port, at the same ToRs, and no others;
+  // 0 where there is no such number.
+  int RailsPerToR() const {
+    const auto ports = static_cast<std::size_t>(wiring_.nic_ports);
+    const auto rails = static_cast<std::size_t>(in_.gpus_per_server);
+    const auto fits = [&](const std::vector<int>& tors, std::size_t together) {
+      const std::set<int> distinct(tors.begin(), tors.end());
+      if (distinct.size() * together != tors.size()) return false;
+      for (std::size_t i = 0; i < tors.size(); ++i) {
+        const std::size_t rail = i / ports;
+        if (tors[i] != tors[(rail - rail % together) * ports + i % ports]) return false;
+      }
+      return true;
+    };
+    for (std::size_t together = 1; together <= rails; ++together) {
+      if (rails % together != 0) continue;
+      if (std::all_of(wiring_.tors_of.begin(), wiring_.tors_of.end(),
+                      [&](const std::vector<int>& tors) { return fits(tors, together); })) {
+        return static_cast<int>(together);
+      }
+    }
+    return 0;
   }
 
   absl::Status CheckAlike(int lower, int upper, const Bundle& bundle, const Bundle& common) const {
@@ -132,8 +153,11 @@ class Importer {
     below.up_gbps = tier.down_gbps;
     tier.switches = static_cast<int>(groups.begin()->first.size());
     below.up_ports = tier.switches * common->cables;
-    tier.per_rail = Separates(&Lower::rail);
-    tier.per_plane = Separates(&Lower::plane);
+    if (const int together = RailsPerGroup(below)) {
+      tier.per_rail = true;
+      tier.rails_per_switch = together;
+    }
+    tier.per_plane = Separates([](const Lower& lower) { return lower.plane; });
     spec().tiers.push_back(tier);
     members_.assign(groups.size(), {});
     for (const auto& [uppers, group] : groups) {
@@ -142,13 +166,25 @@ class Importer {
     return absl::OkStatus();
   }
 
+  // The smallest number of neighbouring rails that share a group with no others, which is not that
+  // of all rails; 0: rails are mixed.
+  int RailsPerGroup(const fabric::Tier& below) const {
+    const int rails = spec_of().rails;
+    for (int together = below.rails_per_switch; below.per_rail && together < rails; ++together) {
+      if (rails % together != 0 || together % below.rails_per_switch != 0) continue;
+      if (Separates([&](const Lower& lower) { return lower.rail / together; })) return together;
+    }
+    return 0;
+  }
+
   // Whether lower switches that differ in `dimension` never share a group.
-  bool Separates(int Lower::*dimension) const {
+  template <typename Dimension>
+  bool Separates(Dimension dimension) const {
     std::map<int, std::set<int>> values;
     std::set<int> all;
     for (const Lower& lower : lowers_) {
-      values[lower.group].insert(lower.*dimension);
-      all.insert(lower.*dimension);
+      values[lower.group].insert(dimension(lower));
+      all.insert(dimension(lower));
     }
     return all.size() > 1 && std::all_of(values.begin(), values.end(),
                                          [](const auto& v) { return v.second.size() == 1; });
@@ -190,7 +226,7 @@ class Importer {
     const fabric::Tier& tier = spec_of().tiers.back();
     std::map<std::vector<int>, std::set<int>> groups;
     for (const Lower& lower : lowers_) {
-      groups[{above[static_cast<std::size_t>(lower.place)], tier.per_rail ? lower.rail : -1,
+      groups[{above[static_cast<std::size_t>(lower.place)], RailAbove(lower),
               spec_of().planes > 1 && tier.per_plane ? lower.plane : -1}]
           .insert(lower.group);
     }
@@ -210,9 +246,14 @@ class Importer {
   }
   const fabric::FabricSpec& spec_of() const { return out_.fabric.spec; }
 
+  // The first rail of the switches above; -1: they serve all.
+  int RailAbove(const Lower& lower) const {
+    const fabric::Tier& tier = spec_of().tiers.back();
+    return tier.per_rail ? lower.rail - lower.rail % tier.rails_per_switch : -1;
+  }
+
   // The switches above become the lower ones.
   void Climb(const std::vector<int>& above, const std::map<int, int>& dense) {
-    const fabric::Tier& tier = spec().tiers.back();
     std::vector<Lower> next;
     std::set<int> done;
     for (const Lower& lower : lowers_) {
@@ -220,7 +261,7 @@ class Importer {
       if (!done.insert(lower.group).second) continue;
       for (int id : members_[static_cast<std::size_t>(lower.group)]) {
         next.push_back({id, dense.at(above[static_cast<std::size_t>(lower.place)]),
-                        tier.per_rail ? lower.rail : -1, spec().planes > 1 ? lower.plane : 0, -1});
+                        RailAbove(lower), spec().planes > 1 ? lower.plane : 0, -1});
       }
     }
     lowers_ = std::move(next);

@@ -1,5 +1,6 @@
-// What hosts report of their neighbours (LLDP) and of the paths of their packets: for all bytes,
-// reading ends in a value or an error, and what was read is compared with a blueprint without harm.
+// What hosts report of their neighbours (LLDP) and of the paths of their packets, and what operators
+// call their switches: for all bytes, reading ends in a value or an error, and what was read is
+// compared with a blueprint without harm.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "pkg/config/observations.h"
+#include "pkg/config/switch_names.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/wiring.h"
 
@@ -29,6 +31,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const repac::WiringReport report = repac::CheckWiring(network, *neighbours);
     for (const fabric::CableId cable : report.cables) {
       if (!cable.valid() || cable.value >= network.num_cables()) std::abort();
+    }
+    for (const auto& [own, shown] : config::LearnSwitchNames(network, *neighbours).names) {
+      if (!network.FindSwitch(own).valid() || shown.empty()) std::abort();
+    }
+  }
+  if (const auto names = config::ReadSwitchNames(text, "input"); names.ok()) {
+    fabric::FabricSpec spec = network.spec();
+    spec.switch_names = *names;
+    if (fabric::Problems(spec).empty()) {
+      for (const auto& [own, shown] : *names) {
+        if (fabric::OwnName(spec, fabric::ShownName(spec, own)) != own) std::abort();
+      }
     }
   }
   if (const auto paths = config::ReadObservedPaths(network, text, "input"); paths.ok()) {

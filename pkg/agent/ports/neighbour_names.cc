@@ -93,18 +93,16 @@ std::vector<PortNeighbour> NeighboursOfPorts(const std::string& sysfs_root,
 }
 
 NeighbourDocument DocumentOf(const std::string& node, const std::vector<PortNeighbour>& neighbours,
-                             const NeighbourNames& names) {
+                             const std::optional<NeighbourNames>& names) {
   NeighbourDocument document;
   nlohmann::json list = nlohmann::json::array();
   for (const PortNeighbour& seen : neighbours) {
-    const std::optional<std::string> remote = names.NameOf(seen.neighbour);
-    if (!remote) {
-      ++document.unknown;
-      continue;
-    }
-    ++document.reported;
-    list.push_back(
-        {{"local", StrCat(node, ":r", seen.port.rail, "p", seen.port.port)}, {"remote", *remote}});
+    nlohmann::json entry = {{"local", StrCat(node, ":r", seen.port.rail, "p", seen.port.port)},
+                            {"chassis", seen.neighbour.chassis}};
+    const auto remote = names ? names->NameOf(seen.neighbour) : std::nullopt;
+    if (remote) entry["remote"] = *remote;
+    document.unknown += names && !remote ? 1 : 0;
+    list.push_back(std::move(entry));
   }
   document.text = nlohmann::json({{"neighbours", std::move(list)}})
                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -9,9 +9,11 @@
 //   ports:
 //   - {prefix: Ethernet, first: 0, step: 4}              # Ethernet0 is d1, Ethernet4 is d2
 //
-// The first rule whose prefix is followed by digits alone and whose number fits decides. A
-// neighbour that the table does not know, and an interface with more than one neighbour, is not
-// reported: the operator takes an unknown name at the other end for a misplaced plug.
+// The first rule whose prefix is followed by digits alone and whose number fits decides. The
+// document says of each port what LLDP calls the switch (`chassis`), so that `fabric names` can
+// make the Fabric's switchNames of it, and the other end (`remote`) where the table knows it: the
+// operator takes an unknown name at the other end for a misplaced plug. An interface with more than
+// one neighbour is left out.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -59,12 +61,11 @@ std::vector<PortNeighbour> NeighboursOfPorts(const std::string& sysfs_root,
 
 struct NeighbourDocument {
   std::string text;  // JSON
-  int reported = 0;
-  int unknown = 0;  // ports whose neighbour the table does not know
+  int unknown = 0;   // ports whose neighbour the table does not know; 0 without a table
 };
 
 // `node`: the host's name in the Fabric.
 NeighbourDocument DocumentOf(const std::string& node, const std::vector<PortNeighbour>& neighbours,
-                             const NeighbourNames& names);
+                             const std::optional<NeighbourNames>& names);
 
 }  // namespace yardmaster::agent

@@ -80,20 +80,23 @@ TEST(NeighboursOfPorts, APortIsKnownByItsInterfaceTheFirstGidsOrTheDevicesOnlyOn
   EXPECT_EQ(found[2].port, ports[3]);
 }
 
-TEST(DocumentOf, IsWhatTheOperatorReadsAndLeavesOutWhatHasNoName) {
+TEST(DocumentOf, IsWhatTheOperatorReadsAndNamesTheOtherEndWhereTheTableKnowsIt) {
   const auto names = ParseNeighbourNames(kTable, "names.yaml");
   ASSERT_TRUE(names.ok());
   const NeighbourDocument document = DocumentOf("n1",
                                                 {{{0, 1, "eth0", "", 0}, Seen("leaf-a1", "swp2")},
                                                  {{1, 0, "eth1", "", 0}, Seen("leaf-a1", "mgmt")}},
                                                 *names);
-  EXPECT_EQ(document.reported, 1);
   EXPECT_EQ(document.unknown, 1);
   const auto read = config::ReadNeighbours(document.text, "test");
   ASSERT_TRUE(read.ok()) << read.status().message();
-  ASSERT_EQ(read->size(), 1u);
+  ASSERT_EQ(read->size(), 2u);
   EXPECT_EQ((*read)[0].local, "n1:r0p1");
   EXPECT_EQ((*read)[0].remote, "p00/p00s00/tor-r0-p0:d2");
+  EXPECT_EQ((*read)[0].chassis, "leaf-a1");
+  EXPECT_EQ((*read)[1].local, "n1:r1p0");
+  EXPECT_EQ((*read)[1].remote, "");
+  EXPECT_EQ((*read)[1].chassis, "leaf-a1");
 }
 
 }  // namespace

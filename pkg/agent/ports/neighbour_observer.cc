@@ -26,8 +26,7 @@ void NeighbourObserver::Step(std::int64_t steady_ms) {
   }
   problem_ = absl::OkStatus();
   seen_ = std::move(seen);
-  if (!options_.names) return;
-  NeighbourDocument document = DocumentOf(options_.node, seen_, *options_.names);
+  NeighbourDocument document = DocumentOf(options_.node, seen_, options_.names);
   document_ = std::move(document.text);
   if (document.unknown > 0) {
     problem_ = absl::NotFoundError(

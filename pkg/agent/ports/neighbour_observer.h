@@ -1,6 +1,5 @@
 // What the host's NIC ports are plugged into, as an LLDP daemon says it (lldp.h), and the document
-// for the Node (neighbour_names.h). Without a table of names there is no document, only what is
-// seen.
+// for the Node (neighbour_names.h).
 //
 // A read that fails changes nothing of what was seen before. Thread safety: Step from one thread;
 // the others from any.
@@ -40,7 +39,7 @@ class NeighbourObserver {
   void Step(std::int64_t steady_ms);
 
   std::vector<PortNeighbour> seen() const;
-  // nullopt: nothing was read, or there is no table.
+  // nullopt: nothing was read.
   std::optional<std::string> document() const;
   // The last read's error, or ports whose neighbour the table does not know.
   absl::Status problem() const;

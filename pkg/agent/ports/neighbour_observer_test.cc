@@ -13,7 +13,10 @@ using ::testing::HasSubstr;
 constexpr char kSeen[] =
     R"({"lldp":{"interface":{"eth0":{"chassis":{"leaf-a1":{}},"port":{"id":{"type":"local","value":"swp3"}}}}}})";
 constexpr char kNobody[] = R"({"lldp":{}})";
-constexpr char kDocument[] = R"({"neighbours":[{"local":"n1:r0p0","remote":"tor:d3"}]})";
+constexpr char kDocument[] =
+    R"({"neighbours":[{"chassis":"leaf-a1","local":"n1:r0p0","remote":"tor:d3"}]})";
+constexpr char kDocumentWithoutTable[] =
+    R"({"neighbours":[{"chassis":"leaf-a1","local":"n1:r0p0"}]})";
 
 class NeighbourObserverTest : public ::testing::Test {
  protected:
@@ -79,17 +82,17 @@ TEST_F(NeighbourObserverTest, NothingIsSaidWhileTheHostsPortsAreNotKnown) {
   EXPECT_EQ(observer.document(), kDocument);
 }
 
-TEST_F(NeighbourObserverTest, WithoutATableThereIsNoDocumentAndUnknownNeighboursAreSaid) {
+TEST_F(NeighbourObserverTest, WithoutATableTheDocumentHasLldpsNamesAndUnknownNeighboursAreSaid) {
   folder_.Put("lldp.json", kSeen);
   options_.names->ports = {{"Ethernet", 0, 4}};
   NeighbourObserver unknown = Make();
   unknown.Step(0);
-  EXPECT_EQ(unknown.document(), R"({"neighbours":[]})");
+  EXPECT_EQ(unknown.document(), kDocumentWithoutTable);
   EXPECT_THAT(std::string(unknown.problem().message()), HasSubstr("--lldp-names-file"));
   options_.names.reset();
   NeighbourObserver observer = Make();
   observer.Step(0);
-  EXPECT_EQ(observer.document(), std::nullopt);
+  EXPECT_EQ(observer.document(), kDocumentWithoutTable);
   EXPECT_EQ(observer.seen().size(), 1u);
   EXPECT_TRUE(observer.problem().ok());
 }

@@ -7,6 +7,8 @@
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/cli/input/render_fabric.h"
+#include "pkg/cli/input/switch_names_file.h"
+#include "pkg/config/switch_names.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/state/host_index.h"
 #include "pkg/state/used_fabric.h"
@@ -14,7 +16,7 @@
 namespace yardmaster::cli {
 
 absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
-                                            std::istream& in) {
+                                            const std::string& names_file, std::istream& in) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(files, in));
   state::ClusterState& cluster = manifests.cluster;
   const std::string name = InputNames(files);
@@ -22,6 +24,7 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
     return absl::InvalidArgumentError(
         StrCat(name, ": holds no Fabric; write one with kubectl yardmaster fabric render"));
   }
+  YM_RETURN_IF_ERROR(UseSwitchNames(names_file, in, cluster));
   if (cluster.nodes.empty()) {
     YM_ASSIGN_OR_RETURN(const std::vector<nlohmann::json> rendered,
                         RenderFabric(*state::UsedFabric(cluster.fabrics)));
@@ -46,6 +49,9 @@ absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,
         StrCat(name, ": makes no network\n", Join(input.warnings, "\n")));
   }
   input.network = hosts.network();
+  for (std::string& unknown : config::UnknownSwitches(*input.network)) {
+    input.warnings.push_back(std::move(unknown));
+  }
   std::vector<std::uint8_t> down = hosts.cable_down();
   const std::string problem =
       op::MarkDownLinks(*state::UsedFabric(cluster.fabrics), *input.network, down);

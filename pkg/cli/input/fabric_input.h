@@ -20,10 +20,10 @@ struct FabricInput {
   std::vector<std::string> warnings;  // what could not be used
 };
 
-// Reads a Fabric and its Nodes; without Nodes the Fabric is filled as `fabric render` does. Errors:
-// InvalidArgument or NotFound, one line per error.
+// Reads a Fabric and its Nodes; without Nodes the Fabric is filled as `fabric render` does.
+// `names_file`: switch_names_file.h. Errors: InvalidArgument or NotFound, one line per error.
 absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
-                                            std::istream& in);
+                                            const std::string& names_file, std::istream& in);
 
 // The network of a cluster's first Fabric and its Nodes. `name` stands in errors.
 absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,

@@ -27,6 +27,7 @@ json UplinksJson(const plan::Snapshot& snapshot, const netplan::NetworkPlan& pla
     const fabric::SwitchId lower = network.switch_port_of(fabric::Network::cable_of(load.link)).id;
     loads[{lower, fabric::Network::is_down(load.link)}][network.name(load.link)] = load.flows;
   }
+  const bool named = !network.spec().switch_names.empty();
   for (const repac::Balance& balance : counted.balances) {
     out.push_back({{"switch", network.name(balance.tor)},
                    {"inbound", balance.inbound},
@@ -35,6 +36,7 @@ json UplinksJson(const plan::Snapshot& snapshot, const netplan::NetworkPlan& pla
                    {"fullest", balance.max_flows},
                    {"bound", balance.bound_flows},
                    {"loads", loads[{balance.tor, balance.inbound}]}});
+    if (named) out.back()["switchName"] = network.shown(balance.tor);
   }
   return out;
 }

@@ -157,6 +157,10 @@ json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAs
                    {"links", std::move(links)}});
     if (path.sprayed) out.back()["sprayed"] = true;
   }
+    if (snapshot.network->spec().switch_names.empty() || path.sprayed) continue;
+    for (fabric::LinkId link : path.links) {
+      out.back()["linkNames"].push_back(snapshot.network->shown(link));
+    }
   return out;
 }
 

@@ -55,6 +55,17 @@ FabricSpec StripedCore(int fabric_pods, int segments, int hosts_per_segment) {
   return spec;
 }
 
+FabricSpec RailGroups(int fabric_pods, int segments, int hosts_per_segment) {
+  FabricSpec spec = SmallHpn(fabric_pods, segments, hosts_per_segment);
+  spec.name = "rail-groups";
+  spec.tiers[0].rails_per_switch = 2;
+  spec.tiers[0].down_ports *= 2;
+  spec.tiers[1].per_rail = true;
+  spec.tiers[1].rails_per_switch = 4;
+  if (fabric_pods > 1) spec.tiers[2].down_ports *= 2;
+  return spec;
+}
+
 std::vector<HostPlace> HostsOf(const FabricSpec& spec) {
   auto padded = [](int n) {
     std::string text = StrCat(n);

@@ -17,6 +17,8 @@ FabricSpec FatTree(int k);
 // SmallHpn whose cores are striped: Agg i meets only cores of stripe i mod 2. REQUIRES: fabric_pods
 // > 1.
 FabricSpec StripedCore(int fabric_pods, int segments, int hosts_per_segment);
+// SmallHpn with two rails on each ToR and four on each Agg.
+FabricSpec RailGroups(int fabric_pods, int segments, int hosts_per_segment);
 
 // As many hosts as the spec was built for, named like their place: "p0s1h002".
 std::vector<HostPlace> HostsOf(const FabricSpec& spec);

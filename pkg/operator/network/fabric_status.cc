@@ -61,7 +61,7 @@ Condition LinksUp(const NetworkHealth& health) {
   return Of(kLinksUpCondition, ConditionStatus::kTrue, "AllUp", "no cable is reported down");
 }
 
-Condition WiringVerified(const Evidence& evidence) {
+Condition WiringVerified(const fabric::FabricSpec& spec, const Evidence& evidence) {
   const repac::WiringReport& wiring = evidence.wiring;
   if (!evidence.neighbours_reported || wiring.checked == 0) {
     return Of(kWiringVerifiedCondition, ConditionStatus::kUnknown, "NotReported",
@@ -79,11 +79,12 @@ Condition WiringVerified(const Evidence& evidence) {
   }
   std::vector<std::string> faults;
   for (const repac::WiringFault& fault : wiring.faults) {
-    faults.push_back(StrCat(fault.port, " is in ", fault.found, " instead of ", fault.expected));
+    faults.push_back(StrCat(ShownName(spec, fault.port), " is in ", ShownName(spec, fault.found),
+                            " instead of ", ShownName(spec, fault.expected)));
   }
   std::vector<std::string> swaps;
   for (const repac::PlugSwap& swap : wiring.swaps) {
-    swaps.push_back(StrCat(swap.first, " and ", swap.second));
+    swaps.push_back(StrCat(ShownName(spec, swap.first), " and ", ShownName(spec, swap.second)));
   }
   std::string text = Listed(faults);
   if (!swaps.empty()) text += StrCat("; exchange the plugs at ", Listed(swaps));
@@ -220,9 +221,9 @@ void AddLostDomains(const std::vector<SegmentVerdict>& domains, std::int64_t gen
   AddLost(kDomains, domains, generation, steady_ms, now_ms, status.lost_domains, status.conditions);
 }
 
-void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
-                          api::FabricStatus& status) {
-  for (Condition condition : {LinksUp(health), WiringVerified(health.evidence),
+void AddNetworkConditions(const fabric::FabricSpec& spec, const NetworkHealth& health,
+                          std::int64_t generation, std::int64_t now_ms, api::FabricStatus& status) {
+  for (Condition condition : {LinksUp(health), WiringVerified(spec, health.evidence),
                               PathsTrusted(health.evidence), PathsPlanned(health)}) {
     condition.observed_generation = generation;
     api::SetCondition(status.conditions, std::move(condition), now_ms);

@@ -42,9 +42,10 @@ struct NetworkHealth {
   std::string hashes_problem;    // why no hash of the Fabric can be used
 };
 
-// Sets the four conditions. Texts change only when the reported state changes.
-void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
-                          api::FabricStatus& status);
+// Sets the four conditions, with switches as `spec` shows them. Texts change only when the reported
+// state changes.
+void AddNetworkConditions(const fabric::FabricSpec& spec, const NetworkHealth& health,
+                          std::int64_t generation, std::int64_t now_ms, api::FabricStatus& status);
 
 inline constexpr char kAgentsReportCondition[] = "AgentsReport";
 

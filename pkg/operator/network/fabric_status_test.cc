@@ -109,7 +109,7 @@ TEST(FabricStatusTest, WhereNoAgentReportsItSaysWhichLabelTheChartHasToName) {
 TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
   NetworkHealth health;
   api::FabricStatus status;
-  AddNetworkConditions(health, 4, 1000, status);
+  AddNetworkConditions({}, health, 4, 1000, status);
   EXPECT_EQ(api::FindCondition(status.conditions, kLinksUpCondition)->reason, "AllUp");
   EXPECT_EQ(api::FindCondition(status.conditions, kPathsPlannedCondition)->reason, "Planned");
   for (int i = 0; i < 20; ++i) health.down.push_back("cable" + std::to_string(i));
@@ -121,7 +121,7 @@ TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
   wrong.verdict = repac::TrustVerdict::kMistrusted;
   wrong.example = "took another link";
   health.evidence.roles = {wrong};
-  AddNetworkConditions(health, 4, 2000, status);
+  AddNetworkConditions({}, health, 4, 2000, status);
   const api::Condition* links = api::FindCondition(status.conditions, kLinksUpCondition);
   EXPECT_EQ(links->message.find("no such switch; 20 cables down: cable0, "), 0u) << links->message;
   EXPECT_NE(links->message.find("and 12 more"), std::string::npos);
@@ -132,13 +132,26 @@ TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
   EXPECT_NE(api::FindCondition(status.conditions, kPathsPlannedCondition)->message.find("per pack"),
             std::string::npos);
   health.hashes_problem = "spec.ecmpHashOverrides: there is no such switch";
-  AddNetworkConditions(health, 4, 2000, status);
+  AddNetworkConditions({}, health, 4, 2000, status);
   const api::Condition* planned = api::FindCondition(status.conditions, kPathsPlannedCondition);
   EXPECT_EQ(planned->reason, "HashesInvalid");
   EXPECT_NE(planned->message.find("no such switch"), std::string::npos) << planned->message;
   const auto before = status;
-  AddNetworkConditions(health, 4, 3000, status);
+  AddNetworkConditions({}, health, 4, 3000, status);
   EXPECT_EQ(status, before);
+}
+
+TEST(FabricStatusTest, MisplacedPlugsAreNamedAsTheOperatorsCallTheSwitches) {
+  fabric::FabricSpec spec;
+  spec.switch_names = {{"p0/p0s0/tor-r0-p0", "leaf-a1"}, {"p0/p0s0/tor-r1-p0", "leaf-a2"}};
+  NetworkHealth health;
+  health.evidence.neighbours_reported = true;
+  health.evidence.wiring.checked = 20;
+  health.evidence.wiring.faults = {{"h1:r0p0", "p0/p0s0/tor-r0-p0:d1", "p0/p0s0/tor-r1-p0:d1"}};
+  api::FabricStatus status;
+  AddNetworkConditions(spec, health, 1, 1000, status);
+  EXPECT_EQ(api::FindCondition(status.conditions, kWiringVerifiedCondition)->message,
+            "h1:r0p0 is in leaf-a2:d1 instead of leaf-a1:d1");
 }
 
 TEST(FabricStatusTest, ReportsThatNobodyBelievesLeaveTheConditionUnknown) {
@@ -149,7 +162,7 @@ TEST(FabricStatusTest, ReportsThatNobodyBelievesLeaveTheConditionUnknown) {
   health.evidence.wiring.faults.resize(15);
   health.evidence.wiring_distrusted = true;
   api::FabricStatus status;
-  AddNetworkConditions(health, 1, 1000, status);
+  AddNetworkConditions({}, health, 1, 1000, status);
   for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition}) {
     const api::Condition* condition = api::FindCondition(status.conditions, type);
     ASSERT_NE(condition, nullptr);

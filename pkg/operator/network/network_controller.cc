@@ -116,7 +116,10 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
   health.distrusted = DropFabricWideLoss(network, reported);
   health.links_problem = MarkDownLinks(fabric, network, reported);
   facts.cables = faults_.Observe(reported, clock_.SteadyMs());
-  for (fabric::CableId cable : facts.cables.reported) health.down.push_back(network.name(cable));
+  network.MarkAbsent(reported);  // also where the agents are not believed
+  for (fabric::CableId cable : facts.cables.reported) {
+    if (network.exists(cable)) health.down.push_back(network.shown(cable));
+  }
   health.held = facts.cables.held;
   snapshot.cable_down = facts.cables.down;
 }
@@ -275,7 +278,8 @@ void NetworkController::WriteFabrics(const Objects& objects, const NetworkHealth
     const bool streams = options_.agents_have_streams && options_.live_links != nullptr;
     if (used && streams && status.hosts > 0) AssessAgents(*fabric, status, report);
     if (used && objects.snapshot.network != nullptr) {
-      AddNetworkConditions(health, fabric->metadata.generation, clock_.WallMs(), status);
+      AddNetworkConditions(fabric->spec, health, fabric->metadata.generation, clock_.WallMs(),
+                           status);
       status.network_generation = network_generation_;
     }
     report.Fail(StrCat("Fabric ", fabric->metadata.name),

@@ -1,0 +1,123 @@
+#include "pkg/config/switch_names.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/fabric.h"
+#include "pkg/api/field_reader.h"
+#include "pkg/base/strings.h"
+#include "pkg/config/yaml.h"
+
+namespace yardmaster::config {
+
+namespace {
+
+using fabric::Network;
+using fabric::SwitchId;
+
+void Add(std::string own, std::string shown, const std::string& path, api::FieldErrors& errors,
+         SwitchNames& out) {
+  if (own.empty() || shown.empty()) {
+    errors.Add(path, "does not name a switch twice", "give its name in the Fabric and your own");
+  } else if (!out.emplace(own, std::move(shown)).second) {
+    errors.Add(path, StrCat("names ", own, " again"), "name it once");
+  }
+}
+
+// What ports say that one ToR is called, with how many say so.
+using Votes = std::map<std::string, int>;
+
+std::string WinnerOf(const Votes& votes) {
+  int all = 0;
+  for (const auto& [name, count] : votes) all += count;
+  for (const auto& [name, count] : votes) {
+    if (2 * count > all) return name;
+  }
+  return "";
+}
+
+std::string TextOf(const Votes& votes) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : votes) parts.push_back(StrCat(name, " (", count, ")"));
+  return Join(parts, ", ");
+}
+
+}  // namespace
+
+absl::StatusOr<SwitchNames> ReadSwitchNames(std::string_view text, std::string_view file) {
+  YM_ASSIGN_OR_RETURN(const nlohmann::json root, ParseYaml(text, file));
+  api::FieldErrors errors;
+  api::FieldReader in(&root, "", api::UnknownFields::kReject, &errors);
+  SwitchNames out;
+  for (auto& [own, shown] : in.StringMap("switchNames", api::kMaxSwitchNames, api::kSwitchName)) {
+    Add(own, shown, api::JoinPath("switchNames", own), errors, out);
+  }
+  for (api::FieldReader& entry : in.Objects("switches")) {
+    const std::string shown = entry.String("chassis", api::kSwitchName);
+    const std::string own = entry.String("name");
+    entry.Close();
+    Add(own, shown, entry.path(), errors, out);
+  }
+  in.Raw("ports");
+  in.Close();
+  if (errors.empty() && out.empty()) {
+    errors.Add("switchNames", "is empty", "write one with kubectl yardmaster fabric names");
+  }
+  if (auto status = errors.status(); !status.ok()) return Annotate(status, file);
+  return out;
+}
+
+std::vector<std::string> UnknownSwitches(const Network& network) {
+  const fabric::FabricSpec& spec = network.spec();
+  std::map<std::string, std::string> left;  // the field, by the switch
+  for (const auto& [own, shown] : spec.switch_names) {
+    left[own] = api::JoinPath("spec.switchNames", own);
+  }
+  for (std::size_t i = 0; i < spec.absent_switches.size(); ++i) {
+    left[fabric::OwnName(spec, spec.absent_switches[i])] = StrCat("spec.absentSwitches[", i, "]");
+  }
+  for (int s = 0; s < network.num_switches() && !left.empty(); ++s) {
+    left.erase(network.name(SwitchId(s)));
+  }
+  std::vector<std::string> out;
+  for (const auto& [own, field] : left) {
+    out.push_back(StrCat("Fabric ", spec.name, ": ", field, ": there is no switch ", own,
+                         "; use a name as paths show it"));
+  }
+  return out;
+}
+
+LearnedNames LearnSwitchNames(const Network& network,
+                              const std::vector<repac::Neighbour>& reports) {
+  std::map<SwitchId, Votes> votes;
+  for (const repac::Neighbour& report : reports) {
+    const fabric::CableId cable = network.FindCable(report.local);
+    if (report.chassis.empty() || !cable.valid() || !network.is_host_cable(cable)) continue;
+    ++votes[network.tor(network.nic_port_of(cable))][report.chassis];
+  }
+  LearnedNames out;
+  std::map<std::string, std::vector<SwitchId>> by_name;
+  for (const auto& [tor, names] : votes) by_name[WinnerOf(names)].push_back(tor);
+  for (const auto& [tor, names] : votes) {
+    const std::string name = WinnerOf(names);
+    const std::string own = network.name(tor);
+    if (name.empty()) {
+      out.problems.push_back(StrCat(own, ": its ports say different names: ", TextOf(names)));
+    } else if (by_name[name].size() > 1) {
+      out.problems.push_back(StrCat(own, ": ", name, " is also what the ports of ",
+                                    network.name(by_name[name][by_name[name][0] == tor ? 1 : 0]),
+                                    " say"));
+    } else if (!api::IsSwitchName(name)) {
+      out.problems.push_back(StrCat(own, ": \"", name, "\" has more than ", api::kSwitchName.form));
+    } else {
+      out.names[own] = name;
+    }
+  }
+  for (int s = 0; s < network.num_switches() && network.tier_of(SwitchId(s)) == 0; ++s) ++out.tors;
+  return out;
+}
+
+}  // namespace yardmaster::config
