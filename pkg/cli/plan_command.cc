@@ -296,6 +296,10 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
     report["jobs"].push_back(IncompleteJob(gang));
     bad_pods |= flags.offline && gang.cause == gather::Incompleteness::kInvalid;
   }
+  for (const GangWithoutPlace& gang : input.without_place) {
+    report["jobs"].push_back(
+        JobWithoutPlace(gang.gang.namespace_name, gang.name, gang.assignments, gang.without_place));
+  }
   if (!question->costs.empty()) report["costs"] = question->costs;
   if (question->before) {
     const PlanInput& before = *question->before;

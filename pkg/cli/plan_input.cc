@@ -15,6 +15,7 @@
 #include "pkg/operator/telemetry/network_profiles.h"
 #include "pkg/state/device_overlay.h"
 #include "pkg/state/guessed_places.h"
+#include "pkg/state/node_facts.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/used_fabric.h"
 
@@ -70,12 +71,42 @@ NotPlanned Explained(const gather::GatheredGang& pods, const gather::DeclaredSiz
   return out;
 }
 
+// `gang` where all of its pods run on given Nodes and not all of these have a place.
+std::optional<GangWithoutPlace> RunsWithoutPlace(const gather::GatheredGang& pods,
+                                                 const api::Gang& gang,
+                                                 const state::ClusterState& cluster) {
+  gather::GatheredGang ranked = pods;
+  gather::AssignRanks(gang.rank_bases, gang.job.workers, ranked);
+  const auto fabric = state::UsedFabric(cluster.fabrics);
+  const fabric::FabricSpec spec = fabric == nullptr ? fabric::FabricSpec{} : fabric->spec;
+  GangWithoutPlace out{KeyOf(gang.metadata), {gang.owner.kind, gang.owner.name}, {}, {}};
+  std::set<std::string> without;
+  for (const gather::GangMember& member : ranked.members) {
+    const auto node = cluster.nodes.Find({"", member.pod->node_name});
+    if (node == nullptr) return std::nullopt;
+    api::AssignmentEntry entry;
+    entry.rank = static_cast<int>(out.assignments.size());
+    entry.host = member.pod->node_name;
+    if (const auto place = state::PlaceOf(*node, spec).place) {
+      entry.fabric_pod = place->fabric_pod;
+      entry.segment = place->segment;
+    } else {
+      without.insert(entry.host);
+    }
+    out.assignments.push_back(std::move(entry));
+  }
+  out.without_place.assign(without.begin(), without.end());
+  if (without.empty()) return std::nullopt;
+  return out;
+}
+
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
 // `sources`: of the workloads that the pods are expected of; they say how many there are where the
 // pods do not.
 std::vector<NotPlanned> AddGangsOfPods(const gather::Gathered& gathered, const Sources& sources,
-                                       Keys& known, state::ClusterState& cluster) {
+                                       Keys& known, state::ClusterState& cluster,
+                                       std::vector<GangWithoutPlace>& without_place) {
   std::vector<NotPlanned> out;
   for (const gather::PodProblem& problem : gathered.problems) {
     out.push_back({{problem.namespace_name, problem.pod}, "", problem.text, std::nullopt});
@@ -97,6 +128,10 @@ std::vector<NotPlanned> AddGangsOfPods(const gather::Gathered& gathered, const S
         (*gang)->metadata.created_ms =
             std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
       }
+      if (auto outside = RunsWithoutPlace(pods, **gang, cluster)) {
+        without_place.push_back(*std::move(outside));
+        continue;
+      }
       extender::PlaceOnHosts(extender::HostsOfPods(pods, **gang, cluster), **gang);
       cluster.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
       continue;
@@ -108,8 +143,8 @@ std::vector<NotPlanned> AddGangsOfPods(const gather::Gathered& gathered, const S
 
 void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
   Keys known = KnownJobs(manifests.cluster);
-  for (NotPlanned& left_out :
-       AddGangsOfPods(gather::Gather(manifests.cluster.pods), {}, known, manifests.cluster)) {
+  for (NotPlanned& left_out : AddGangsOfPods(gather::Gather(manifests.cluster.pods), {}, known,
+                                             manifests.cluster, input.without_place)) {
     err << left_out.gang << left_out.why << "\n";
     if (left_out.incomplete) input.incomplete.push_back(*std::move(left_out.incomplete));
   }
@@ -117,7 +152,7 @@ void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
   std::set<const WorkloadSource*> said;
   for (const NotPlanned& left_out :
        AddGangsOfPods(gather::Gather(manifests.expected_pods), manifests.workload_of_pod, known,
-                      manifests.cluster)) {
+                      manifests.cluster, input.without_place)) {
     const auto at = manifests.workload_of_pod.find(left_out.pod);
     if (at == manifests.workload_of_pod.end() || !said.insert(at->second.get()).second) continue;
     const bool waits = !left_out.gang.empty() && !left_out.too_few();

@@ -27,12 +27,22 @@ struct RefusedWorkload {
   std::string problem;
 };
 
+// A gang whose pods all run on given Nodes, of which some have no place in the fabric: it is
+// neither planned nor moved, and its pods occupy the hosts that have one.
+struct GangWithoutPlace {
+  NamespacedName gang;
+  ReportName name;
+  std::vector<api::AssignmentEntry> assignments;  // by rank, without stages
+  std::vector<std::string> without_place;         // hosts, in order, each once
+};
+
 struct PlanInput {
   plan::Snapshot snapshot;
   ReportNames names;
   std::vector<RefusedWorkload> refused;
   // Sets of pods that are not a whole gang.
   std::vector<gather::IncompleteGang> incomplete;
+  std::vector<GangWithoutPlace> without_place;
   // Levels and ports that running jobs have; only of a cluster.
   std::optional<netplan::PreviousNetwork> previous;
 };

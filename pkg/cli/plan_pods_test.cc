@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
+#include "pkg/cli/output/plan_report.h"
 #include "pkg/cli/testing/offline_plan.h"
 
 namespace yardmaster::cli {
@@ -67,6 +68,34 @@ TEST(PlanPodsTest, AGangOfWhichAPodWaitsIsPlannedBesideThePodsThatRun) {
   EXPECT_EQ(job["isNew"], true);
   ASSERT_EQ(job["assignments"].size(), 2u);
   EXPECT_EQ(HostOf(job, 0), "s1h0");
+}
+
+TEST(PlanPodsTest, AGangThatRunsOnNodesWithoutAPlaceStaysThere) {
+  std::string nodes = Nodes();
+  for (const char* host : {"u0", "u1"}) {
+    nodes += StrCat("---\napiVersion: v1\nkind: Node\nmetadata: {name: ", host,
+                    "}\nstatus: {allocatable: {nvidia.com/gpu: \"8\"}}\n");
+  }
+  // Both hosts, and one of them, have no place.
+  for (const char* other : {"u1", "s0h0"}) {
+    const PlanAnswer answer =
+        PlanOffline(nodes + Pod(0, "nodeName: u0") + Pod(1, StrCat("nodeName: ", other)) + kOther);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    const json job = answer.job("w");
+    EXPECT_EQ(job["outcome"], "Placed");
+    EXPECT_EQ(job["isNew"], false);
+    ASSERT_EQ(job["assignments"].size(), 2u);
+    EXPECT_EQ(HostOf(job, 0), "u0");
+    EXPECT_EQ(HostOf(job, 1), other);
+    EXPECT_THAT(job["warnings"][0].get<std::string>(), HasSubstr("without a place"));
+    // Nobody is placed on the host that it has.
+    EXPECT_EQ(answer.job("other")["outcome"], "Placed");
+    for (const json& entry : answer.job("other")["assignments"]) {
+      EXPECT_NE(entry["host"], other);
+    }
+    const auto rows = ReportTable(answer.report);
+    EXPECT_THAT(Join(rows.back(), " "), HasSubstr("without a place"));
+  }
 }
 
 TEST(PlanPodsTest, PodsOnNodesThatAreNotGivenLeaveTheirGangToBePlanned) {

@@ -7,6 +7,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/outcome_json.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/output/node_names.h"
 #include "pkg/cli/output/path_loads.h"
 #include "pkg/plan/residual_bandwidth.h"
 
@@ -156,20 +157,22 @@ json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAs
                    {"sourcePort", path.source_port},
                    {"links", std::move(links)}});
     if (path.sprayed) out.back()["sprayed"] = true;
-  }
     if (snapshot.network->spec().switch_names.empty() || path.sprayed) continue;
     for (fabric::LinkId link : path.links) {
       out.back()["linkNames"].push_back(snapshot.network->shown(link));
     }
+  }
   return out;
 }
 
 std::string SegmentsOf(const json& job) {
   std::set<std::string> segments;
   for (const json& entry : job["assignments"]) {
+    if (entry["segment"] == "") continue;  // a host without a place
     segments.insert(
         StrCat(entry["fabricPod"].get<std::string>(), "/", entry["segment"].get<std::string>()));
   }
+  if (segments.empty()) return "-";
   if (segments.size() > 3) return StrCat(segments.size(), " segments");
   return Join({segments.begin(), segments.end()}, ",");
 }
@@ -211,6 +214,17 @@ json IncompleteJob(const gather::IncompleteGang& gang) {
   out["message"] = gang.text;
   out["pods"] = {{"there", gang.there}, {"wanted", nullptr}};
   if (gang.wanted) out["pods"]["wanted"] = *gang.wanted;
+  return out;
+}
+
+json JobWithoutPlace(const std::string& namespace_name, const ReportName& name,
+                     const std::vector<api::AssignmentEntry>& assignments,
+                     const std::vector<std::string>& without_place) {
+  json out = UnplannedJob(namespace_name, name, "Placed", json::array());
+  out["assignments"] = api::EncodeAssignments(assignments);
+  out["warnings"] = {StrCat(
+      "runs on Nodes without a place in the fabric, and is left there: ", HostNames(without_place),
+      "; label them with their fabric pod and segment")};
   return out;
 }
 

@@ -33,6 +33,11 @@ nlohmann::json InvalidJob(const std::string& namespace_name, const ReportName& n
 // Likewise: pods that are not a whole gang, with `pods`: how many of them are there and wanted.
 nlohmann::json IncompleteJob(const gather::IncompleteGang& gang);
 
+// Likewise: one that runs where it is, on hosts of which some have no place.
+nlohmann::json JobWithoutPlace(const std::string& namespace_name, const ReportName& name,
+                               const std::vector<api::AssignmentEntry>& assignments,
+                               const std::vector<std::string>& without_place);
+
 // Header and one row per job of a PlanReport.
 std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);
 
