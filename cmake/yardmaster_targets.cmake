@@ -11,7 +11,7 @@
 set(YARDMASTER_LAYERS
     base fabric workload placement crux repac plan netplan capacity
     json api devices kube tls http rpc config metrics
-    state gather extender operator page agent
+    state trace gather extender operator page agent
     simulation/policies simulation/simulator simulation/formats
     cli app)
 set(YARDMASTER_PURE fabric workload placement crux repac plan netplan capacity simulation/policies simulation/simulator)

@@ -75,9 +75,9 @@ void ReadMadeClaims(FieldReader& status, Pod& pod) {
 void ReadScheduled(FieldReader& status, Pod& pod) {
   for (FieldReader& condition : status.Objects("conditions")) {
     if (condition.String("type") != "PodScheduled") continue;
-    if (condition.String("status") != "False" || condition.String("reason") != "Unschedulable") {
-      continue;
-    }
+    const std::string holds = condition.String("status");
+    if (holds == "True") pod.scheduled_ms = condition.TimeMs("lastTransitionTime");
+    if (holds != "False" || condition.String("reason") != "Unschedulable") continue;
     pod.unschedulable = true;
     pod.unschedulable_message = CutAtCharacter(condition.String("message"), kMessageBytes);
   }
@@ -97,11 +97,12 @@ std::string FirstContainer(FieldReader& spec) {
 void ReadEnd(FieldReader& spec, FieldReader& status, Pod& pod) {
   const std::string first = FirstContainer(spec);
   for (FieldReader& container : status.Objects("containerStatuses")) {
-    if (container.String("name") == first) {
-      pod.container_ends = container.Int("restartCount", 0, 0, INT32_MAX - 1);
-    }
     FieldReader state = container.Object("state");
     FieldReader terminated = state.Object("terminated");
+    if (container.String("name") == first) {
+      pod.container_ends = container.Int("restartCount", 0, 0, INT32_MAX - 1);
+      pod.started_ms = terminated.TimeMs("startedAt");
+    }
     if (!terminated.present() || pod.exits.size() >= kMaxExits) continue;
     pod.exits.push_back({container.String("name"),
                          terminated.Int("exitCode", 0, INT32_MIN, INT32_MAX),
@@ -127,6 +128,7 @@ void ReadRestarts(FieldReader& spec, FieldReader& status, Pod& pod) {
     FieldReader last_ended = last.Object("terminated");
     FieldReader waiting = state.Object("waiting");
     pod.container_running = !now_ended.present() && !waiting.present();
+    pod.started_ms = state.Object("running").TimeMs("startedAt");
     pod.container_ends = container.Int("restartCount", 0, 0, INT32_MAX - 1);
     FieldReader& ended = now_ended.present() ? now_ended : last_ended;
     if (!ended.present()) return;

@@ -79,6 +79,10 @@ struct Pod {
   // a report it is treated as running.
   int container_ends = 0;
   bool container_running = true;
+  // When a node was chosen for it, and when its first container began last; 0: not yet, or not
+  // reported.
+  std::int64_t scheduled_ms = 0;
+  std::int64_t started_ms = 0;
   // A termination message that begins with "{": of a finished pod, the first one among its
   // containers; of others, that of the first container's last end. Else empty.
   std::string end_message;

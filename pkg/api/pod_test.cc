@@ -6,6 +6,7 @@
 #include "pkg/api/compute_domain.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
+#include "pkg/base/clock.h"
 
 namespace yardmaster::api {
 namespace {
@@ -110,6 +111,30 @@ TEST(PodTest, AFailureThatIsNotRestartedYetCountsAlready) {
   }
   EXPECT_EQ(PodIn("Running", json::array({StatusOf("first", 2, Ended(0))})).container_ends, 2);
   EXPECT_EQ(PodIn("Pending", json::array({StatusOf("first", 0, waiting)})).container_ends, 0);
+}
+
+TEST(PodTest, SaysWhenItWasBoundAndWhenItsFirstContainerBegan) {
+  const json running = {{"running", {{"startedAt", "2026-01-02T03:04:06Z"}}}};
+  const json ended = {
+      {"terminated",
+       {{"exitCode", 0}, {"startedAt", "2026-01-02T03:04:07Z"}, {"finishedAt", nullptr}}}};
+  const auto pod_with = [](const char* phase, const json& state) {
+    const json bound = {{"type", "PodScheduled"},
+                        {"status", "True"},
+                        {"lastTransitionTime", "2026-01-02T03:04:05Z"}};
+    return DecodePod(json{{"metadata", {{"name", "p"}}},
+                          {"spec", {{"containers", json::array({{{"name", "first"}}})}}},
+                          {"status",
+                           {{"phase", phase},
+                            {"conditions", json::array({bound})},
+                            {"containerStatuses", json::array({StatusOf("first", 0, state)})}}}})
+        .value();
+  };
+  const std::int64_t bound_ms = ParseTime("2026-01-02T03:04:05Z").value();
+  EXPECT_EQ(pod_with("Running", running).scheduled_ms, bound_ms);
+  EXPECT_EQ(pod_with("Running", running).started_ms, bound_ms + 1000);
+  EXPECT_EQ(pod_with("Succeeded", ended).started_ms, bound_ms + 2000);
+  EXPECT_EQ(pod_with("Pending", json::object()).started_ms, 0);
 }
 
 TEST(PodTest, WithoutAReportTheFirstContainerRuns) {

@@ -15,6 +15,7 @@
 #include "pkg/app/run_process.h"
 #include "pkg/app/runtime.h"
 #include "pkg/app/staleness.h"
+#include "pkg/app/tracing.h"
 #include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -26,6 +27,7 @@
 #include "pkg/kube/events.h"
 #include "pkg/metrics/loop.h"
 #include "pkg/state/cluster_feed.h"
+#include "pkg/trace/placement_tracer.h"
 
 namespace yardmaster::app {
 
@@ -82,6 +84,7 @@ class Extender {
   void ObserveLoop(std::stop_token stop);
   bool WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token stop);
   void LogPass(const extender::PassReport& report);
+  void TracePass(const trace::PassTimes& pass);
 
   const ExtenderOptions& options_;
   Runtime& runtime_;
@@ -99,6 +102,9 @@ class Extender {
   WebhookServer server_{options_.webhook, webhook_, binder_, runtime_};
   std::set<std::string> logged_;  // problems that the log has, planner thread only
   int failed_passes_ = 0;         // in a row whose writes failed, planner thread only
+  extender::PassMetrics pass_metrics_{runtime_.registry()};  // planner thread only
+  Tracing tracing_{options_.traces, "yardmaster-extender", runtime_};
+  trace::PlacementTracer tracer_;  // planner thread only
   metrics::Loop loop_{"passes", runtime_.registry(), runtime_.log()};
   std::jthread planner_thread_;
   std::jthread observer_thread_;
@@ -122,6 +128,20 @@ void Extender::LogPass(const extender::PassReport& report) {
     if (logged_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
   }
   logged_ = std::move(problems);
+}
+
+// What the last pass has placed, which the cache holds already.
+void Extender::TracePass(const trace::PassTimes& pass) {
+  if (!tracing_.on()) return;
+  const absl::Status traced = Contain([&] {
+    if (leadership_.IsLeader() && !options_.common.observes) {
+      tracing_.Offer(tracer_.Look(cache_.Take(), pass));
+    } else {
+      tracer_.Forget();
+    }
+    return absl::OkStatus();
+  });
+  if (!traced.ok()) runtime_.log().Warn("trace", {{"error", MessageOf(traced)}});
 }
 
 // A pass costs more in a large cluster, where more changes, too: a pause as long as the pass keeps
@@ -162,6 +182,7 @@ bool Extender::WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token 
 // One pass, and when the next one is due.
 RunResult Extender::RunOnce(RoundSchedule& schedule) {
   const std::int64_t began_ms = runtime_.clock().SteadyMs();
+  const std::int64_t began_wall_ms = runtime_.clock().WallMs();
   const extender::PassReport report = planner_.RunOnce();
   const std::int64_t ended_ms = runtime_.clock().SteadyMs();
   schedule.End(ended_ms, report.waited_ms);
@@ -174,9 +195,9 @@ RunResult Extender::RunOnce(RoundSchedule& schedule) {
     schedule.RequestAt(ended_ms);
     schedule.SkipPause();
   }
-  extender::ReportPass(report, static_cast<double>(ended_ms - began_ms) / 1000.0,
-                       runtime_.registry());
+  pass_metrics_.Report(report, static_cast<double>(ended_ms - began_ms) / 1000.0);
   LogPass(report);
+  TracePass({began_wall_ms, runtime_.clock().WallMs()});
   return {.done = 1};
 }
 
@@ -239,6 +260,7 @@ absl::Status Extender::Start(KubeAccess& access) {
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
     return CheckStaleness({access.LastAnswerMs(), now_ms}, StalenessLimits{}, now_ms);
   }));
+  YM_RETURN_IF_ERROR(tracing_.Start());
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
@@ -263,6 +285,7 @@ void Extender::Stop() {
   observer_thread_.request_stop();
   if (planner_thread_.joinable()) planner_thread_.join();
   if (observer_thread_.joinable()) observer_thread_.join();
+  tracing_.Stop();
   feed_.Stop();
   server_.Stop();
 }

@@ -6,6 +6,7 @@
 //   planner thread -> Webhook           one immutable View after another
 //   planner thread -> API server        Gangs, pod patches (leader only); events
 //   lease thread   -> API server        with an HTTP client of its own
+//   planner thread -> collector         spans of places, by a thread of the exporter, on request
 //   observer thread -> metrics          in Observe mode, in which the others decide and write
 //   nothing
 //
@@ -19,6 +20,7 @@
 #include "pkg/app/runtime.h"
 #include "pkg/app/webhook_server.h"
 #include "pkg/extender/cluster_planner.h"
+#include "pkg/trace/exporter.h"
 
 namespace yardmaster::app {
 
@@ -31,6 +33,7 @@ struct ExtenderOptions {
   std::int64_t max_pass_ms = 5'000;           // a pass is made at least so often
   std::int64_t drain_ms = 8'000;              // for requests in flight at SIGTERM
   std::int64_t observe_ms = 15'000;           // between two looks, in Observe mode
+  trace::TraceEndpoint traces;
 };
 
 // Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.

@@ -3,6 +3,7 @@
 
 #include "pkg/app/extender_app.h"
 #include "pkg/app/runtime.h"
+#include "pkg/app/tracing.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/version.h"
 
@@ -81,6 +82,7 @@ int ExtenderMain(int argc, char** argv) {
   AddCommonFlags(app, options.common);
   AddLeaderFlags(app, options.leader);
   AddModeFlag(app, options.common);
+  AddTraceFlags(app, options.traces);
   app.set_version_flag("--version", VersionText());
   AddWebhookFlags(app, options.webhook);
   extender::ClusterPlanner::Options& planner = options.planner;

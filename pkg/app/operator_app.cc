@@ -16,6 +16,8 @@
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
 #include "pkg/app/run_process.h"
+#include "pkg/app/trace_loop.h"
+#include "pkg/app/tracing.h"
 #include "pkg/app/wait_loop.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -28,6 +30,7 @@
 #include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/jobs/jobs_by_host.h"
 #include "pkg/operator/jobs/place_request.h"
+#include "pkg/operator/jobs/work_loss.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/network/plan_waiters.h"
 #include "pkg/operator/queue/queue_controller.h"
@@ -85,6 +88,8 @@ class Operator {
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),
         moves_loop_(*client_, cache_, leadership_, runtime, options.moves, options.moves_every_ms),
+        tracing_(options.traces, "yardmaster-operator", runtime),
+        trace_loop_(tracing_, cache_, leadership_, runtime),
         feed_(
             *client_, cache_,
             {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,
@@ -154,6 +159,8 @@ class Operator {
   NetworkLoop network_loop_;
   HostLoop host_loop_;
   MovesLoop moves_loop_;
+  Tracing tracing_;
+  TraceLoop trace_loop_;
   state::ClusterFeed feed_;
   op::WorkloadFeed workload_feed_;
   op::WaitFeed wait_feed_;
@@ -161,6 +168,7 @@ class Operator {
   std::jthread network_thread_;
   std::jthread host_thread_;
   std::jthread moves_thread_;
+  std::jthread trace_thread_;
   std::jthread wait_thread_;
 };
 
@@ -322,10 +330,17 @@ absl::Status Operator::Start(KubeAccess& access) {
         }
         return out;
       });
+  runtime_.registry().AddGaugeSource(
+      "yardmaster_operator_started_job_gpus",
+      "GPUs of the workers of TrainingJobs that have run and are neither suspended nor over",
+      [this]() -> std::vector<metrics::Sample> {
+        return {{{}, op::StartedGpus(cache_.Take().jobs)}};
+      });
   op::AddCapacityMetrics(capacity_, runtime_.registry());
   CountDroppedEvents(events_, runtime_.registry());
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
+  YM_RETURN_IF_ERROR(tracing_.Start());
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs, runtime_.stopping()));
   const bool acts = !options_.common.observes;
@@ -343,6 +358,9 @@ absl::Status Operator::Start(KubeAccess& access) {
   network_thread_ = std::jthread([this](const std::stop_token& stop) { network_loop_.Run(stop); });
   host_thread_ = std::jthread([this](const std::stop_token& stop) { host_loop_.Run(stop); });
   moves_thread_ = std::jthread([this](const std::stop_token& stop) { moves_loop_.Run(stop); });
+  if (tracing_.on()) {
+    trace_thread_ = std::jthread([this](const std::stop_token& stop) { trace_loop_.Run(stop); });
+  }
   wait_thread_ = std::jthread([this] { wait_loop_.Run(); });
   runtime_.log().Info("running");
   return absl::OkStatus();
@@ -363,9 +381,12 @@ void Operator::Stop() {
   network_thread_.request_stop();
   host_thread_.request_stop();
   moves_thread_.request_stop();
+  trace_thread_.request_stop();
   if (network_thread_.joinable()) network_thread_.join();
   if (host_thread_.joinable()) host_thread_.join();
   if (moves_thread_.joinable()) moves_thread_.join();
+  if (trace_thread_.joinable()) trace_thread_.join();
+  tracing_.Stop();
   page_.Stop();
 }
 

@@ -10,6 +10,7 @@
 //   page thread     -> browsers         frames of the cluster (page_publisher.h), on request
 //   agents          -> LiveLinks        states of NIC ports, over gRPC streams, on request
 //   moves thread    -> metrics          moves of running jobs that would earn their price
+//   trace thread    -> collector        spans of starts and recoveries (tracing.h), on request
 //   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
 //   certificates    -> API server       certificates in Secrets, on request
 //   lease thread    -> API server       with an HTTP client of its own
@@ -29,6 +30,7 @@
 #include "pkg/operator/jobs/move_policy.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/rpc/report_server.h"
+#include "pkg/trace/exporter.h"
 
 namespace yardmaster::app {
 
@@ -52,6 +54,7 @@ struct OperatorOptions {
   rpc::ReportServerOptions reports;  // address empty: agents have no streams
   std::string reports_account;       // "namespace:name" of the agents' ServiceAccount
   CertificateOptions certificates;
+  trace::TraceEndpoint traces;
 };
 
 // Runs until SIGTERM or SIGINT.

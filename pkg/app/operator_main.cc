@@ -9,6 +9,7 @@
 
 #include "pkg/app/operator_app.h"
 #include "pkg/app/runtime.h"
+#include "pkg/app/tracing.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/version.h"
 
@@ -235,6 +236,7 @@ int OperatorMain(int argc, char** argv) {
   AddCommonFlags(app, options.common);
   AddLeaderFlags(app, options.leader);
   AddModeFlag(app, options.common);
+  AddTraceFlags(app, options.traces);
   app.set_version_flag("--version", VersionText());
   app.add_option("--job-workers", options.job_workers, "TrainingJobs reconciled concurrently")
       ->check(CLI::Range(1, 64))

@@ -133,6 +133,28 @@ true
 - --kube-api-burst={{ .Values.kubeApi.burst }}
 {{- end -}}
 
+{{- define "yardmaster.traceArgs" -}}
+{{- with (.Values.traces | default dict).endpoint }}
+- --otlp-endpoint={{ . }}
+{{- end }}
+{{- if (.Values.traces | default dict).caSecret }}
+- --otlp-ca-file=/etc/yardmaster/otlp/ca.crt
+{{- end }}
+{{- end -}}
+
+{{- define "yardmaster.traceMount" -}}
+{{- if (.Values.traces | default dict).caSecret }}
+- {name: otlp-ca, mountPath: /etc/yardmaster/otlp, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "yardmaster.traceVolume" -}}
+{{- with (.Values.traces | default dict).caSecret }}
+- name: otlp-ca
+  secret: {secretName: {{ . }}, defaultMode: 0440, items: [{key: ca.crt, path: ca.crt}]}
+{{- end }}
+{{- end -}}
+
 {{- define "yardmaster.leaderArgs" -}}
 - --leader-elect
 - --leader-elect-resource-namespace={{ (index . 0).Release.Namespace }}

@@ -15,6 +15,7 @@ FreePlaces FreeIn(const placement::Cluster& cluster, fabric::IdRange<IdType> pla
     const OrdinaryHosts hosts = OrdinaryHostsOf(cluster, cluster.places->hosts_of(place));
     for (std::size_t s = 0; s < kFreePlaceSizes.size(); ++s) {
       out.at_least[s] += hosts.free >= kFreePlaceSizes[s] ? 1 : 0;
+      out.slots[s] += hosts.free / kFreePlaceSizes[s];
     }
     out.whole += hosts.AllFree() ? 1 : 0;
   }

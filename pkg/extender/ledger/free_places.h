@@ -1,6 +1,7 @@
-// How many domains, segments and fabric pods have room for gangs of a size: the places with at
-// least so many ordinary hosts that are wholly free. Sizes are few and fixed, so that metrics of
-// them stay as few on the largest fabric.
+// What fits into domains, segments and fabric pods: by size, the places with at least so many
+// ordinary hosts that are wholly free, and the gangs of that many hosts, each inside one place,
+// that fit beside each other. Sizes are few and fixed, so that metrics of them stay as few on the
+// largest fabric.
 //
 // Complexity: O(hosts). Thread safety: pure functions.
 #pragma once
@@ -18,7 +19,9 @@ inline constexpr std::array<int, 11> kFreePlaceSizes = {1,  2,   4,   8,   16,  
 
 struct FreePlaces {
   workload::TopologyLevel level = workload::TopologyLevel::kSegment;
-  std::array<int, kFreePlaceSizes.size()> at_least = {};  // by index into kFreePlaceSizes
+  // By index into kFreePlaceSizes.
+  std::array<int, kFreePlaceSizes.size()> at_least = {};
+  std::array<int, kFreePlaceSizes.size()> slots = {};  // gangs, beside each other
   int whole = 0;  // places with ordinary hosts, of which all are free
   bool operator==(const FreePlaces&) const = default;
 };

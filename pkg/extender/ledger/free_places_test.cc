@@ -22,7 +22,7 @@ placement::Cluster MakeCluster(bool with_domains) {
   return cluster;
 }
 
-TEST(FreePlacesTest, PlacesCountBySizesThatFitOnTheirFreeOrdinaryHosts) {
+TEST(FreePlacesTest, PlacesAndSlotsCountBySizesThatFitOnFreeOrdinaryHosts) {
   placement::Cluster cluster = MakeCluster(true);
   cluster.hosts[0].free_gpus = 7;
   cluster.hosts[4].backup = true;
@@ -30,9 +30,10 @@ TEST(FreePlacesTest, PlacesCountBySizesThatFitOnTheirFreeOrdinaryHosts) {
   const std::vector<FreePlaces> places = FreePlacesOf(cluster);
   ASSERT_EQ(places.size(), 3U);
   // Domains have 3, 3 without the backup host, 3, and five times 4 hosts.
-  EXPECT_EQ(places[0], (FreePlaces{TopologyLevel::kDomain, {8, 8, 5}, 6}));
-  EXPECT_EQ(places[1], (FreePlaces{TopologyLevel::kSegment, {4, 4, 4, 2}, 2}));
-  EXPECT_EQ(places[2], (FreePlaces{TopologyLevel::kFabricPod, {2, 2, 2, 2, 1}, 1}));
+  EXPECT_EQ(places[0], (FreePlaces{TopologyLevel::kDomain, {8, 8, 5}, {29, 13, 5}, 6}));
+  EXPECT_EQ(places[1], (FreePlaces{TopologyLevel::kSegment, {4, 4, 4, 2}, {29, 14, 6, 2}, 2}));
+  EXPECT_EQ(places[2],
+            (FreePlaces{TopologyLevel::kFabricPod, {2, 2, 2, 2, 1}, {29, 14, 7, 3, 1}, 1}));
 }
 
 TEST(FreePlacesTest, WithoutDomainsThereIsNoSuchLevel) {

@@ -19,23 +19,49 @@ void ReportFreePlaces(const PassReport& report, metrics::Registry& registry) {
                                                  "fabric"};
   for (const FreePlaces& places : report.free_places) {
     const std::string level(kLevels[static_cast<std::size_t>(places.level)]);
-    const auto set = [&](const std::string& hosts, int count) {
-      registry
-          .GetGauge("yardmaster_extender_free_places",
-                    "places with at least so many free ordinary hosts",
-                    {{"level", level}, {"hosts", hosts}})
-          .Set(count);
+    const auto set = [&](const char* name, const char* help, const std::string& hosts, int count) {
+      registry.GetGauge(name, help, {{"level", level}, {"hosts", hosts}}).Set(count);
+    };
+    const auto set_places = [&](const std::string& hosts, int count) {
+      set("yardmaster_extender_free_places", "places with at least so many free ordinary hosts",
+          hosts, count);
     };
     for (std::size_t s = 0; s < kFreePlaceSizes.size(); ++s) {
-      set(std::to_string(kFreePlaceSizes[s]), places.at_least[s]);
+      const std::string hosts = std::to_string(kFreePlaceSizes[s]);
+      set_places(hosts, places.at_least[s]);
+      set("yardmaster_extender_free_slots",
+          "gangs of so many hosts, each inside one place, that fit beside each other", hosts,
+          places.slots[s]);
     }
-    set("all", places.whole);
+    set_places("all", places.whole);
   }
 }
 
 }  // namespace
 
-void ReportPass(const PassReport& report, double seconds, metrics::Registry& registry) {
+std::string PassMetrics::LabelOf(int priority) {
+  constexpr std::size_t kOwnSeries = 16;
+  if (priorities_.size() < kOwnSeries) priorities_.insert(priority);
+  return priorities_.count(priority) != 0 ? std::to_string(priority) : "other";
+}
+
+void PassMetrics::ReportDecision(const GangDecision& decision) {
+  registry_
+      .GetHistogram(
+          "yardmaster_extender_decision_seconds",
+          "time from joining the queue to a place, or to the first answer that there is none",
+          QueueBuckets(), {{"outcome", std::string(placement::Name(decision.outcome))}})
+      .Observe(decision.seconds);
+  if (decision.outcome != placement::Outcome::kPlaced) return;
+  registry_
+      .GetHistogram("yardmaster_extender_queue_wait_seconds",
+                    "time from joining the queue to a place, by priority", QueueBuckets(),
+                    {{"priority", LabelOf(decision.priority)}})
+      .Observe(decision.seconds);
+}
+
+void PassMetrics::Report(const PassReport& report, double seconds) {
+  metrics::Registry& registry = registry_;
   const auto count = [&](const char* name, const char* help, int by) {
     registry.GetCounter(name, help).Increment(by);
   };
@@ -83,14 +109,7 @@ void ReportPass(const PassReport& report, double seconds, metrics::Registry& reg
       .GetGauge("yardmaster_extender_oldest_gated_pod_seconds",
                 "age of the pod that has been behind the gate for longest")
       .Set(report.oldest_gated_seconds);
-  for (const GangDecision& decision : report.decisions) {
-    registry
-        .GetHistogram(
-            "yardmaster_extender_decision_seconds",
-            "time from joining the queue to a place, or to the first answer that there is none",
-            QueueBuckets(), {{"outcome", std::string(placement::Name(decision.outcome))}})
-        .Observe(decision.seconds);
-  }
+  for (const GangDecision& decision : report.decisions) ReportDecision(decision);
   registry.GetGauge("yardmaster_extender_quarantined_gangs", "gangs left alone as they are broken")
       .Set(report.isolated);
   registry.GetGauge("yardmaster_extender_degraded_gangs", "placed gangs with lost hosts")

@@ -33,6 +33,7 @@ using Notify = std::function<void(const ObjectNotice&)>;
 struct GangDecision {
   placement::Outcome outcome = placement::Outcome::kPlaced;
   double seconds = 0;  // since it joined the queue
+  int priority = 0;
 };
 
 struct PassReport {

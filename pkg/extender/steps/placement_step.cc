@@ -93,8 +93,9 @@ std::vector<const plan::JobPlan*> WaitingJobs(
 }
 
 GangDecision DecisionOn(const PassFacts& facts, plan::JobId id, placement::Outcome outcome) {
-  const std::int64_t waited_ms = facts.now.wall_ms - facts.Job(id).job.created_ms;
-  return {outcome, static_cast<double>(std::max<std::int64_t>(0, waited_ms)) / 1000};
+  const workload::Job& job = facts.Job(id).job;
+  const std::int64_t waited_ms = facts.now.wall_ms - job.created_ms;
+  return {outcome, static_cast<double>(std::max<std::int64_t>(0, waited_ms)) / 1000, job.priority};
 }
 
 // Where the ranks of an evacuation go: names of segments, or of domains where only domains are

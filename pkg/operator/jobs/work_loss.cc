@@ -94,6 +94,16 @@ void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& ma
       std::max(1, static_cast<int>(std::round(OptimalInterval(mark.seconds, mean))));
 }
 
+double StartedGpus(const state::ObjectTable<api::TrainingJob>& jobs) {
+  double gpus = 0;
+  for (const auto& job : jobs) {
+    const api::TrainingJobStatus& status = job->status;
+    if (status.start_ms == 0 || status.recovery.suspended || status.ended()) continue;
+    gpus += static_cast<double>(job->job.workers) * job->job.gpus_per_worker;
+  }
+  return gpus;
+}
+
 void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
                  api::TrainingJobStatus& status) {
   const auto all = static_cast<std::size_t>(before.job.workers);

@@ -19,6 +19,7 @@
 
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/training_job.h"
+#include "pkg/state/object_table.h"
 
 namespace yardmaster::op {
 
@@ -36,6 +37,10 @@ double MeanSecondsBetweenIncidents(int hosts, int incidents, double running_seco
 // incidents than the job has had since, from the oldest that it keeps.
 void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& mark,
                    std::int64_t now_ms, api::TrainingJobStatus& status);
+
+// GPUs of the workers of all jobs that have run since they were made or resumed, and that are
+// neither suspended nor over: what lost GPU time is lost of.
+double StartedGpus(const state::ObjectTable<api::TrainingJob>& jobs);
 
 // Adds to `status` what the change of the recovery state from `before` costs: when an incident
 // began, when one ended, and when the job was suspended.

@@ -1,6 +1,8 @@
 #include "pkg/operator/jobs/work_loss.h"
 
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -151,6 +153,29 @@ TEST(WorkLossTest, ADataGroupThatRestartsByItselfCostsItsGpusAndNoWorkOfTheOther
   incident.end_ms = kNow + 30'000;
   AddLostWork(job, kNow + 30'000, status);
   EXPECT_EQ(status.lost_gpu_seconds["WorkerFailed"], 8 * 30) << "one of two workers";
+}
+
+TEST(WorkLossTest, JobsThatHaveRunAndAreNotOverHaveStartedGpus) {
+  state::ObjectTable<api::TrainingJob> jobs;
+  const auto add = [&](const char* name, auto change) {
+    api::TrainingJob job;
+    job.metadata.name = name;
+    job.job.workers = 3;
+    job.job.gpus_per_worker = 4;
+    job.status.start_ms = kNow;
+    change(job);
+    jobs.Put(std::make_shared<const api::TrainingJob>(std::move(job)));
+  };
+  EXPECT_EQ(StartedGpus(jobs), 0);
+  add("runs", [](api::TrainingJob&) {});
+  add("also-runs", [](api::TrainingJob& job) { job.job.workers = 1; });
+  add("waits", [](api::TrainingJob& job) { job.status.start_ms = 0; });
+  add("suspended", [](api::TrainingJob& job) { job.status.recovery.suspended = true; });
+  add("over", [](api::TrainingJob& job) {
+    api::SetCondition(job.status.conditions,
+                      {"Failed", api::ConditionStatus::kTrue, "Test", "", 0, 0}, kNow);
+  });
+  EXPECT_EQ(StartedGpus(jobs), 12 + 4);
 }
 
 }  // namespace
