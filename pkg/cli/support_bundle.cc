@@ -64,6 +64,55 @@ json PodSpecWithoutSecrets(const json& spec) {
   return out;
 }
 
+// Of each container whether and how it runs; a message may have what the program wrote, or an
+// image.
+json ContainerStatusWithoutSecrets(const json& status) {
+  json out = json::object();
+  for (const char* field : {"name", "ready", "started", "restartCount", "state", "lastState"}) {
+    if (status.contains(field)) out[field] = status[field];
+  }
+  for (const char* field : {"state", "lastState"}) {
+    if (!out.contains(field) || !out[field].is_object()) continue;
+    for (auto& [state, detail] : out[field].items()) {
+      if (!detail.is_object()) continue;
+      detail.erase("message");
+      detail.erase("containerID");
+    }
+  }
+  return out;
+}
+
+json PodStatusWithoutSecrets(const json& status) {
+  json out = json::object();
+  for (const char* field :
+       {"phase", "reason", "conditions", "startTime", "qosClass", "nominatedNodeName",
+        "resourceClaimStatuses", "extendedResourceClaimStatus"}) {
+    if (status.contains(field)) out[field] = status[field];
+  }
+  for (const char* field : {"containerStatuses", "initContainerStatuses"}) {
+    if (!status.contains(field) || !status[field].is_array()) continue;
+    out[field] = json::array();
+    for (const json& container : status[field]) {
+      if (container.is_object()) out[field].push_back(ContainerStatusWithoutSecrets(container));
+    }
+  }
+  return out;
+}
+
+// Of events what our processes and the scheduler say; kubelets name images, others anything.
+void StripNote(json& event) {
+  static const std::set<std::string> of_scheduler = {"FailedScheduling", "Scheduled", "Preempted"};
+  const auto text = [&](const char* field) {
+    return event.contains(field) && event[field].is_string() ? event[field].get<std::string>()
+                                                             : std::string();
+  };
+  if (text("reportingController").starts_with("yardmaster.dev/") ||
+      of_scheduler.count(text("reason")) != 0) {
+    return;
+  }
+  if (event.contains("note")) event["note"] = "(left out)";
+}
+
 // Of a job's spec, or of one of its roles.
 void StripTemplate(json& parent) {
   if (!parent.is_object() || !parent.contains("template")) return;
@@ -173,10 +222,21 @@ json WithoutSecrets(json object) {
   if (object.contains("metadata") && object["metadata"].is_object())
     StripMetadata(object["metadata"]);
   const std::string kind = object.value("kind", "");
+  if (kind == "Event") StripNote(object);
+  if (object.contains("status") && object["status"].is_object()) {
+    json& status = object["status"];
+    if (kind == "Pod") status = PodStatusWithoutSecrets(status);
+    for (const char* field : {"images", "volumesInUse", "volumesAttached"}) {
+      if (kind == "Node") status.erase(field);
+    }
+  }
   if (!object.contains("spec") || !object["spec"].is_object()) return object;
   json& spec = object["spec"];
   if (kind == "Pod") spec = PodSpecWithoutSecrets(spec);
   StripTemplate(spec);
+  if (spec.contains("checkpoint") && spec["checkpoint"].is_object()) {
+    spec["checkpoint"].erase("command");
+  }
   if (spec.contains("roles") && spec["roles"].is_array()) {
     for (json& role : spec["roles"]) StripTemplate(role);
   }

@@ -12,8 +12,11 @@
 namespace yardmaster::cli {
 
 // The object without what may be secret: a Pod's spec and spec.template keep what scheduling looks
-// at, without environment, commands, arguments, volumes and images; labels and annotations that are
-// neither Yardmaster's nor Kubernetes' lose their values; managedFields are dropped.
+// at, without environment, commands, arguments, volumes and images; a Pod's status keeps no image
+// and nothing that its containers said; a Node's status has neither images nor volumes; notes of
+// events are those of Yardmaster and of schedulers; a TrainingJob has no checkpoint command; labels
+// and annotations that are neither Yardmaster's nor Kubernetes' lose their values; managedFields
+// are dropped.
 nlohmann::json WithoutSecrets(nlohmann::json object);
 
 }  // namespace yardmaster::cli

@@ -60,6 +60,50 @@ TEST(WithoutSecretsTest, TemplatesOfRolesToo) {
   EXPECT_EQ(out["spec"]["roles"][0]["workers"], 3);
 }
 
+TEST(WithoutSecretsTest, AStatusKeepsHowContainersRunAndNotWhatTheySayOrWhatTheyRun) {
+  json pod = kPod;
+  pod["status"] = json::parse(R"({"phase": "Running", "message": "hunter2",
+    "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/5 nodes are available"}],
+    "containerStatuses": [{"name": "c", "image": "x/hunter2", "imageID": "x/hunter2@sha256:1", "restartCount": 4,
+      "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image x/hunter2"}},
+      "lastState": {"terminated": {"exitCode": 137, "message": "token=hunter2"}}}]})");
+  const json out = WithoutSecrets(pod);
+  EXPECT_THAT(out.dump(), Not(HasSubstr("hunter2")));
+  EXPECT_THAT(out["status"].dump(), HasSubstr("0/5 nodes are available"));
+  const json& container = out["status"]["containerStatuses"][0];
+  EXPECT_EQ(container["restartCount"], 4);
+  EXPECT_EQ(container["state"]["waiting"]["reason"], "ImagePullBackOff");
+  EXPECT_EQ(container["lastState"]["terminated"]["exitCode"], 137);
+}
+
+TEST(WithoutSecretsTest, NodesKeepNoImagesAndNoVolumes) {
+  const json node = WithoutSecrets(json::parse(R"({"kind": "Node", "metadata": {"name": "n"},
+    "status": {"images": [{"names": ["x/hunter2"]}], "volumesInUse": ["hunter2"],
+               "volumesAttached": [{"name": "hunter2"}], "allocatable": {"nvidia.com/gpu": "8"}}})"));
+  EXPECT_THAT(node.dump(), Not(HasSubstr("hunter2")));
+  EXPECT_EQ(node["status"]["allocatable"]["nvidia.com/gpu"], "8");
+}
+
+TEST(WithoutSecretsTest, OfEventsTheNotesOfOursAndOfSchedulersStay) {
+  const auto note_of = [](const char* reason, const char* controller) {
+    return WithoutSecrets({{"kind", "Event"},
+                           {"metadata", {{"name", "e"}}},
+                           {"reason", reason},
+                           {"reportingController", controller},
+                           {"note", "text"}})["note"];
+  };
+  EXPECT_EQ(note_of("Placed", "yardmaster.dev/extender"), "text");
+  EXPECT_EQ(note_of("FailedScheduling", "default-scheduler"), "text");
+  EXPECT_EQ(note_of("Pulling", "kubelet"), "(left out)");
+}
+
+TEST(WithoutSecretsTest, AJobKeepsNoCheckpointCommand) {
+  const json job = WithoutSecrets(json::parse(R"({"kind": "TrainingJob", "metadata": {"name": "j"},
+    "spec": {"checkpoint": {"request": "Command", "command": ["save", "hunter2"]}}})"));
+  EXPECT_THAT(job.dump(), Not(HasSubstr("hunter2")));
+  EXPECT_EQ(job["spec"]["checkpoint"]["request"], "Command");
+}
+
 std::string TextOf(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
