@@ -255,6 +255,30 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
          o["spec"]["tiers"][1]["perRail"] = true;
        },
        "cannot stand above one that mixes them"},
+      {"rails that do not divide", fabric,
+       [](json& o) { o["spec"]["tiers"][0]["railsPerSwitch"] = 3; },
+       "railsPerSwitch must divide host.rails"},
+      {"rails of a switch for all", fabric,
+       [](json& o) { o["spec"]["tiers"][1]["railsPerSwitch"] = 2; }, "needs perRail"},
+      {"ports for two rails", fabric, [](json& o) { o["spec"]["tiers"][0]["railsPerSwitch"] = 2; },
+       "tiers[0].downPorts must be at least size.hostsPerSegment"},
+      {"rails that part above", fabric,
+       [](json& o) {
+         o["spec"]["tiers"][0]["railsPerSwitch"] = 4;
+         o["spec"]["tiers"][0]["downPorts"] = 544;
+         o["spec"]["tiers"][1]["perRail"] = true;
+       },
+       "railsPerSwitch must be a multiple of that of the tier below"},
+      {"a switch's port as a name", fabric,
+       [](json& o) {
+         o["spec"]["switchNames"] = {{"p0/s0/tor-r0-p0", "leaf:1"}};
+       },
+       "spec.switchNames"},
+      {"an absent switch twice", fabric,
+       [](json& o) {
+         o["spec"]["absentSwitches"] = {"p0/agg-p0-3", "p0/agg-p0-3"};
+       },
+       "spec.absentSwitches: duplicate entries"},
       {"stripes", fabric, [](json& o) { o["spec"]["tiers"][1]["stripes"] = 7; },
        "stripes must divide"},
       {"hash", fabric,

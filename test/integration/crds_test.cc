@@ -27,7 +27,12 @@ TEST_F(CrdsTest, PresetsAndSamplesAreAccepted) {
 
 TEST_F(CrdsTest, WhatTheServerStoresTheCodecsReadStrictly) {
   ASSERT_TRUE(Apply(JobObject()).ok());
-  ASSERT_TRUE(Apply(FabricObject()).ok());
+  json written = FabricObject();
+  written["spec"]["tiers"][0]["railsPerSwitch"] = 2;
+  written["spec"]["tiers"][0]["downPorts"] = 272;
+  written["spec"]["switchNames"] = {{"p0/s0/tor-r0-p0", "leaf-a1"}};
+  written["spec"]["absentSwitches"] = {"p0/agg-p0-3"};
+  ASSERT_TRUE(Apply(written).ok());
   ASSERT_TRUE(Apply(GangObject()).ok());
   const auto job = api::DecodeTrainingJob(Get("trainingjob/job"));
   ASSERT_TRUE(job.ok()) << job.status();
@@ -35,6 +40,9 @@ TEST_F(CrdsTest, WhatTheServerStoresTheCodecsReadStrictly) {
   const auto fabric = api::DecodeFabric(Get("fabric/small"));
   ASSERT_TRUE(fabric.ok()) << fabric.status();
   EXPECT_EQ(fabric::Problems(fabric->spec), std::vector<std::string>());
+  EXPECT_EQ(fabric->spec.tiers[0].rails_per_switch, 2);
+  EXPECT_EQ(fabric->spec.switch_names.size(), 1u);
+  EXPECT_EQ(fabric->spec.absent_switches.size(), 1u);
   const auto gang = api::DecodeGang(Get("gang/gang"));
   ASSERT_TRUE(gang.ok()) << gang.status();
   ASSERT_TRUE(Apply(PoolObject()).ok());
