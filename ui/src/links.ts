@@ -68,10 +68,13 @@ export interface LinkGroup {
   title: string; // "p00s00 up"
   details: string; // "ToR rails 0-7, plane 1, uplinks 16-19"
   names: string[];
+  switches: string[]; // what operators call them, where they have names of their own
   links: number;
   percent: number; // rounded
   busiest: BusyLink;
 }
+
+const ownSwitch = (link: BusyLink): string[] => (link.name === undefined ? [] : [link.name.slice(0, link.name.indexOf(':'))]);
 
 const percentOf = (link: BusyLink): number => Math.round((100 * link.gbps) / link.capacity);
 
@@ -88,12 +91,13 @@ export function groupLinks(busiest: BusyLink[]): LinkGroup[] {
     const known = groups.get(key);
     if (known && parsed) {
       known.members.push(parsed);
-      known.group.names.push(link.link);
+      known.group.names.push(link.name ?? link.link);
+      known.group.switches = [...new Set([...known.group.switches, ...ownSwitch(link)])];
       known.group.links += parsed.links;
       continue;
     }
     const title = parsed ? `${parsed.place} ${parsed.way}`.trim() : link.link;
-    groups.set(key, {members: parsed ? [parsed] : [], group: {title, details: '', names: [link.link], links: parsed?.links ?? 1, percent, busiest: link}});
+    groups.set(key, {members: parsed ? [parsed] : [], group: {title, details: '', names: [link.name ?? link.link], switches: ownSwitch(link), links: parsed?.links ?? 1, percent, busiest: link}});
   }
   return [...groups.values()].map(({members, group}) => ({...group, details: members.length > 0 ? detailsOf(members) : ''}));
 }

@@ -77,6 +77,7 @@ export interface NetworkBlock {
 }
 export interface BusyLink {
   link: string;
+  name?: string; // with the switch as its operators call it, where they have a name of their own
   gbps: number;
   capacity: number;
   jobs: [string, number, number][];

@@ -20,6 +20,8 @@ export function Links(view: View) {
   );
 }
 
+const shortList = (names: string[]): string => names.slice(0, 4).join(', ') + (names.length > 4 ? ` and ${names.length - 4} more` : '');
+
 function Busiest(view: View) {
   const {network} = view.scene;
   const groups = groupLinks(network.busiest);
@@ -28,14 +30,14 @@ function Busiest(view: View) {
   return (
     <>
       <p class="empty">{shared === 0 ? 'No uplink is shared by two jobs.' : `${shared} ${shared === 1 ? 'uplink is' : 'uplinks are'} shared by two jobs or more.`}
-        {groups.length === 0 && first && ` No link between switches carries 1 % of what it can. The busiest: ${linkName(first.link)}, ${formatGbps(first.gbps)} of ${formatGbps(first.capacity)}.`}</p>
+        {groups.length === 0 && first && ` No link between switches carries 1 % of what it can. The busiest: ${first.name ?? linkName(first.link)}, ${formatGbps(first.gbps)} of ${formatGbps(first.capacity)}.`}</p>
       {groups.length > 0 && <div class="scroll">
         <table class="links">
           <thead><tr><th scope="col">Link</th><th scope="col">Load</th><th scope="col">Jobs (level)</th></tr></thead>
           <tbody>
-            {groups.map(({title, details, names, links, percent, busiest}) => (
+            {groups.map(({title, details, names, switches, links, percent, busiest}) => (
               <tr key={names[0]}>
-                <th scope="row" title={names.join('\n')}><b>{title}</b>{links > 1 && `, ${links} links`}<div>{details}</div></th>
+                <th scope="row" title={names.join('\n')}><b>{title}</b>{links > 1 && `, ${links} links`}<div>{details}</div>{switches.length > 0 && <div>{shortList(switches)}</div>}</th>
                 <td class="load">
                   <meter min={0} max={1} high={0.9} value={Math.min(1, busiest.gbps / busiest.capacity)} aria-label={`load of ${title} ${details}`} /> {percent} %
                   <div>{formatGbps(busiest.gbps)}<span class="wide"> of {formatGbps(busiest.capacity)}</span></div>

@@ -93,7 +93,7 @@ export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1, do
     busiest: Array.from({length: 40}, (_, i) => {
       const gbps = i < 16 ? 390 : i < 19 ? 330 - 60 * (i - 16) : 0.004;
       return {link: `p00/p00s0${i < 16 ? 0 : 1}/tor-r${i % 8}-p${Math.floor(i / 8) % 2}:u${i < 16 ? 16 : i}.${i < 16 ? 'up' : 'down'}`, gbps, capacity: 400,
-        jobs: i < 16 ? [[keys[0], 7, 300], [keys[1], 5, 90]] : [[keys[0], 7, gbps]]};
+        ...(i < 2 ? {name: `leaf-a${i}:u16.up`} : {}), jobs: i < 16 ? [[keys[0], 7, 300], [keys[1], 5, 90]] : [[keys[0], 7, gbps]]};
     }),
   };
   blocks.down = ['p00s00h003:r0p1'];

@@ -83,7 +83,7 @@ describe('the page', () => {
     await open(clusterBlocks(), async (page) => {
       const rows = await page.$$eval('.links tbody tr', (elements) => elements.map((e) => e.querySelector('th').textContent));
       assert.deepEqual(rows, [
-        'p00s00 up, 16 linksToR rails 0-7, planes 0-1, uplink 16', 'p00s01 downToR rail 0, plane 0, uplink 16',
+        'p00s00 up, 16 linksToR rails 0-7, planes 0-1, uplink 16leaf-a0, leaf-a1', 'p00s01 downToR rail 0, plane 0, uplink 16',
         'p00s01 downToR rail 1, plane 0, uplink 17', 'p00s01 downToR rail 2, plane 0, uplink 18']);
       assert.match(await text(page, '#links'), /Down: p00s00h003 rail 0, port 1/);
       assert.match(await text(page, '.planes'), /195 %1\.9 Tb\/s0 of 2401 cable/);
