@@ -67,9 +67,10 @@ bool AllValid(const std::vector<HostId>& hosts) {
 }  // namespace
 
 Observer::Compared Observer::Compare(const PodsAsGangs& observed, const NamespacedName& key,
+                                     state::SnapshotBuilder& builder,
                                      std::vector<std::string> hosts) {
   Compared out;
-  const plan::Snapshot snapshot = state::BuildSnapshot(WithoutPlace(observed, key));
+  const plan::Snapshot snapshot = builder.Build(WithoutPlace(observed, key));
   std::optional<plan::ContentionCost> cost;
   if (snapshot.network != nullptr) cost.emplace(snapshot);
   const plan::ContentionCost* const known = cost ? &*cost : nullptr;
@@ -87,7 +88,8 @@ Observer::Compared Observer::Compare(const PodsAsGangs& observed, const Namespac
 }
 
 void Observer::Fill(const PodsAsGangs& observed, const plan::Snapshot& snapshot,
-                    const plan::JobPlan& job, int& comparisons, ObservedGang& out) {
+                    const plan::JobPlan& job, state::SnapshotBuilder& builder, int& comparisons,
+                    ObservedGang& out) {
   const plan::JobState& state = snapshot.jobs[job.job.index()];
   out.workers = state.job.workers;
   out.gpus = state.job.gpus();
@@ -111,7 +113,8 @@ void Observer::Fill(const PodsAsGangs& observed, const plan::Snapshot& snapshot,
     }
     ++comparisons;
     at = compared_
-             .insert_or_assign(state.job.key, Compare(observed, state.job.key, std::move(names)))
+             .insert_or_assign(state.job.key,
+                               Compare(observed, state.job.key, builder, std::move(names)))
              .first;
   }
   out.actual->contention = at->second.contention;
@@ -129,7 +132,9 @@ Observation Observer::Observe(const state::ClusterState& cluster) {
     out.notes = std::move(guessed.notes);
   }
   const PodsAsGangs observed = WithGangsOfPods(placed);
-  const plan::Snapshot snapshot = state::BuildSnapshot(observed.cluster);
+  // The clusters that gangs are compared in differ from this one by a gang each.
+  state::SnapshotBuilder builder;
+  const plan::Snapshot snapshot = builder.Build(observed.cluster);
   out.notes.insert(out.notes.end(), snapshot.warnings.begin(), snapshot.warnings.end());
   plan::PlanOptions options;
   options.policies = {plan::ReplaceLostRanks()};
@@ -149,7 +154,7 @@ Observation Observer::Observe(const state::ClusterState& cluster) {
       gang.name = known->owner.name;
     }
     gang.guessed = observed.guessed.count(key) != 0;
-    Fill(observed, snapshot, job, comparisons, gang);
+    Fill(observed, snapshot, job, builder, comparisons, gang);
     out.gangs.push_back(std::move(gang));
   }
   std::stable_sort(out.gangs.begin(), out.gangs.end(), [](const auto& a, const auto& b) {

@@ -10,8 +10,9 @@
 //
 // Without a Fabric hosts stand where the labels of others say (state/guessed_places.h).
 //
-// Complexity: a snapshot, a plan of the queue, and for each comparison as much again. Determinism:
-// the ClusterStates given so far decide. Thread safety: one thread.
+// Complexity: gathered pods and a snapshot from nothing and a plan of the queue; for each comparison
+// what one gang changes of the snapshot, and a plan. Determinism: the ClusterStates given so far
+// decide. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/cluster_state.h"
+#include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
 
@@ -77,9 +79,10 @@ class Observer {
     std::string message;
   };
   static Compared Compare(const PodsAsGangs& observed, const NamespacedName& key,
-                          std::vector<std::string> hosts);
+                          state::SnapshotBuilder& builder, std::vector<std::string> hosts);
+  // `builder` has made the snapshot.
   void Fill(const PodsAsGangs& observed, const plan::Snapshot& snapshot, const plan::JobPlan& job,
-            int& comparisons, ObservedGang& out);
+            state::SnapshotBuilder& builder, int& comparisons, ObservedGang& out);
 
   const int max_comparisons_;
   bool has_more_ = false;
