@@ -58,6 +58,25 @@ TEST_F(NetworkPictureTest, EveryFlowIsCountedWithItsJob) {
   EXPECT_EQ(flows, static_cast<int>(plan_.paths.size()));
 }
 
+TEST_F(NetworkPictureTest, LinksAreShownAsTheirOperatorsCallTheSwitch) {
+  fabric::FabricSpec spec = Spec();
+  for (int rail = 0; rail < 8; ++rail) {
+    spec.switch_names["p0/p0s0/tor-r" + std::to_string(rail) + "-p0"] =
+        "leaf-" + std::to_string(rail);
+  }
+  snapshot_.network = std::make_shared<const fabric::Network>(
+      fabric::Network::Build(spec, snapshot_.places).value());
+  int named = 0;
+  for (const LinkPicture& link : PictureOf(plan_, snapshot_).busiest) {
+    const bool has_name =
+        link.name.rfind("p0/p0s0/tor-", 0) == 0 && link.name.find("-p0:") != std::string::npos;
+    named += has_name ? 1 : 0;
+    EXPECT_EQ(link.shown.rfind("leaf-", 0) == 0, has_name) << link.name << ": " << link.shown;
+    EXPECT_EQ(link.shown.substr(link.shown.find(':')), link.name.substr(link.name.find(':')));
+  }
+  EXPECT_GT(named, 0);
+}
+
 // Bytes are conserved: what leaves a segment by its uplinks is what jobs send between segments.
 TEST_F(NetworkPictureTest, UplinksCarryWhatLeavesTheSegment) {
   const NetworkPicture picture = PictureOf(plan_, snapshot_);

@@ -440,7 +440,7 @@ void NetworkController::AddFindings(const NetworkFacts& facts, RoundReport& repo
   const Evidence& evidence = facts.health.evidence;
   report.problems.insert(report.problems.end(), evidence.problems.begin(), evidence.problems.end());
   if (!facts.health.links_problem.empty()) report.problems.push_back(facts.health.links_problem);
-  report.cables_down = static_cast<int>(facts.cables.reported.size());
+  report.cables_down = static_cast<int>(facts.health.down.size());
   report.cables_held = facts.cables.held;
   report.miswired_ports = static_cast<int>(evidence.wiring.faults.size());
   report.balancing_hosts = static_cast<int>(evidence.balancing.size());

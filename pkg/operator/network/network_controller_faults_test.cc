@@ -186,6 +186,45 @@ TEST_F(NetworkControllerTest, OneNodeWithdrawsNoRoleAndSpeaksOfNoPathButItsOwn) 
   EXPECT_EQ(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse) << "two Nodes";
 }
 
+TEST_F(NetworkControllerTest, SwitchesThatAreAbsentCarryNothingAndAreNoFault) {
+  AddGang("a", 0, 1);
+  RunUntilStable();
+  const fabric::CableId first = network_->FindCable(FirstUplink("a"));
+  const fabric::Network::SwitchPort tor = network_->switch_port_of(first);
+  const std::string agg = network_->name(network_->upper(tor.id, tor.up_port));
+  api::Fabric fabric = *api::DecodeFabric(client_.Find(kube::Fabrics(), "", "f").value());
+  fabric.metadata.generation = 2;
+  fabric.spec.absent_switches = {agg};
+  fabric.spec.switch_names = {{network_->name(tor.id), "leaf-a1"}};
+  client_.Seed(kube::Fabrics(), api::EncodeFabric(fabric));
+  const RoundReport report = Round();
+  RunUntilStable();
+  EXPECT_EQ(report.cables_down, 0);
+  EXPECT_EQ(ConditionOf("LinksUp").reason, "AllUp");
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_FALSE(PathsOf("a-" + std::to_string(rank)).rails.empty()) << rank;
+  }
+  // With the switches' groups as they are now.
+  const fabric::Network now =
+      *fabric::Network::Build(fabric.spec, std::make_shared<const fabric::Places>(places_));
+  std::vector<std::uint8_t> marked;
+  now.MarkAbsent(marked);
+  std::vector<fabric::CableId> absent;
+  for (std::size_t c = 0; c < marked.size(); ++c) {
+    if (marked[c] != 0) absent.emplace_back(static_cast<std::int32_t>(c));
+  }
+  ASSERT_FALSE(absent.empty());
+  for (const fabric::LinkId link : LinksOfFirst("a", absent)) {
+    EXPECT_TRUE(now.exists(fabric::Network::cable_of(link))) << now.name(link);
+  }
+  // A link that is lost has the name of its operators.
+  const std::string other = "leaf-a1:u" + std::to_string((tor.up_port + 1) % 4);
+  Annotate(kube::Fabrics(), "", "f", api::kDownLinksAnnotation, DownLinks({other}));
+  EXPECT_EQ(Round().cables_down, 1);
+  EXPECT_NE(ConditionOf("LinksUp").message.find(other), std::string::npos)
+      << ConditionOf("LinksUp").message;
+}
+
 TEST_F(NetworkControllerTest, AnOverrideForASwitchThatDoesNotExistIsReported) {
   AddGang("a", 0, 1);
   RunUntilStable();

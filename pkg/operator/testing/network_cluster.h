@@ -205,13 +205,14 @@ class NetworkCluster : public ::testing::Test {
         .value()["status"]
         .value("network", nlohmann::json());
   }
-  // The links that rank 0's first connection of rail 0 takes.
-  fabric::LinkPath LinksOfFirst(const std::string& gang) const {
+  // The links that rank 0's first connection of rail 0 takes while `down` are down.
+  fabric::LinkPath LinksOfFirst(const std::string& gang,
+                                const std::vector<fabric::CableId>& down = {}) const {
     const api::PodPathPlan plan = PathsOf(gang + "-0");
     const nlohmann::json object = client_.Find(kube::Pods(), "team", gang + "-0").value();
     const api::PeerPaths& peer = plan.rails.at(0).peers.at(0);
     const auto hashes = repac::SwitchHashes::Compile(*network_).value();
-    const repac::ForwardingModel forwarding(*network_, hashes, {});
+    const repac::ForwardingModel forwarding(*network_, hashes, down);
     const auto path = repac::PredictPath(
         forwarding,
         {places_.FindHost(object["spec"]["nodeName"].get<std::string>()), 0, peer.plane},
