@@ -85,6 +85,9 @@ absl::StatusOr<std::unique_ptr<Process>> Cluster::Run(const std::string& name,
       "--metrics-bind-address",     "127.0.0.1:0",  "--health-bind-address",
       "127.0.0.1:" + health_port};
   options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+  if (traces_port_ != 0 && name != "agent") {
+    options.command.push_back(StrCat("--otlp-endpoint=http://127.0.0.1:", traces_port_));
+  }
   // Beside the control plane's own logs, which stay after a failed test.
   options.log_file = StrCat(plane_->folder(), "/logs/", name, "-", ++lives_, ".log");
   return Process::Start(options);
@@ -175,10 +178,19 @@ absl::Status Cluster::SignalLeader(const std::string& component, int signal) {
 }
 
 absl::Status Cluster::StartOperator() {
-  std::vector<std::string> arguments = {
-      "--leader-elect",  "--kube-api-qps",          "500",  "--kube-api-burst",          "1000",
-      "--no-rent-hosts", "--segment-loss-grace-ms", "3000", "--bandwidth-loss-grace-ms", "1000",
-      "--wait-suspended"};
+  std::vector<std::string> arguments = {"--leader-elect",
+                                        "--kube-api-qps",
+                                        "500",
+                                        "--kube-api-burst",
+                                        "1000",
+                                        "--no-rent-hosts",
+                                        "--segment-loss-grace-ms",
+                                        "3000",
+                                        "--bandwidth-loss-grace-ms",
+                                        "1000",
+                                        "--slow-host-grace-ms",
+                                        "1000",
+                                        "--wait-suspended"};
   if (kueue_) arguments.push_back("--kueue");
   if (observes_) arguments.push_back("--mode=Observe");
   for (auto& process : operators_) {

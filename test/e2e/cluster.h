@@ -29,6 +29,8 @@ class Cluster {
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts, bool kueue = false,
                                                         bool observes = false);
 
+  // Extenders and operators that are started from now on send traces to that port of this machine.
+  void SendTracesTo(int port) { traces_port_ = port; }
   // The first two start the replicas that do not run, until there are two, of which one leads. The
   // extenders are behind test/cluster/service, which stands for their Service. StartAgent starts
   // one agent for all hosts, in place of the one that runs.
@@ -71,6 +73,7 @@ class Cluster {
   std::string plans_;
   bool kueue_ = false;
   bool observes_ = false;
+  int traces_port_ = 0;  // 0: they send none
   std::vector<int> metrics_ports_;  // of extenders that observe
   int lives_ = 0;
   std::unique_ptr<ControlPlane> plane_;
