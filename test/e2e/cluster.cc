@@ -178,19 +178,10 @@ absl::Status Cluster::SignalLeader(const std::string& component, int signal) {
 }
 
 absl::Status Cluster::StartOperator() {
-  std::vector<std::string> arguments = {"--leader-elect",
-                                        "--kube-api-qps",
-                                        "500",
-                                        "--kube-api-burst",
-                                        "1000",
-                                        "--no-rent-hosts",
-                                        "--segment-loss-grace-ms",
-                                        "3000",
-                                        "--bandwidth-loss-grace-ms",
-                                        "1000",
-                                        "--slow-host-grace-ms",
-                                        "1000",
-                                        "--wait-suspended"};
+  std::vector<std::string> arguments = {
+      "--leader-elect",  "--kube-api-qps",          "500",  "--kube-api-burst",          "1000",
+      "--no-rent-hosts", "--segment-loss-grace-ms", "3000", "--bandwidth-loss-grace-ms", "1000",
+      "--wait-suspended"};
   if (kueue_) arguments.push_back("--kueue");
   if (observes_) arguments.push_back("--mode=Observe");
   for (auto& process : operators_) {
