@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <stop_token>
+#include <utility>
 
 #include "pkg/app/leadership.h"
 #include "pkg/app/runtime.h"
@@ -21,13 +22,14 @@ namespace yardmaster::app {
 class MovesLoop {
  public:
   MovesLoop(kube::Client& client, state::ClusterCache& cache, const Leadership& leadership,
-            Runtime& runtime, op::MovePolicyOptions policy, std::int64_t every_ms)
+            Runtime& runtime, op::MovePolicyOptions policy, std::int64_t every_ms,
+            op::MoveProposals::Listener listener)
       : cache_(cache),
         leadership_(leadership),
         runtime_(runtime),
         every_ms_(every_ms),
         loop_("moves", runtime.registry(), runtime.log()),
-        proposals_(runtime.registry(), client, cache, policy) {}
+        proposals_(runtime.registry(), client, cache, policy, std::move(listener)) {}
 
   // Returns when `stop` is requested.
   void Run(const std::stop_token& stop) {

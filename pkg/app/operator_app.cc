@@ -38,6 +38,7 @@
 #include "pkg/operator/waiting/wait_controller.h"
 #include "pkg/operator/waiting/wait_feed.h"
 #include "pkg/page/load_metrics.h"
+#include "pkg/page/moves_block.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
 
@@ -87,7 +88,10 @@ class Operator {
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),
-        moves_loop_(*client_, cache_, leadership_, runtime, options.moves, options.moves_every_ms),
+        moves_loop_(*client_, cache_, leadership_, runtime, options.moves, options.moves_every_ms,
+                    [this](const plan::Rebalancing& proposed, const plan::Snapshot& snapshot) {
+                      page_.SetMoves(page::EncodeMoves(proposed, snapshot));
+                    }),
         tracing_(options.traces, "yardmaster-operator", runtime),
         trace_loop_(tracing_, cache_, leadership_, runtime),
         feed_(

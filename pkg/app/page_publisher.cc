@@ -72,6 +72,14 @@ void PagePublisher::SetPicture(std::shared_ptr<const page::NetworkPicture> pictu
   ++notes_;
 }
 
+void PagePublisher::SetMoves(page::Text moves) {
+  MutexLock lock(mutex_);
+  const bool as_before = moves_ != nullptr && *moves_ == *moves;
+  if (as_before) return;
+  moves_ = std::move(moves);
+  ++notes_;
+}
+
 void PagePublisher::Note(page::TimelineEvent event) {
   MutexLock lock(mutex_);
   events_.push_back(std::move(event));
@@ -126,15 +134,17 @@ void PagePublisher::PublishFrame() {
   }
   const plan::Snapshot snapshot = builder_.Build(cluster);
   std::shared_ptr<const page::NetworkPicture> picture;
-  page::Text events;
+  page::Text events, moves;
   {
     MutexLock lock(mutex_);
     while (events_.size() > kMaxEvents) events_.pop_front();
     events = page::EncodeEvents(events_);
     picture = picture_;
+    moves = moves_;
   }
   page::Blocks blocks = page::BlocksOf(cluster, snapshot, picture.get());
   blocks["events"] = std::move(events);
+  if (moves != nullptr) blocks["moves"] = std::move(moves);
   hub_.Publish(std::move(blocks), std::move(picture));
   previous_ = std::move(cluster);
   has_previous_ = true;

@@ -1,8 +1,8 @@
 // Serves the operator's page: makes a frame of the cluster at most once a second while a browser
 // looks, every ten seconds for the history otherwise, and only after a change.
 //
-// Thread safety: SetPicture and Note from any thread; the rest from the main thread. Lifetimes:
-// what is passed in outlives the publisher.
+// Thread safety: SetPicture, SetMoves and Note from any thread; the rest from the main thread.
+// Lifetimes: what is passed in outlives the publisher.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,8 @@ class PagePublisher {
 
   // The network as planned by this process; null: it does not lead.
   void SetPicture(std::shared_ptr<const page::NetworkPicture> picture);
+  // Moves as page/moves_block.h has them.
+  void SetMoves(page::Text moves);
   // Something that is not seen from a change of objects.
   void Note(page::TimelineEvent event);
 
@@ -53,7 +55,8 @@ class PagePublisher {
   Mutex mutex_;
   std::deque<page::TimelineEvent> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::shared_ptr<const page::NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t notes_ ABSL_GUARDED_BY(mutex_) = 0;  // counts SetPicture and Note
+  page::Text moves_ ABSL_GUARDED_BY(mutex_);         // null: none were looked for
+  std::uint64_t notes_ ABSL_GUARDED_BY(mutex_) = 0;  // counts SetPicture, SetMoves and Note
   std::unique_ptr<http::Server> server_;
   std::jthread thread_;
 };

@@ -27,6 +27,7 @@
 //                  [[UPLINKS, SHARED, GBPS, PEAK, DOWN]], busiest: [{link, gbps, capacity, jobs:
 //                  [[NS/GANG, LEVEL, GBPS]], name}]}; planes in their order, empty where there is
 //                  one; name where operators have a name of their own for the switch
+//   moves          moves that are proposed (moves_block.h); not there: none were looked for yet
 //   down           names of cables that are down; after 100, a line that counts the others
 //   warnings       what cannot be used, one line each; after 100, a line that counts the others
 //

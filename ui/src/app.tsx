@@ -3,7 +3,7 @@ import {render} from 'preact';
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {type Connection, Feed, readFrame, readFrames} from './feed';
 import {formatAgo, formatTime} from './format';
-import {Queue, JobsTable} from './jobs';
+import {JobsTable, Moves, Queue} from './jobs';
 import {type ColourBy, FabricMap} from './map';
 import {type Scene, describeHost} from './model';
 import {DomainsTable, Links, SegmentsTable, hasLinks} from './network';
@@ -183,6 +183,7 @@ function App() {
           )}
           {scene.jobs.size === 0 && <p class="section empty">No job is placed and none waits.</p>}
           {scene.queue.length > 0 && <Section id="queue" title="Queue" count={scene.queue.length}>{() => <Queue {...view} />}</Section>}
+          {scene.moves.length > 0 && <Section id="moves" title="Moves proposed" count={scene.moves.length}>{() => <Moves {...view} />}</Section>}
           {placed > 0 && <Section id="jobs" title="Jobs" count={placed}>{() => <JobsTable {...view} />}</Section>}
           {renting > 0 && <Section id="costs" title="Cost of rented hosts" count={renting}>{() => <Costs {...view} />}</Section>}
           {hasLinks(scene) && <Section id="links" title="Busiest links">{() => <Links {...view} />}</Section>}

@@ -1,7 +1,7 @@
 // Jobs that have their place, and those that wait.
 import {useState} from 'preact/hooks';
 import {type Advice, adviceOf} from './advice';
-import {formatGbps, formatShare} from './format';
+import {formatGbps, formatLarge, formatShare} from './format';
 import {goodputOf} from './goodput';
 import {placeName} from './links';
 import {type JobBlock, type Scene, hasEnded} from './model';
@@ -124,6 +124,29 @@ export function Queue(view: View) {
       </ol>
       {more}
     </>
+  );
+}
+
+// Moves of running jobs that would earn their price.
+export function Moves(view: View) {
+  const {scene} = view;
+  const hours = (gpuSeconds: number): string => `${formatLarge(gpuSeconds / 3600)} GPU hours`;
+  return (
+    <ol class="queue">
+      {scene.moves.map((move, i) => {
+        const job = scene.jobs.get(move.job);
+        const admitted = move.admits.filter((key) => scene.jobs.has(key));
+        return (
+          <li key={i}>
+            <JobButton job={move.job} view={view} />
+            <span> {move.hosts === 1 ? 'one host' : `${move.hosts} hosts`} of {move.from.join(', ')} to {move.to.join(', ')}; costs {hours(move.priceGpuSeconds)}, gains {hours(move.gainGpuSeconds)}</span>
+            <ul class="reasons"><li>{move.why}</li></ul>
+            {admitted.length > 0 && <div>Then there is a place for {admitted.map((key) => <JobButton key={key} job={key} view={view} />)}</div>}
+            {job && <Copyable text={`kubectl yardmaster rebalance --job ${fullName(job)} --apply`} />}
+          </li>
+        );
+      })}
+    </ol>
   );
 }
 

@@ -61,6 +61,16 @@ export interface JobBlock {
   cost?: Cost | null;
   work?: Work | null;
 }
+export interface MoveBlock {
+  job: string; // NAMESPACE/GANG, as those of `admits`
+  from: string[]; // segments
+  to: string[];
+  hosts: number; // ranks that change theirs
+  priceGpuSeconds: number;
+  gainGpuSeconds: number;
+  admits: string[]; // jobs that would start then
+  why: string;
+}
 export interface JobNetworkBlock {
   flows: number;
   unplanned: number;
@@ -177,6 +187,7 @@ export interface Scene {
   jobOf: (string | null)[];
   rankOf: Int32Array;
   queue: string[];
+  moves: MoveBlock[]; // proposed, of jobs that are there
   totals: TotalsBlock;
   network: NetworkBlock;
   jobNetworks: Map<string, JobNetworkBlock>;
@@ -239,6 +250,7 @@ export function sceneOf(blocks: Blocks): Scene {
     jobOf,
     rankOf,
     queue: blocks.get<string[]>('queue', []),
+    moves: blocks.get<MoveBlock[]>('moves', []).filter((move) => jobs.has(move.job)),
     totals: blocks.get<TotalsBlock>('totals', {hosts: {}, gpus: {all: 0, free: 0}}),
     network: blocks.get<NetworkBlock>('network', {known: false, problem: null, segments: [], busiest: []}),
     jobNetworks: new Map(blocks.startingWith<JobNetworkBlock>('net/')),

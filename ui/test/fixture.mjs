@@ -79,6 +79,11 @@ export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1, do
     });
   }
   blocks.queue = ['demo/trainingjob-waits', 'demo/trainingjob-too-big'];
+  blocks.moves = sizes ? [] : [
+    {job: keys[0], from: ['p00s00'], to: ['p00s01'], hosts: 12, priceGpuSeconds: 86_400, gainGpuSeconds: 691_200,
+      admits: ['demo/trainingjob-waits'], why: 'demo/waits fits then'},
+    {job: 'demo/trainingjob-gone', from: ['p00s00'], to: ['p00s01'], hosts: 1, priceGpuSeconds: 1, gainGpuSeconds: 2, admits: [], why: ''},
+  ];
   const totals = {};
   for (const letter of letters) totals[letter] = (totals[letter] ?? 0) + 1;
   blocks.totals = {hosts: totals, gpus: {all: letters.length * 8, free: (totals.f ?? 0) * 8}};

@@ -207,6 +207,21 @@ describe('the page', () => {
     });
   });
 
+  it('shows moves that are proposed, with price, gain and who starts then', async () => {
+    const blocks = clusterBlocks();
+    await open(blocks, async (page, operator) => {
+      const moves = await text(page, '#moves');
+      assert.match(moves, /demo\/job0.*12 hosts of p00s00 to p00s01; costs 24 GPU hours, gains 192 GPU hours/s);
+      assert.match(moves, /fits then.*Then there is a place for.*demo\/waits/s);
+      assert.match(moves, /kubectl yardmaster rebalance --job demo\/job0 --apply/);
+      assert.doesNotMatch(moves, /gone/);
+      const without = structuredClone(blocks);
+      without.moves = [];
+      operator.publish(without);
+      await page.waitForFunction(() => !document.querySelector('#moves'));
+    });
+  });
+
   it('follows the cluster without being asked', async () => {
     const first = clusterBlocks();
     await open(first, async (page, operator) => {

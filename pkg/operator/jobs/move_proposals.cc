@@ -1,5 +1,7 @@
 #include "pkg/operator/jobs/move_proposals.h"
 
+#include <utility>
+
 #include "pkg/base/status.h"
 #include "pkg/kube/object.h"
 #include "pkg/operator/jobs/move_terms.h"
@@ -23,10 +25,12 @@ absl::StatusOr<std::vector<api::DisruptionBudget>> ReadBudgets(kube::Client& cli
 }  // namespace
 
 MoveProposals::MoveProposals(metrics::Registry& registry, kube::Client& client,
-                             state::ClusterCache& cache, MovePolicyOptions options)
+                             state::ClusterCache& cache, MovePolicyOptions options,
+                             Listener listener)
     : client_(client),
       cache_(cache),
       options_(options),
+      listener_(std::move(listener)),
       moves_(registry.GetGauge("yardmaster_operator_proposed_moves",
                                "moves of running jobs that would gain what they cost")),
       price_(registry.GetGauge("yardmaster_operator_proposed_moves_price_gpu_seconds",
@@ -67,6 +71,7 @@ absl::Status MoveProposals::Look(const state::ClusterState& cluster, std::int64_
   price_.Set(price);
   gain_.Set(gain);
   admissions_.Set(admissions);
+  if (listener_) listener_(answer, snapshot);
   if (!asks || stop.stop_requested()) return absl::OkStatus();
   return Ask(cluster, snapshot, answer, now_ms);
 }
@@ -87,6 +92,7 @@ void MoveProposals::Clear() {
   for (const metrics::Gauge* gauge : {&moves_, &price_, &gain_, &admissions_, &spent_}) {
     gauge->Set(0);
   }
+  if (listener_) listener_({}, {});
 }
 
 }  // namespace yardmaster::op

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 
 #include "absl/status/status.h"
@@ -21,14 +22,19 @@
 #include "pkg/kube/client.h"
 #include "pkg/metrics/registry.h"
 #include "pkg/operator/jobs/move_policy.h"
+#include "pkg/plan/rebalance/rebalance.h"
+#include "pkg/plan/snapshot.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
 
 class MoveProposals {
  public:
+  // Told what each Look has found in its snapshot; after Clear: nothing.
+  using Listener = std::function<void(const plan::Rebalancing&, const plan::Snapshot&)>;
+
   MoveProposals(metrics::Registry& registry, kube::Client& client, state::ClusterCache& cache,
-                MovePolicyOptions options = {});
+                MovePolicyOptions options = {}, Listener listener = nullptr);
 
   // Counts those of this cluster, and asks for one where that is the policy. Errors: of
   // plan::ProposeMoves, then the metrics are as they were; of reading disruption budgets and of
@@ -45,6 +51,7 @@ class MoveProposals {
   kube::Client& client_;
   state::ClusterCache& cache_;
   const MovePolicyOptions options_;
+  const Listener listener_;
   MoveSpending spending_;
   const metrics::Gauge moves_;
   const metrics::Gauge price_;

@@ -104,6 +104,27 @@ TEST_F(MoveProposalsTest, MovesThatLetAGangStartAreCountedWithPriceAndGain) {
   EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_operator_proposed_moves 0\n"));
 }
 
+TEST_F(MoveProposalsTest, WhoListensHearsOfEveryLookAndOfTheEnd) {
+  std::vector<std::string> heard;
+  MoveProposals proposals(
+      registry_, client_, cache_, {},
+      [&](const plan::Rebalancing& proposed, const plan::Snapshot& snapshot) {
+        heard.push_back(proposed.moves.empty()
+                            ? "none"
+                            : snapshot.jobs[proposed.moves[0].job.index()].job.key.name);
+      });
+  Run("x", {"a0", "a1"});
+  ASSERT_TRUE(proposals.Look(cluster_, kNowMs).ok());
+  Run("y", {"b0", "b1"});
+  AddWaiting();
+  ASSERT_TRUE(proposals.Look(cluster_, kNowMs).ok());
+  proposals.Clear();
+  ASSERT_EQ(heard.size(), 3U);
+  EXPECT_EQ(heard[0], "none");
+  EXPECT_THAT(heard[1], testing::StartsWith("trainingjob-"));
+  EXPECT_EQ(heard[2], "none");
+}
+
 TEST_F(MoveProposalsTest, AMoveThatGainsNoGpuTimeIsNotCounted) {
   Run("x", {"a0", "b0"});
   ASSERT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
