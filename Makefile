@@ -212,7 +212,7 @@ image-test: controlplane programs ## build the image from build/release; labels,
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	test/image/run
 
-release: setup ## everything of a release in out/release, signed by RELEASE_KEY (PARTS="chart sums" makes some of it; hours from nothing)
+release: setup ## everything of a release in out/release, signed by RELEASE_KEY (PARTS="chart sums" makes some of it; an hour from nothing)
 	@hack/setup arm64 release
 	hack/release $(PARTS)
 
