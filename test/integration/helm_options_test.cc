@@ -42,6 +42,7 @@ const std::vector<std::vector<std::string>>& Options() {
       {"", "operator.page.enabled=false"},
       {"", "operator.nodeFaultRules[0].taint=x/y,operator.nodeFaultRules[0].action=Ignore"},
       {"", "monitoring.dashboards.enabled=true"},
+      {"", "traces.endpoint=https://collector:4318,traces.caSecret=collector-ca"},
       {"", "fabric.preset=rail-only", "crds.install=false"},
       {"", "fullnameOverride=a-name-that-is-as-long-as-helm-lets-a-release-be-called"}};
   return *options;
