@@ -1,9 +1,9 @@
 // Sends spans to a collector by OTLP over HTTP, and never makes anybody wait for it.
 //
-// Offer puts spans into a queue of bounded size and returns; a thread sends them in batches. What
-// the queue has no room for, what the collector refuses, and what it does not take in kTries is
-// dropped and counted. An endpoint that is slow, refuses connections, or answers anything costs
-// its batch and nothing else:
+// Offer puts spans into a queue of bounded size and returns; a thread sends them in batches. A span
+// is dropped and counted when the queue is full, when the collector refuses it, and when kTries
+// sends have failed. An endpoint that is slow, refuses connections, or answers anything costs its
+// batch and nothing else:
 //
 //   yardmaster_trace_spans_sent_total
 //   yardmaster_trace_spans_dropped_total{reason}    queue-full, refused, unreachable

@@ -17,7 +17,7 @@ Attributes NameOf(const std::string& kind, const api::ObjectMeta& metadata,
           {"yardmaster.job.name", name}};
 }
 
-// The place is told from others of the gang by the second in which it was committed.
+// The second of its commit distinguishes the place from others of the gang.
 std::int64_t KeyOf(const api::Gang& gang) { return gang.status.committed_ms / 1000; }
 
 // A step of the gang's present place.

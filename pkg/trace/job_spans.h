@@ -1,5 +1,5 @@
-// The way of a job from apply to running, and its recoveries, as spans: what each object says of
-// when a step began and ended.
+// The way of a job from apply to running, and its recoveries, as spans: when each step began and
+// ended by the job's objects.
 //
 //   start                from joining the queue until every worker runs; the others are inside it
 //     queued             until the gang was committed
@@ -12,9 +12,9 @@
 //   recovery             from an incident until every worker runs again
 //
 // A gang that gave its hosts back and is placed again has a start of its own in the same trace: the
-// spans of a place are told apart by when it was committed. Times are those of the objects, in
-// whole seconds as the API server keeps them, but for the pass. A step whose times are not known,
-// or that is not over, has no span.
+// time of its commit distinguishes the spans of a place. Times are those of the objects, in whole
+// seconds as the API server stores them, except those of the pass. A step whose times are not
+// known, or that is not over, has no span.
 //
 // Thread safety: pure functions. Complexity: O(pods).
 #pragma once

@@ -1,4 +1,4 @@
-// Spans as the body of an OTLP request, in its JSON form, and what the answer says.
+// Spans as the body of an OTLP request, in its JSON form, and the answer to it.
 // https://opentelemetry.io/docs/specs/otlp/: ids are hexadecimal, 64-bit numbers are strings,
 // enumerations are numbers.
 //
@@ -18,14 +18,14 @@ namespace yardmaster::trace {
 struct SpanSource {
   std::string service;  // "yardmaster-operator"
   std::string version;
-  std::string instance;  // told from other replicas
+  std::string instance;  // unique among the replicas
 };
 
 // An ExportTraceServiceRequest. Text that is not UTF-8 has replacement characters.
 std::string EncodeSpans(const SpanSource& source, std::span<const Span> spans);
 
-// How many of `sent` spans an answer with code 200 says were not taken: from 0 to `sent`. 0 for a
-// body that cannot be read.
+// How many of `sent` spans an answer with code 200 rejects: from 0 to `sent`. 0 for a body that
+// cannot be read.
 std::int64_t RejectedSpans(std::string_view body, std::int64_t sent);
 
 }  // namespace yardmaster::trace

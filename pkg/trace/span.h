@@ -36,7 +36,7 @@ std::string HexOf(std::uint64_t value);
 // a hash of it.
 std::string TraceIdOf(std::string_view uid);
 
-// Of the step `name` of the object with that uid that is told from others of its name by `key`.
+// Of the step `name` of the object with that uid. `key` distinguishes steps of one name.
 std::uint64_t SpanIdOf(std::string_view uid, std::string_view name, std::int64_t key);
 
 }  // namespace yardmaster::trace

@@ -47,7 +47,7 @@ class StartTracer {
   void NotePods(const state::ObjectTable<api::Pod>& pods);
   // The pods of the gang that are not being deleted.
   std::vector<const api::Pod*> PodsOf(const api::Gang& gang) const;
-  // Whether a start that this process did not see from its beginning can be told from the pods.
+  // Whether the pods show a start that this process did not see from its beginning.
   bool CanBeTold(const api::Gang& gang, std::int64_t now_ms) const;
   void Recoveries(const state::ClusterState& state, std::int64_t after_ms, std::vector<Span>& out);
 
