@@ -297,7 +297,8 @@ class Agent::Impl {
 
   absl::Status AcceptMeasurement(rpc::IterationReport report) {
     programs_.Fill(feed_.Find(report.pod_uid), report.means);
-    return profiles_.Take(report);
+    const Clock& clock = deps_.timing.clock;
+    return profiles_.Take(report, clock.SteadyMs(), clock.WallMs());
   }
 
   void Poll(const std::stop_token& stop) {

@@ -18,6 +18,7 @@ std::string EncodeHostRecord(const HostRecord& record) {
                                     {"rank", failure.rank}};
     if (failure.exit_code) entry["exitCode"] = *failure.exit_code;
     entry["time"] = FormatTime(failure.time_ms);
+    if (failure.slow) entry["slow"] = true;
     out["failures"].push_back(std::move(entry));
   }
   return out.dump();
@@ -38,6 +39,7 @@ absl::StatusOr<HostRecord> DecodeHostRecord(std::string_view text) {
     failure.rank = entry.Int("rank", 0, 0, 1'000'000);
     if (entry.has("exitCode")) failure.exit_code = entry.Int("exitCode", 0, INT32_MIN, INT32_MAX);
     failure.time_ms = entry.TimeMs("time");
+    failure.slow = entry.Bool("slow", false);
     record.failures.push_back(std::move(failure));
   }
   if (!errors.empty()) return errors.status();

@@ -5,6 +5,8 @@
 //   {"version":1,"quarantines":1,"until":"2026-01-01T00:30:00Z","failures":[
 //     {"job":"team/a","uid":"...","attempt":3,"rank":5,"exitCode":134,"time":"2026-01-01T00:00:00Z"}]}
 //
+// A failure with "slow":true is a worker that was slow there and left the host for it.
+//
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -26,6 +28,7 @@ struct HostFailure {
   int rank = 0;
   std::optional<int> exit_code;
   std::int64_t time_ms = 0;
+  bool slow = false;  // the worker did not fail; it was slow
   bool operator==(const HostFailure&) const = default;
 
   // One failure is one incident of one job.

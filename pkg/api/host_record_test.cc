@@ -13,6 +13,7 @@ TEST(HostRecordTest, ARecordIsReadAsItWasWritten) {
   record.until_ms = 1'700'000'000'000;
   record.failures.push_back({"team/a", "u1", 3, 5, 134, 1'699'999'000'000});
   record.failures.push_back({"team/b", "u2", 1, 0, std::nullopt, 1'699'999'500'000});
+  record.failures.push_back({"team/c", "u3", 1, 0, std::nullopt, 1'699'999'600'000, true});
   const auto read = DecodeHostRecord(EncodeHostRecord(record));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, record);

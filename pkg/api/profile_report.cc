@@ -5,6 +5,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/annotation.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -14,6 +15,7 @@ namespace {
 constexpr double kDaySeconds = 86'400;
 constexpr double kMaxFlop = 1e24;       // a day of 10^19 FLOP/s
 constexpr double kMaxSentBytes = 1e15;  // a day at 800 Gb/s is below a tenth of it
+constexpr double kMaxClockMhz = 1e5;
 constexpr std::size_t kMaxNics = 64;
 constexpr std::int64_t kMaxSamples = 1'000'000'000;
 
@@ -47,6 +49,9 @@ absl::Status CheckProfileReport(const ProfileReport& report) {
   YM_RETURN_IF_ERROR(CheckRange("iterationSeconds", report.iteration_seconds, kDaySeconds));
   YM_RETURN_IF_ERROR(CheckRange("computeSeconds", report.compute_seconds, kDaySeconds));
   YM_RETURN_IF_ERROR(
+      CheckRange("recentComputeSeconds", report.recent_compute_seconds, kDaySeconds));
+  YM_RETURN_IF_ERROR(CheckRange("gpuClockMhz", report.gpu_clock_mhz, kMaxClockMhz));
+  YM_RETURN_IF_ERROR(
       CheckRange("communicationSeconds", report.communication_seconds, kDaySeconds, true));
   YM_RETURN_IF_ERROR(CheckRange("communicationStart", report.communication_start, 1, true));
   YM_RETURN_IF_ERROR(CheckRange("flop", report.flop, kMaxFlop));
@@ -72,6 +77,9 @@ std::string EncodeProfileReport(const ProfileReport& report) {
   put("communicationStart", report.communication_start);
   put("flop", report.flop);
   if (!report.sent_bytes.empty()) out["sentBytes"] = report.sent_bytes;
+  put("recentComputeSeconds", report.recent_compute_seconds);
+  put("gpuClockMhz", report.gpu_clock_mhz);
+  if (report.time_ms != 0) out["time"] = FormatTime(report.time_ms);
   return out.dump();
 }
 
@@ -86,6 +94,9 @@ absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text) {
   report.communication_seconds = Read(in, "communicationSeconds");
   report.communication_start = Read(in, "communicationStart");
   report.flop = Read(in, "flop");
+  report.recent_compute_seconds = Read(in, "recentComputeSeconds");
+  report.gpu_clock_mhz = Read(in, "gpuClockMhz");
+  report.time_ms = in.TimeMs("time");
   if (const JsonView list = in.Raw("sentBytes"); list.present()) {
     if (!list.is_array()) {
       errors.Add("sentBytes", "is not a list", "give bytes sent by each NIC, rail 0 first");

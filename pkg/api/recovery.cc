@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kSegmentLossNames[] = {"Move", "Wait"};
 constexpr std::string_view kBandwidthLossNames[] = {"Keep", "Replace"};
+constexpr std::string_view kSlowHostNames[] = {"Keep", "Replace"};
 constexpr std::string_view kStallNames[] = {"Keep", "Restart"};
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kUnitNames[] = {"Job", "DataGroup"};
@@ -77,6 +78,11 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
                         "ports of its NICs are down. Keep does nothing; Replace does as onHostLoss "
                         "says, or restarts where that is Fail, once a host of its segment that "
                         "would not hold the job back is free."));
+  fields.Enum("onSlowHost", on_slow_host, kSlowHostNames,
+              Defaulted("What happens when the worker of one host computes longer than the workers "
+                        "of its stages, as measured by the agents. Keep does nothing; Replace does "
+                        "as onHostLoss says, or restarts where that is Fail, once another host of "
+                        "its segment is free."));
   fields.Enum(
       "onWorkerFailure", on_worker_failure, kHostLossNames,
       Defaulted("What follows when a worker fails and no rule says otherwise; values as for "

@@ -62,6 +62,13 @@ enum class OnBandwidthLoss {
   kReplace  // as onHostLoss, once a host that would not hold it back is free
 };
 
+// What happens when one host holds the job back, because the worker there computes longer than the
+// workers that do the same.
+enum class OnSlowHost {
+  kKeep,    // the job goes on at the pace of that host
+  kReplace  // as onHostLoss, once another host is free
+};
+
 // What happens when the workers run and make no progress.
 enum class OnStall {
   kKeep,    // the job waits; its condition and an event say so
@@ -72,6 +79,7 @@ struct RecoveryPolicy {
   OnHostLoss on_host_loss = OnHostLoss::kRestart;
   OnSegmentLoss on_segment_loss = OnSegmentLoss::kMove;
   OnBandwidthLoss on_bandwidth_loss = OnBandwidthLoss::kKeep;
+  OnSlowHost on_slow_host = OnSlowHost::kKeep;
   OnHostLoss on_worker_failure = OnHostLoss::kRestart;
   RestartUnit unit = RestartUnit::kJob;
   int host_grace_seconds = 30;          // NotReady for that long: treated as lost

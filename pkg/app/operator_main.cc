@@ -98,6 +98,19 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
                  "A job may leave a host that has held it back for this long")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_option("--slow-host-share", limits.slow.share,
+                 "A host whose worker computes at less than this share of the speed of its like "
+                 "holds a job back")
+      ->check(CLI::Range(0.1, 0.95))
+      ->capture_default_str();
+  app.add_option("--slow-host-warm-up-ms", limits.slow.warm_up_ms,
+                 "No job leaves a slow host before its workers have been running for this long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--slow-host-grace-ms", limits.slow.grace_ms,
+                 "A job may leave a host that has been slow for this long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--lost-segments", limits.loss.segments,
                  "Lost segments that jobs may leave at a time; 0: none")
       ->check(hosts)

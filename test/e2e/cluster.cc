@@ -182,6 +182,9 @@ absl::Status Cluster::StartOperator() {
       "--leader-elect",  "--kube-api-qps",          "500",  "--kube-api-burst",          "1000",
       "--no-rent-hosts", "--segment-loss-grace-ms", "3000", "--bandwidth-loss-grace-ms", "1000",
       "--wait-suspended"};
+  for (const char* flag : {"--slow-host-grace-ms", "--slow-host-warm-up-ms"}) {
+    arguments.insert(arguments.end(), {flag, "1000"});
+  }
   if (kueue_) arguments.push_back("--kueue");
   if (observes_) arguments.push_back("--mode=Observe");
   for (auto& process : operators_) {

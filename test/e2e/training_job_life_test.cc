@@ -1,6 +1,7 @@
 // A TrainingJob's life on a real control plane: a suspended job gives its hosts back, a lost host
 // is replaced, and a job ends by its own rules. That each condition can be waited for is in
 // wait_conditions_test.cc.
+#include "pkg/base/clock.h"
 #include "test/e2e/story_fixture.h"
 
 namespace yardmaster::testing {
@@ -187,6 +188,61 @@ TEST_F(TrainingJobLifeTest, AHostThatHoldsItsJobBackIsLeftForAFreeOne) {
   CheckPromises();
   change(R"({"metadata": {"annotations": {"yardmaster.dev/down-links": null}},
              "spec": {"host": {"nicSpraying": false}}})");
+}
+
+// The profiles that agents would write.
+TEST_F(TrainingJobLifeTest, ASlowHostIsLeftForAFreeOne) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("uneven", 4, R"("priority": 0)")).ok());
+  Patch("uneven", R"({"recovery": {"onHostLoss": "Replace", "onSlowHost": "Replace"}})");
+  ASSERT_TRUE(Wait("uneven", "condition=Running"));
+  const auto host = [](int rank) -> std::string {
+    const json now = cluster_->Get({"pod", "-n", "team", StrCat("uneven-", rank)});
+    return now.is_object() ? now.value("/spec/nodeName"_json_pointer, "") : "";
+  };
+  const std::vector<std::string> before = {host(0), host(1), host(2), host(3)};
+  std::int64_t reported_s = 1'700'000'000;
+  const auto report = [&](int rank, double seconds) {
+    const json profile = {{"version", 1},
+                          {"samples", 40},
+                          {"computeSeconds", 1},
+                          {"recentComputeSeconds", seconds},
+                          {"time", FormatTime(1000 * ++reported_s)}};
+    const json pod = {{"apiVersion", "v1"},
+                      {"kind", "Pod"},
+                      {"metadata",
+                       {{"name", StrCat("uneven-", rank)},
+                        {"namespace", "team"},
+                        {"annotations", {{"yardmaster.dev/profile", profile.dump()}}}}}};
+    // One patch: the agent may not read a single pod.
+    const auto done =
+        cluster_->plane().Kubectl({"apply", "--server-side", "--force-conflicts", "-f", "-",
+                                   "--as=system:serviceaccount:yardmaster-system:yardmaster-agent"},
+                                  pod.dump());
+    EXPECT_TRUE(done.ok()) << done.status();
+  };
+  for (int rank = 0; rank < 4; ++rank) report(rank, rank == 1 ? 1.9 : 1.0);
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(Job("uneven"), "Degraded") == "True"; }))
+      << Job("uneven").dump(1);
+  EXPECT_EQ(host(1), before[1]) << "no later report has confirmed it";
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  report(1, 1.9);
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    const std::string now = host(1);
+    return !now.empty() && now != before[1] && ConditionOf(Job("uneven"), "Running") == "True" &&
+           ConditionOf(Job("uneven"), "Recovering") == "False";
+  })) << Job("uneven").dump(1);
+  const json incident = Job("uneven").value("/status/recovery/incidents/0"_json_pointer, json());
+  EXPECT_EQ(incident.value("cause", ""), "SlowHost") << incident.dump(1);
+  EXPECT_NE(incident.value("message", "").find("1.9 times the compute time"), std::string::npos)
+      << incident.dump(1);
+  for (const int rank : {0, 2, 3}) EXPECT_EQ(host(rank), before[static_cast<std::size_t>(rank)]);
+  // It counts towards its quarantine.
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    const json node = cluster_->Get({"node", before[1]});
+    const auto record = "/metadata/annotations/yardmaster.dev~1host-failures"_json_pointer;
+    return node.value(record, "").find(R"("slow":true)") != std::string::npos;
+  })) << cluster_->Get({"node", before[1]}).dump(1);
+  CheckPromises();
 }
 
 TEST_F(TrainingJobLifeTest, AnElasticJobIsScaledWithKubectl) {

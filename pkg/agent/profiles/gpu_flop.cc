@@ -1,5 +1,6 @@
 #include "pkg/agent/profiles/gpu_flop.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -89,8 +90,15 @@ FlopRates FlopRatesOf(const std::vector<GpuSample>& samples, const GpuPeaks& pea
     }
     rates.flop_per_second[pod] +=
         *gpu.tensor_active * *gpu.sm_clock_mhz * 1e6 * peaks.at(gpu.model).flop_per_cycle();
+    // One that waits lowers its clock.
+    if (*gpu.tensor_active == 0) continue;
+    const auto [at, first] = rates.clock_mhz.emplace(pod, *gpu.sm_clock_mhz);
+    if (!first) at->second = std::min(at->second, *gpu.sm_clock_mhz);
   }
-  for (const FlopRates::PodName& pod : incomplete) rates.flop_per_second.erase(pod);
+  for (const FlopRates::PodName& pod : incomplete) {
+    rates.flop_per_second.erase(pod);
+    rates.clock_mhz.erase(pod);
+  }
   return rates;
 }
 

@@ -45,6 +45,7 @@ absl::Status AddGpuPeak(std::string_view text, GpuPeaks& peaks);
 struct FlopRates {
   using PodName = std::pair<std::string, std::string>;  // namespace and name
   std::map<PodName, double> flop_per_second;            // of all GPUs of the pod
+  std::map<PodName, double> clock_mhz;  // of the slowest of them; without one that does nothing
   // GPUs, by what became of them: "measured", "unknown-model", "no-activity", "no-clock",
   // "divided", "shared", "no-pod".
   std::map<std::string, int> gpus;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -10,6 +11,7 @@ namespace yardmaster::agent {
 
 namespace {
 
+constexpr std::size_t kMinClocks = 3;
 // Of what they did at most.
 constexpr double kComputes = 0.1;
 
@@ -66,8 +68,23 @@ std::optional<double> GpuObserver::FlopPerSecond(const std::string& ns,
   return sum / static_cast<double>(count);
 }
 
+std::optional<double> GpuObserver::ClockMhz(const std::string& ns, const std::string& pod) const {
+  const MutexLock lock(mutex_);
+  std::vector<double> clocks;
+  for (const Reading& reading : readings_) {
+    if (reading.steady_ms <= readings_.back().steady_ms - options_.clock_window_ms) continue;
+    const auto at = reading.rates.clock_mhz.find({ns, pod});
+    if (at != reading.rates.clock_mhz.end()) clocks.push_back(at->second);
+  }
+  if (clocks.size() < kMinClocks) return std::nullopt;
+  const auto middle = clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2);
+  std::nth_element(clocks.begin(), middle, clocks.end());
+  return *middle;
+}
+
 void GpuObserver::Fill(const std::string& ns, const std::string& pod,
                        api::ProfileReport& report) const {
+  report.gpu_clock_mhz = ClockMhz(ns, pod);
   if (report.flop || !report.iteration_seconds) return;
   const std::optional<double> rate = FlopPerSecond(ns, pod);
   // GPUs that did nothing say nothing of an iteration.

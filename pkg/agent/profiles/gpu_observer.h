@@ -4,7 +4,8 @@
 // The exporter is asked every `interval_ms`. What it says is a mean over its own interval (30 s by
 // default), so a pod's rate is the mean of the readings of the last `window_ms`, the time over
 // which iterations are measured too; a pod with fewer than `min_readings` of them has none. FLOP of
-// an iteration are the rate times the iteration's length.
+// an iteration are the rate times the iteration's length. The clock of a pod's slowest GPU is the
+// median over `clock_window_ms`, so that one reading of a moment of rest does not count.
 //
 // Thread safety: Step from one thread; the others from any.
 #pragma once
@@ -32,6 +33,7 @@ struct GpuOptions {
   std::int64_t interval_ms = 15'000;
   std::int64_t window_ms = 120'000;
   std::size_t min_readings = 4;
+  std::int64_t clock_window_ms = 60'000;
   TextLimits limits{5'000, std::size_t{4} << 20};
 };
 
@@ -46,7 +48,9 @@ class GpuObserver {
 
   // Of all GPUs of the pod; nullopt: not known.
   std::optional<double> FlopPerSecond(const std::string& ns, const std::string& pod) const;
-  // Adds the FLOP to a report that has an iteration's length and no FLOP of its own.
+  // Of the slowest GPU of the pod now; nullopt: not known.
+  std::optional<double> ClockMhz(const std::string& ns, const std::string& pod) const;
+  // Adds the clock, and the FLOP to a report that has an iteration's length and no FLOP of its own.
   void Fill(const std::string& ns, const std::string& pod, api::ProfileReport& report) const;
 
   // Whether they do a tenth of what they did at most within the window, as the last reading has it.

@@ -13,11 +13,12 @@ constexpr double kPeak = 989.4e12;
 
 class GpuObserverTest : public ::testing::Test {
  protected:
-  static std::string Text(double share, const std::string& model = "NVIDIA H100 80GB HBM3") {
+  static std::string Text(double share, const std::string& model = "NVIDIA H100 80GB HBM3",
+                          int megahertz = 1830) {
     const std::string labels = StrCat("{gpu=\"0\",UUID=\"g\",modelName=\"", model,
                                       "\",namespace=\"team\",pod=\"llm-0\"} ");
-    return StrCat("DCGM_FI_DEV_SM_CLOCK", labels, "1830\nDCGM_FI_PROF_PIPE_TENSOR_ACTIVE", labels,
-                  share, "\n");
+    return StrCat("DCGM_FI_DEV_SM_CLOCK", labels, megahertz, "\nDCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+                  labels, share, "\n");
   }
   GpuObserver Make() {
     GpuOptions options;
@@ -81,6 +82,26 @@ TEST_F(GpuObserverTest, AnExporterThatFailsGivesNoNumberOnceItsReadingsAreOld) {
   for (int i = 0; i < 9; ++i) observer.Step(now += 15'000);
   EXPECT_FALSE(observer.FlopPerSecond("team", "llm-0"));
   EXPECT_EQ(observer.failures(), 10);
+}
+
+TEST_F(GpuObserverTest, AGpuThatLowersItsClockIsToldWithinAMinute) {
+  GpuObserver observer = Make();
+  std::int64_t now = 0;
+  for (int i = 0; i < 8; ++i, now += 15'000) observer.Step(now);
+  EXPECT_EQ(observer.ClockMhz("team", "llm-0"), 1830);
+  // One reading of a moment of rest says nothing.
+  text_ = Text(0.1, "NVIDIA H100 80GB HBM3", 345);
+  observer.Step(now);
+  EXPECT_EQ(observer.ClockMhz("team", "llm-0"), 1830);
+  text_ = Text(0, "NVIDIA H100 80GB HBM3", 345);
+  for (int i = 0; i < 4; ++i) observer.Step(now += 15'000);
+  EXPECT_EQ(observer.ClockMhz("team", "llm-0"), std::nullopt) << "it does nothing";
+  text_ = Text(0.7, "NVIDIA H100 80GB HBM3", 1100);
+  for (int i = 0; i < 4; ++i) observer.Step(now += 15'000);
+  EXPECT_EQ(observer.ClockMhz("team", "llm-0"), 1100);
+  api::ProfileReport report;
+  observer.Fill("team", "llm-0", report);
+  EXPECT_EQ(report.gpu_clock_mhz, 1100);
 }
 
 TEST_F(GpuObserverTest, SaysWhichModelItDoesNotKnowAndGivesNoNumber) {

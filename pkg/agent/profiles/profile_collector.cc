@@ -33,7 +33,8 @@ void ProfileCollector::Add(Mean& mean, std::optional<double> value, double itera
   mean.weight = std::min(kept + iterations, options_.window);
 }
 
-absl::Status ProfileCollector::Take(const rpc::IterationReport& report) {
+absl::Status ProfileCollector::Take(const rpc::IterationReport& report, std::int64_t steady_ms,
+                                    std::int64_t wall_ms) {
   absl::Status good = api::CheckProfileReport(report.means);
   const MutexLock lock(mutex_);
   if (good.ok() && entries_.count(report.pod_uid) == 0 && entries_.size() >= kMaxPods) {
@@ -54,6 +55,10 @@ absl::Status ProfileCollector::Take(const rpc::IterationReport& report) {
   Add(entry.communication, means.communication_seconds, iterations);
   Add(entry.start, means.communication_start, iterations);
   Add(entry.flop, means.flop, iterations);
+  if (means.compute_seconds) entry.recent.Add(steady_ms, means.samples, *means.compute_seconds);
+  if (means.gpu_clock_mhz) entry.gpu_clock_mhz = means.gpu_clock_mhz;
+  // The annotation keeps whole seconds.
+  entry.time_ms = wall_ms / 1000 * 1000;
   if (entry.sent.size() < means.sent_bytes.size()) entry.sent.resize(means.sent_bytes.size());
   for (std::size_t i = 0; i < means.sent_bytes.size(); ++i) {
     Add(entry.sent[i], means.sent_bytes[i], iterations);
@@ -73,6 +78,9 @@ api::ProfileReport ProfileCollector::ReportOf(const Entry& entry) const {
   report.communication_start = value(entry.start);
   report.flop = value(entry.flop);
   for (const Mean& mean : entry.sent) report.sent_bytes.push_back(mean.value);
+  report.recent_compute_seconds = entry.recent.Median();
+  report.gpu_clock_mhz = entry.gpu_clock_mhz;
+  if (report.recent_compute_seconds || report.gpu_clock_mhz) report.time_ms = entry.time_ms;
   return report;
 }
 
@@ -93,7 +101,27 @@ bool ProfileCollector::ChangedEnough(const std::optional<api::ProfileReport>& wr
          moved(written->compute_seconds, now.compute_seconds) ||
          moved(written->communication_seconds, now.communication_seconds) ||
          moved(written->communication_start, now.communication_start) ||
-         moved(written->flop, now.flop);
+         moved(written->flop, now.flop) || moved(written->gpu_clock_mhz, now.gpu_clock_mhz) ||
+         Moved(written->recent_compute_seconds, now.recent_compute_seconds,
+               2 * options_.min_change);
+}
+
+bool ProfileCollector::IsDue(Entry& entry, const api::ProfileReport& report,
+                             std::int64_t steady_ms) const {
+  const bool jumped =
+      entry.written && Moved(entry.written->recent_compute_seconds, report.recent_compute_seconds,
+                             3 * options_.min_change);
+  if (steady_ms < entry.next_write_ms - (jumped ? options_.pod_interval_ms / 2 : 0)) return false;
+  if (ChangedEnough(entry.written, report)) {
+    entry.renewals = 0;
+  } else if (steady_ms < entry.renew_ms || entry.written->time_ms == report.time_ms) {
+    return false;
+  } else {
+    entry.renewals = std::min(entry.renewals + 1, kMaxRenewals);
+  }
+  entry.next_write_ms = steady_ms + options_.pod_interval_ms;
+  entry.renew_ms = steady_ms + (options_.pod_interval_ms << entry.renewals);
+  return true;
 }
 
 std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const FindPod& find) {
@@ -112,14 +140,12 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
       }
       Entry& entry = it->second;
       ++it;
-      if (steady_ms < entry.next_write_ms ||
+      if (steady_ms < entry.next_write_ms - options_.pod_interval_ms / 2 ||
           static_cast<int>(due.size()) >= options_.writes_per_flush) {
         continue;
       }
       api::ProfileReport report = ReportOf(entry);
-      if (!ChangedEnough(entry.written, report)) continue;
-      entry.next_write_ms = steady_ms + options_.pod_interval_ms;
-      due.push_back({*pod, std::move(report)});
+      if (IsDue(entry, report, steady_ms)) due.push_back({*pod, std::move(report)});
     }
   }
   // The API server is called without the lock: reports come in meanwhile.

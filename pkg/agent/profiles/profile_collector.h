@@ -3,9 +3,14 @@
 //
 // Means run over the last `window` iterations: older ones lose weight as new ones come. A pod's
 // annotation is written at the first report, when `trusted_samples` iterations were reported, and
-// when a number has moved by more than `min_change` (a share of it); never more often than every
-// `pod_interval_ms`, and never more than `writes_per_flush` pods at once. A write that fails is
-// tried again after the same interval.
+// when a number has moved by more than `min_change` (a share of it; twice as much for what is
+// measured now, recent_compute.h, since it has more noise); never more often than every
+// `pod_interval_ms`, or half of it where the host's speed has jumped, and never more than
+// `writes_per_flush` pods at once. A write that fails is tried again after the same interval.
+//
+// A report that says how fast the host is now is renewed while iterations come in, so that a reader
+// can tell it from the last word of an agent that is gone: after `pod_interval_ms`, then after
+// twice as long each time, at most kMaxRenewals doublings.
 //
 // Thread safety: Take from any thread, Flush from one. Lifetimes: client and clock outlive it.
 #pragma once
@@ -18,6 +23,7 @@
 #include <vector>
 
 #include "pkg/agent/plans/pod_input.h"
+#include "pkg/agent/profiles/recent_compute.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/rpc/agent_status.h"
@@ -34,12 +40,15 @@ struct ProfileOptions {
 
 class ProfileCollector {
  public:
+  static constexpr int kMaxRenewals = 4;
+
   ProfileCollector(kube::Client& client, ProfileOptions options)
       : client_(client), options_(options) {}
 
   // Errors: InvalidArgument for numbers that cannot be true, ResourceExhausted while reports of
-  // 4096 other pods are held; nothing of the report counts then.
-  absl::Status Take(const rpc::IterationReport& report);
+  // 4096 other pods are held; nothing of the report counts then. `steady_ms`, `wall_ms`: now.
+  absl::Status Take(const rpc::IterationReport& report, std::int64_t steady_ms,
+                    std::int64_t wall_ms);
   // Writes what is due. `find` gives the pod with a uid, or nothing when it is not ours any more;
   // such pods are forgotten. What went wrong; empty: nothing.
   std::vector<absl::Status> Flush(std::int64_t steady_ms, const FindPod& find);
@@ -57,14 +66,21 @@ class ProfileCollector {
     std::int64_t samples = 0;  // in all, up to the window
     Mean iteration, compute, communication, start, flop;
     std::vector<Mean> sent;
+    RecentCompute recent;
+    std::optional<double> gpu_clock_mhz;
+    std::int64_t time_ms = 0;  // of the newest report: wall time
     std::optional<api::ProfileReport> written;
     std::int64_t next_write_ms = 0;
+    std::int64_t renew_ms = 0;
+    int renewals = 0;  // in a row
   };
 
   void Add(Mean& mean, std::optional<double> value, double iterations) const;
   api::ProfileReport ReportOf(const Entry& entry) const;
   bool ChangedEnough(const std::optional<api::ProfileReport>& written,
                      const api::ProfileReport& now) const;
+  // Whether to write the report now; notes when it is due again.
+  bool IsDue(Entry& entry, const api::ProfileReport& report, std::int64_t steady_ms) const;
 
   kube::Client& client_;
   const ProfileOptions options_;

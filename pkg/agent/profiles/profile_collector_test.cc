@@ -35,6 +35,17 @@ class ProfileCollectorTest : public ::testing::Test {
     report.means.iteration_seconds = seconds;
     return report;
   }
+  absl::Status Take(const rpc::IterationReport& report) {
+    return collector_.Take(report, clock_.SteadyMs(), clock_.WallMs());
+  }
+  // One iteration of the pod "a", two seconds after the last one.
+  void Iterate(double compute_seconds) {
+    rpc::IterationReport report = Report("a", 1, 2);
+    report.means.compute_seconds = compute_seconds;
+    clock_.Advance(2'000);
+    ASSERT_TRUE(Take(report).ok());
+    collector_.Flush(clock_.SteadyMs(), Find);
+  }
   static std::optional<PodInput> Find(const std::string& uid) {
     if (uid != "uid-a" && uid != "uid-b") return std::nullopt;
     PodInput pod;
@@ -59,30 +70,30 @@ class ProfileCollectorTest : public ::testing::Test {
 };
 
 TEST_F(ProfileCollectorTest, TellsTheMeanWhenItIsNewTrustedOrMovedAndNotMoreOften) {
-  ASSERT_TRUE(collector_.Take(Report("a", 4, 2)).ok());
+  ASSERT_TRUE(Take(Report("a", 4, 2)).ok());
   EXPECT_THAT(collector_.Flush(0, Find), IsEmpty());
   ASSERT_TRUE(Told("a"));
   EXPECT_EQ(Told("a")->samples, 4);
   EXPECT_EQ(Told("a")->iteration_seconds, 2);
   // Twenty iterations are trusted: worth telling, once the interval is over.
-  ASSERT_TRUE(collector_.Take(Report("a", 16, 2)).ok());
+  ASSERT_TRUE(Take(Report("a", 16, 2)).ok());
   collector_.Flush(29'999, Find);
   EXPECT_EQ(Told("a")->samples, 4);
   collector_.Flush(30'000, Find);
   EXPECT_EQ(Told("a")->samples, 20);
   // More of the same is not.
-  ASSERT_TRUE(collector_.Take(Report("a", 20, 2.02)).ok());
+  ASSERT_TRUE(Take(Report("a", 20, 2.02)).ok());
   collector_.Flush(90'000, Find);
   EXPECT_EQ(Told("a")->samples, 20);
-  ASSERT_TRUE(collector_.Take(Report("a", 40, 4)).ok());
+  ASSERT_TRUE(Take(Report("a", 40, 4)).ok());
   collector_.Flush(150'000, Find);
   EXPECT_NEAR(*Told("a")->iteration_seconds, 3.005, 1e-9);
   EXPECT_EQ(collector_.writes(), 3);
 }
 
 TEST_F(ProfileCollectorTest, OldIterationsLoseTheirWeight) {
-  ASSERT_TRUE(collector_.Take(Report("a", 1000, 1)).ok());
-  ASSERT_TRUE(collector_.Take(Report("a", 100, 3)).ok());
+  ASSERT_TRUE(Take(Report("a", 1000, 1)).ok());
+  ASSERT_TRUE(Take(Report("a", 100, 3)).ok());
   collector_.Flush(0, Find);
   EXPECT_NEAR(*Told("a")->iteration_seconds, 2, 1e-9);
   EXPECT_EQ(Told("a")->samples, 200);
@@ -93,14 +104,14 @@ TEST_F(ProfileCollectorTest, WhatCannotBeTrueIsRefusedAndLeavesNoTrace) {
   for (const double value : {-1.0, 0.0, 1e9, std::numeric_limits<double>::quiet_NaN(),
                              std::numeric_limits<double>::infinity()}) {
     bad.means.iteration_seconds = value;
-    EXPECT_EQ(collector_.Take(bad).code(), absl::StatusCode::kInvalidArgument) << value;
+    EXPECT_EQ(Take(bad).code(), absl::StatusCode::kInvalidArgument) << value;
   }
-  EXPECT_FALSE(collector_.Take(Report("a", 0, 1)).ok());
-  EXPECT_FALSE(collector_.Take(Report("a", -7, 1)).ok());
-  EXPECT_FALSE(collector_.Take(Report("a", std::numeric_limits<std::int64_t>::max(), 1)).ok());
+  EXPECT_FALSE(Take(Report("a", 0, 1)).ok());
+  EXPECT_FALSE(Take(Report("a", -7, 1)).ok());
+  EXPECT_FALSE(Take(Report("a", std::numeric_limits<std::int64_t>::max(), 1)).ok());
   bad = Report("a", 5, 1);
   bad.means.sent_bytes.assign(65, 1.0);
-  EXPECT_FALSE(collector_.Take(bad).ok());
+  EXPECT_FALSE(Take(bad).ok());
   EXPECT_EQ(collector_.refused(), 9);
   EXPECT_EQ(collector_.taken(), 0);
   collector_.Flush(0, Find);
@@ -108,23 +119,61 @@ TEST_F(ProfileCollectorTest, WhatCannotBeTrueIsRefusedAndLeavesNoTrace) {
 }
 
 TEST_F(ProfileCollectorTest, AFailedWriteIsTriedAgainAndAPodThatIsGoneIsForgotten) {
-  ASSERT_TRUE(collector_.Take(Report("a", 4, 2)).ok());
+  ASSERT_TRUE(Take(Report("a", 4, 2)).ok());
   client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
   EXPECT_THAT(collector_.Flush(0, Find), SizeIs(1));
   EXPECT_THAT(collector_.Flush(1'000, Find), IsEmpty());
   EXPECT_FALSE(Told("a"));
   EXPECT_THAT(collector_.Flush(30'000, Find), IsEmpty());
   EXPECT_TRUE(Told("a"));
-  ASSERT_TRUE(collector_.Take(Report("stranger", 4, 2)).ok());
+  ASSERT_TRUE(Take(Report("stranger", 4, 2)).ok());
   collector_.Flush(60'000, Find);
   EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 2);
+}
+
+TEST_F(ProfileCollectorTest, AHostThatGrowsSlowIsToldWithinAMinuteThoughTheMeanIsOfMany) {
+  for (int i = 0; i < 200; ++i) Iterate(1);
+  EXPECT_EQ(Told("a")->recent_compute_seconds, 1);
+  for (int i = 0; i < 30; ++i) Iterate(1.4);
+  EXPECT_EQ(Told("a")->recent_compute_seconds, 1.4);
+  EXPECT_LT(*Told("a")->compute_seconds, 1.1);
+}
+
+TEST_F(ProfileCollectorTest, APauseIsNotToldAsCompute) {
+  for (int i = 0; i < 200; ++i) {
+    Iterate(i % 20 == 0 ? 30 : 1);
+    const auto told = Told("a");
+    EXPECT_EQ(told->recent_compute_seconds.value_or(1), 1);
+  }
+}
+
+TEST_F(ProfileCollectorTest, WhatDoesNotChangeIsRenewedMoreAndMoreSeldom) {
+  std::vector<std::int64_t> told_ms;
+  for (int i = 0; i < 1'000; ++i) {
+    const std::int64_t before = collector_.writes();
+    Iterate(1);
+    if (collector_.writes() == before) continue;
+    told_ms.push_back(clock_.SteadyMs());
+    EXPECT_EQ(Told("a")->time_ms, i < 4 ? 0 : clock_.WallMs() / 1000 * 1000);
+  }
+  std::vector<std::int64_t> gaps_s;
+  for (std::size_t i = told_ms.size() - 6; i < told_ms.size(); ++i) {
+    gaps_s.push_back((told_ms[i] - told_ms[i - 1]) / 1000);
+  }
+  EXPECT_THAT(gaps_s, testing::ElementsAre(60, 120, 240, 480, 480, 480));
+  // No iteration, no word.
+  clock_.Advance(3'600'000);
+  const std::int64_t writes = collector_.writes();
+  collector_.Flush(clock_.SteadyMs(), Find);
+  collector_.Flush(clock_.SteadyMs() + 3'600'000, Find);
+  EXPECT_LE(collector_.writes(), writes + 1);
 }
 
 TEST_F(ProfileCollectorTest, ReportsComeInWhileOthersAreWritten) {
   std::vector<std::thread> threads;
   for (const char* pod : {"a", "b"}) {
     threads.emplace_back([this, pod] {
-      for (int i = 0; i < 500; ++i) EXPECT_TRUE(collector_.Take(Report(pod, 1, 1)).ok());
+      for (int i = 0; i < 500; ++i) EXPECT_TRUE(collector_.Take(Report(pod, 1, 1), i, i).ok());
     });
   }
   for (int i = 0; i < 50; ++i) collector_.Flush(i * 30'000, Find);

@@ -44,7 +44,8 @@ std::string Failures(const api::Node& node, std::int64_t now_ms) {
     const api::HostFailure& last = record->failures.back();
     out = StrCat(Count(static_cast<std::int64_t>(record->failures.size()), "failure"),
                  ", last rank ", last.rank, " of ", last.job,
-                 last.exit_code ? StrCat(" with exit code ", *last.exit_code) : std::string());
+                 last.exit_code ? StrCat(" with exit code ", *last.exit_code) : std::string(),
+                 last.slow ? ", which was slow" : "");
   }
   if (record->until_ms > now_ms) {
     out += StrCat(out.empty() ? "" : "; ", "until ", FormatTime(record->until_ms));

@@ -25,9 +25,10 @@ std::vector<std::string> HostHealth::ObserveHeldBack(HeldBackByJob jobs, std::in
     const auto before = held_back_.find(job);
     const bool known = before != held_back_.end();
     if (!known || before->second.found != found) changed.push_back(job);
-    const bool same_host = known && before->second.found.host == found.host;
+    const bool same = known && before->second.found.host == found.host &&
+                      before->second.found.slow_rank == found.slow_rank;
     hosts.insert(found.host);
-    next[job] = {std::move(found), same_host ? before->second.since_ms : now_ms};
+    next[job] = {std::move(found), same ? before->second.since_ms : now_ms};
   }
   for (const auto& [job, before] : held_back_) {
     if (next.count(job) == 0) changed.push_back(job);
@@ -38,7 +39,7 @@ std::vector<std::string> HostHealth::ObserveHeldBack(HeldBackByJob jobs, std::in
 }
 
 HostVerdict HostHealth::AssessHeldBack(const std::string& job, const std::string& name,
-                                       const std::string& stays, std::int64_t now_ms) {
+                                       const WhyStays& why_stays, std::int64_t now_ms) {
   MutexLock lock(mutex_);
   HostVerdict verdict;
   const auto at = held_back_.find(job);
@@ -50,13 +51,15 @@ HostVerdict HostHealth::AssessHeldBack(const std::string& job, const std::string
   verdict.holds_back = true;
   verdict.fault = FaultAction::kDegrade;
   verdict.fault_name = found.has;
-  std::string why = stays.empty() ? found.stays : stays;
+  verdict.slow_rank = found.slow_rank;
+  std::string why = why_stays(found);
+  if (why.empty()) why = found.stays;
   if (why.empty()) {
-    verdict.again_ms =
-        std::max<std::int64_t>(0, at->second.since_ms + limits_.bandwidth.grace_ms - now_ms);
+    const std::int64_t grace_ms =
+        found.slow_rank >= 0 ? limits_.slow.grace_ms : limits_.bandwidth.grace_ms;
+    verdict.again_ms = std::max<std::int64_t>(0, at->second.since_ms + grace_ms - now_ms);
     if (verdict.again_ms > 0) {
-      verdict.fault_name +=
-          StrCat("; the job leaves it if this holds for ", limits_.bandwidth.grace_ms / 1000, " s");
+      verdict.fault_name += StrCat("; the job leaves it if this holds for ", grace_ms / 1000, " s");
       return verdict;
     }
     if (left_.count(name) == 0) {

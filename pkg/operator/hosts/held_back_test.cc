@@ -27,7 +27,8 @@ class HeldBackTest : public ::testing::Test {
   }
   HostVerdict Assess(const std::string& job, const std::string& host, std::int64_t now_ms,
                      const std::string& stays = "") {
-    return health_.AssessHeldBack(job, host, stays, now_ms);
+    return health_.AssessHeldBack(
+        job, host, [&](const HeldBack&) { return stays; }, now_ms);
   }
 
   HostHealth health_;

@@ -64,6 +64,7 @@ struct HostLossLimits {
   int per_minute = 4;
   SegmentLossLimits loss = {};
   BandwidthLossLimits bandwidth = {};
+  SlowHostLimits slow = {};
 };
 
 class HostHealth {
@@ -87,10 +88,11 @@ class HostHealth {
   // The jobs that one host holds back each. The value: those of which something is new.
   std::vector<std::string> ObserveHeldBack(HeldBackByJob jobs, std::int64_t now_ms);
   // What follows for the job (a key of HeldBackByJob) on this host, apart from what Assess says.
-  // `stays`: why the job does not leave such a host; empty: it does.
+  // `why_stays` is called at most once, and calls nothing here.
   HostVerdict AssessHeldBack(const std::string& job, const std::string& host,
-                             const std::string& stays, std::int64_t now_ms);
+                             const WhyStays& why_stays, std::int64_t now_ms);
   const BandwidthLossLimits& bandwidth_limits() const { return limits_.bandwidth; }
+  const SlowHostLimits& slow_limits() const { return limits_.slow; }
   // Segments that are not up, by name. One whose time has come is lost from then on.
   std::vector<SegmentVerdict> AssessSegments(std::int64_t now_ms);
   std::vector<SegmentVerdict> AssessDomains(std::int64_t now_ms);

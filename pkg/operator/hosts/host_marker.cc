@@ -37,7 +37,7 @@ std::map<std::string, HostHistory> Histories(const state::ClusterState& cluster)
       host->second.reported.push_back(
           {StrCat(job->metadata.namespace_name, "/", job->metadata.name), job->metadata.uid,
            incident.attempt, std::max(0, incident.first_rank), incident.exit_code,
-           incident.start_ms});
+           incident.start_ms, incident.cause == api::IncidentCause::kSlowHost});
     }
   }
   return out;
@@ -58,7 +58,10 @@ std::set<std::string> HostsInDeletion(const state::ClusterState& cluster) {
 std::string FailuresText(const api::HostRecord& record) {
   if (record.failures.empty()) return "workers failed here";
   const api::HostFailure& last = record.failures.back();
-  return StrCat("workers failed ", Count(static_cast<std::int64_t>(record.failures.size()), "time"),
+  const bool slow = std::any_of(record.failures.begin(), record.failures.end(),
+                                [](const api::HostFailure& failure) { return failure.slow; });
+  return StrCat(slow ? "workers failed or were slow " : "workers failed ",
+                Count(static_cast<std::int64_t>(record.failures.size()), "time"),
                 " here, last rank ", last.rank, " of TrainingJob ", last.job);
 }
 

@@ -52,9 +52,11 @@ class Quarantine {
                 return std::tie(a.time_ms, a.job, a.job_uid, a.attempt) <
                        std::tie(b.time_ms, b.job, b.job_uid, b.attempt);
               });
-    if (record.failures.size() > kKeptFailures) {
-      record.failures.erase(record.failures.begin(),
-                            record.failures.end() - static_cast<std::ptrdiff_t>(kKeptFailures));
+    while (record.failures.size() > kKeptFailures) {
+      // What one namespace says of its own speed does not displace failures of others.
+      const auto slow = std::find_if(record.failures.begin(), record.failures.end(),
+                                     [](const HostFailure& failure) { return failure.slow; });
+      record.failures.erase(slow == record.failures.end() ? record.failures.begin() : slow);
     }
     record.until_ms = std::min(record.until_ms, (now_ms_ + limits_.max_ms) / 1000 * 1000);
     if (record.until_ms != 0 && record.until_ms + limits_.window_ms <= now_ms_) {
@@ -73,6 +75,13 @@ class Quarantine {
       const bool mostly_here = 2 * here[failure.job_uid] > failures_of_.at(failure.job_uid);
       if (mostly_here && failure.time_ms > record.until_ms) out.push_back(&failure);
     }
+    std::map<std::string, int> by_namespace, slow_in;
+    for (const HostFailure* failure : out) ++by_namespace[failure->namespace_name()];
+    const int all = static_cast<int>(out.size());
+    std::erase_if(out, [&](const HostFailure* failure) {
+      const std::string of = failure->namespace_name();
+      return failure->slow && ++slow_in[of] > all - by_namespace[of];
+    });
     return out;
   }
 

@@ -11,9 +11,12 @@
 //   1. the failures of a job count against a host only where more than half of the job's failures
 //      within the window were on that host;
 //   2. at most `per_namespace` hosts are quarantined whose failures all come from one namespace;
-//   3. at most max(1, segment_share) hosts of a segment and max(1, fabric_share) of all are
+//   3. of the failures of one namespace that only say that a worker was slow (HostFailure::slow) as
+//      many count as failures of all others do: processes of a job measure its speed, and may say
+//      what they like;
+//   4. at most max(1, segment_share) hosts of a segment and max(1, fabric_share) of all are
 //      quarantined at a time.
-// A host that limit 2 or 3 exempts is quarantined as soon as both allow it.
+// A host that limit 2 or 4 exempts is quarantined as soon as both allow it.
 //
 // Thread safety: pure function. Determinism: the same input gives the same output; hosts are
 // considered by name.

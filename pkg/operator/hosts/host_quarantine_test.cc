@@ -19,6 +19,9 @@ class HostQuarantineTest : public ::testing::Test {
             std::int64_t time_ms = kNow) {
     hosts_[host].reported.push_back({job, "uid-" + job, attempt, 0, 134, time_ms});
   }
+  void Slow(const std::string& host, const std::string& job, std::int64_t attempt) {
+    hosts_[host].reported.push_back({job, "uid-" + job, attempt, 0, std::nullopt, kNow, true});
+  }
   // As the operator would: the records are written, then looked at again.
   void Step(std::int64_t now_ms = kNow) {
     for (auto& [name, record] : NextRecords(hosts_, limits_, now_ms)) hosts_[name].record = record;
@@ -41,6 +44,45 @@ TEST_F(HostQuarantineTest, AHostIsQuarantinedAfterThreeFailuresAndNotBefore) {
   EXPECT_TRUE(IsQuarantined("n1"));
   EXPECT_EQ(hosts_["n1"].record.until_ms, kNow + 30 * kMinute);
   EXPECT_FALSE(IsQuarantined("n1", kNow + 30 * kMinute));
+}
+
+TEST_F(HostQuarantineTest, NoNumberOfSlowReportsOfOneNamespaceQuarantines) {
+  for (int i = 1; i <= 12; ++i) {
+    Slow("n1", StrCat("team/j", i), 1);
+    Slow("n1", "team/again", i);
+  }
+  Step();
+  EXPECT_FALSE(IsQuarantined("n1"));
+  // It doubles what others say, and no more.
+  Fail("n1", "other/a", 1);
+  Step();
+  EXPECT_FALSE(IsQuarantined("n1"));
+}
+
+TEST_F(HostQuarantineTest, SlowReportsOfTwoNamespacesQuarantine) {
+  Slow("n1", "team/a", 1);
+  Slow("n1", "team/b", 1);
+  Slow("n1", "other/a", 1);
+  Step();
+  EXPECT_FALSE(IsQuarantined("n1"));
+  Slow("n1", "other/b", 1);
+  Step();
+  EXPECT_TRUE(IsQuarantined("n1"));
+}
+
+TEST_F(HostQuarantineTest, AJobThatIsSlowOnEveryHostBlamesNone) {
+  for (int i = 0; i < 6; ++i) {
+    for (const char* job : {"team/a", "other/b", "third/c"}) Slow(StrCat("n", i), job, i);
+  }
+  Step();
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(IsQuarantined(StrCat("n", i)));
+}
+
+TEST_F(HostQuarantineTest, SlowReportsDoNotHinderFailures) {
+  for (int i = 1; i <= 3; ++i) Fail("n1", "team/a", i);
+  for (int i = 1; i <= 3; ++i) Slow("n1", StrCat("team/s", i), 1);
+  Step();
+  EXPECT_TRUE(IsQuarantined("n1"));
 }
 
 TEST_F(HostQuarantineTest, WhatALeaderWroteWhoseClockWasAYearAheadDoesNotLast) {

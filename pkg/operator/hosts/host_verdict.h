@@ -26,6 +26,7 @@ struct HostVerdict {
   std::string fault_name = {};
   // kLost with kDrain, kHealthy with kDegrade: for the job alone that it holds back (held_back.h).
   bool holds_back = false;
+  int slow_rank = -1;  // with holds_back: HeldBack::slow_rank
   // In any state: a taint that has action Drain or Replace without a wait, as providers set it on
   // hosts that they take back; empty: none.
   std::string reclaim = {};

@@ -250,12 +250,19 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     // A job that runs slowly is better than one that has failed.
     if (verdict.holds_back && fails) incident.action = OnHostLoss::kRestart;
     incident.cause = IncidentCause::kHostFault;
+    if (verdict.slow_rank >= 0) {
+      incident.cause = IncidentCause::kSlowHost;
+      incident.first_rank = verdict.slow_rank;
+      incident.blames_host = true;
+    }
     incident.message = StrCat(Ranks(job, ranks), " is on host ", incident.host, " with ",
                               verdict.fault_name, ": ", SetMembers(job, ranks, incident));
     for (const int rank : ranks) {
       const Worker& worker = At(job, rank);
       if (worker.host_verdict.reachable()) {
-        Avoid(worker.host, job.now_ms, kAvoidFaultyMs, recovery.avoided);
+        // Nothing else keeps the job from a host that is slow.
+        const bool slow = worker.host_verdict.slow_rank >= 0;
+        Avoid(worker.host, job.now_ms, slow ? kAvoidHostMs : kAvoidFaultyMs, recovery.avoided);
       }
     }
     return;

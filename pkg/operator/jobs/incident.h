@@ -13,7 +13,8 @@
 //
 // A worker's failure counts against its host (api/host_record.h) unless it was disrupted or a rule
 // says that it is ignored or that the job fails: such exit codes are the program's. A rule with
-// ReplaceHost makes the job avoid the host for a day.
+// ReplaceHost makes the job avoid the host for a day. So does the incident of a slow host, which
+// counts against it, too.
 //
 // A pod of a role fails by the role's onFailure: it takes a restart of the same budget, no rule
 // applies, and no host is blamed. Of several policies that are concerned at the same time the

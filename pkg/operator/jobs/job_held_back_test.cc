@@ -1,4 +1,5 @@
 // What a job does about a host that holds it back.
+#include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -8,6 +9,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kGraceMs = 120'000;
 constexpr std::int64_t kHourMs = 3'600'000;
+const std::int64_t kWarmUpMs = SlowHostLimits().warm_up_ms;
 
 class JobHeldBackTest : public JobFixture {
  protected:
@@ -20,6 +22,17 @@ class JobHeldBackTest : public JobFixture {
   void HoldBack(const std::string& host, const std::string& stays = "") {
     hosts_->ObserveHeldBack({{"team/a", {host, "50 % of its bandwidth", stays}}},
                             clock_.SteadyMs());
+    RunUntilStable();
+  }
+  // The job has run for long.
+  void RunWarm(const json& recovery) {
+    Run(recovery);
+    Pass(kWarmUpMs);
+  }
+  void Slow(int rank, const std::string& host) {
+    hosts_->ObserveHeldBack(
+        {{"team/a", {host, "1.8 times the compute time of its like", "", rank}}},
+        clock_.SteadyMs());
     RunUntilStable();
   }
   void Recover() {
@@ -119,6 +132,75 @@ TEST_F(JobHeldBackTest, AJobLeavesOneHostAnHour) {
   EXPECT_NE(Uid(3), before_[3]);
 }
 
+TEST_F(JobHeldBackTest, ASlowHostIsShownAndNothingMovesWithoutTheField) {
+  Run({{"onHostLoss", "Replace"}, {"onBandwidthLoss", "Replace"}});
+  Slow(2, "n2");
+  Pass(kHourMs);
+  EXPECT_EQ(Kept(), 4);
+  EXPECT_EQ(Reason("Degraded"), "HeldBack");
+  EXPECT_EQ(Message("Degraded"),
+            "host n2 has 1.8 times the compute time of its like; the job stays there: "
+            "spec.recovery.onSlowHost is Keep; Replace moves the ranks there");
+}
+
+TEST_F(JobHeldBackTest, ASlowHostIsNotLeftWhileTheJobWarmsUp) {
+  Run({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}});
+  Slow(2, "n2");
+  Pass(kWarmUpMs - 1'000);
+  EXPECT_EQ(Kept(), 4);
+  EXPECT_NE(Message("Degraded").find("it has run for less than 600 s"), std::string::npos)
+      << Message("Degraded");
+  Pass(60'000);
+  EXPECT_EQ(Kept(), 3);
+}
+
+TEST_F(JobHeldBackTest, ASlowHostIsLeftOnceAndBlamed) {
+  RunWarm({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}});
+  Slow(2, "n2");
+  Pass(kGraceMs);
+  EXPECT_EQ(Kept(), 3);
+  EXPECT_NE(Uid(2), before_[2]);
+  const json incident = Status()["recovery"]["incidents"][0];
+  EXPECT_EQ(incident["cause"], "SlowHost");
+  EXPECT_EQ(incident["host"], "n2");
+  EXPECT_EQ(incident["firstRank"], 2);
+  EXPECT_EQ(incident["blamesHost"], true);
+  EXPECT_EQ(incident["message"],
+            "worker 2 is on host n2 with 1.8 times the compute time of its like: replaced alone");
+  const json avoided = Status()["recovery"]["avoidedHosts"][0];
+  EXPECT_EQ(avoided["host"], "n2");
+  EXPECT_EQ(avoided["until"], FormatTime((clock_.WallMs() / 1000 + 24 * 3'600) * 1000));
+  EXPECT_EQ(Status().value("restarts", 0), 0) << "it costs no restart of the budget";
+}
+
+TEST_F(JobHeldBackTest, ARankThatIsSlowOnTheNextHostTooStaysThere) {
+  RunWarm({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}});
+  Slow(2, "n2");
+  Pass(kGraceMs);
+  SetPod(2, "Running", "n5");
+  RunUntilStable();
+  const std::string moved = Uid(2);
+  Slow(2, "n5");
+  Pass(2 * kHourMs);
+  EXPECT_EQ(Uid(2), moved);
+  EXPECT_NE(Message("Degraded").find("rank 2 was slow on host n2, too"), std::string::npos)
+      << Message("Degraded");
+  Slow(3, "n3");
+  Pass(kGraceMs);
+  EXPECT_NE(Uid(3), before_[3]) << "another rank may leave its host";
+}
+
+TEST_F(JobHeldBackTest, BandwidthAndComputeAreGracesOfTheirOwn) {
+  RunWarm({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}, {"onBandwidthLoss", "Replace"}});
+  HoldBack("n2");
+  Pass(kGraceMs - 1'000);
+  Slow(2, "n2");
+  Pass(kGraceMs - 1'000);
+  EXPECT_EQ(Kept(), 4);
+  Pass(1'000);
+  EXPECT_EQ(Kept(), 3);
+}
+
 TEST_F(JobHeldBackTest, AnotherLeaderCarriesOnWhatWasDecided) {
   Run({{"onHostLoss", "Replace"}, {"onBandwidthLoss", "Replace"}});
   HoldBack("n2");
@@ -132,6 +214,29 @@ TEST_F(JobHeldBackTest, AnotherLeaderCarriesOnWhatWasDecided) {
   RunUntilStable();
   EXPECT_EQ(Kept(), 3);
 }
+
+// The parameter: how many writes the process gets through before it is killed.
+class JobLeaveCrashTest : public JobHeldBackTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(JobLeaveCrashTest, TheNextLeaderCarriesOnAndNoOtherRankMoves) {
+  RunWarm({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}});
+  Slow(2, "n2");
+  clock_.Advance(kGraceMs);
+  {
+    kube::KillAtWrite kill(client_, GetParam());
+    for (int i = 0; i < 4; ++i) (void)TryReconcile();
+  }
+  NewLeader();
+  Slow(2, "n2");
+  Pass(kGraceMs);
+  EXPECT_EQ(Kept(), 3);
+  EXPECT_NE(Uid(2), before_[2]);
+  const json incidents = Status()["recovery"]["incidents"];
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_EQ(incidents[0]["cause"], "SlowHost");
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryWrite, JobLeaveCrashTest, ::testing::Range(0, 8));
 
 }  // namespace
 }  // namespace yardmaster::op

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kSegmentAgainMs = 5'000;
 constexpr std::int64_t kClockDifferenceMs = 5'000;
 constexpr std::int64_t kHeldBackAgainMs = 60'000;
-// A job whose hosts lose bandwidth one after the other does not restart for each of them.
+// A job whose hosts grow slow one after the other does not restart for each of them.
 constexpr std::int64_t kLeaveAgainMs = 3'600'000;
 
 WorkerPhase PhaseOf(const api::Pod& pod) {
@@ -66,15 +66,29 @@ bool LeavesItsHosts(const api::TrainingJob& job) {
 }
 
 // Why the job does not leave a host that holds it back; empty: it does.
-std::string WhyStays(const api::TrainingJob& job, std::int64_t now_ms) {
-  if (job.recovery.on_bandwidth_loss != api::OnBandwidthLoss::kReplace) {
-    return "spec.recovery.onBandwidthLoss is Keep; Replace moves the ranks there";
+std::string WhyJobStays(const api::TrainingJob& job, const HeldBack& held, std::int64_t warm_up_ms,
+                        std::int64_t now_ms) {
+  const bool slow = held.slow_rank >= 0;
+  if (slow ? job.recovery.on_slow_host != api::OnSlowHost::kReplace
+           : job.recovery.on_bandwidth_loss != api::OnBandwidthLoss::kReplace) {
+    return StrCat("spec.recovery.", slow ? "onSlowHost" : "onBandwidthLoss",
+                  " is Keep; Replace moves the ranks there");
   }
   if (LeavesItsHosts(job)) return "it leaves all its hosts";
   if (job.status.capacity.active()) return "its hosts are rented";
   if (job.status.recovery.active() != nullptr) return "it is recovering";
+  const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
+  if (slow && (running == nullptr || running->status != api::ConditionStatus::kTrue ||
+               now_ms - RunningSince(*running, job.status.recovery) < warm_up_ms)) {
+    return StrCat("it has run for less than ", warm_up_ms / 1000, " s");
+  }
   for (const api::Incident& incident : job.status.recovery.incidents) {
-    if (incident.cause != api::IncidentCause::kHostFault) continue;
+    const bool was_slow = incident.cause == api::IncidentCause::kSlowHost;
+    if (!was_slow && incident.cause != api::IncidentCause::kHostFault) continue;
+    if (slow && was_slow && incident.first_rank == held.slow_rank) {
+      return StrCat("rank ", held.slow_rank, " was slow on host ", incident.host,
+                    ", too, so that the host is not the cause");
+    }
     const std::int64_t age_ms = now_ms - incident.start_ms;  // below 0: a clock was ahead
     if (age_ms >= 0 && age_ms < kLeaveAgainMs) {
       return "it left another host less than an hour ago";
@@ -164,8 +178,12 @@ void JobObserver::ObserveHeldBack(const api::TrainingJob& job, Worker& worker) c
   HostVerdict& verdict = worker.host_verdict;
   if (verdict.state != HostHealthState::kHealthy) return;
   const std::string key = StrCat(job.metadata.namespace_name, "/", job.metadata.name);
-  HostVerdict held =
-      hosts_.AssessHeldBack(key, worker.host, WhyStays(job, clock_.WallMs()), clock_.SteadyMs());
+  HostVerdict held = hosts_.AssessHeldBack(
+      key, worker.host,
+      [&](const HeldBack& found) {
+        return WhyJobStays(job, found, hosts_.slow_limits().warm_up_ms, clock_.WallMs());
+      },
+      clock_.SteadyMs());
   if (!held.holds_back) return;
   if (held.again_ms == 0) held.again_ms = kHeldBackAgainMs;
   if (verdict.again_ms > 0) held.again_ms = std::min(held.again_ms, verdict.again_ms);

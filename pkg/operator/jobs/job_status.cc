@@ -171,6 +171,7 @@ const char* FailureReason(const api::TrainingJob& job, const api::Incident& last
   if (last.cause == api::IncidentCause::kHostFault) return "HostFault";
   if (last.cause == api::IncidentCause::kSegmentLost) return "SegmentLost";
   if (last.cause == api::IncidentCause::kDomainLost) return "DomainLost";
+  if (last.cause == api::IncidentCause::kSlowHost) return "SlowHost";
   if (last.cause == api::IncidentCause::kStalled) return "NoRestartLeft";
   const bool spent = job.status.recovery.restarts_in_window >= job.recovery.max_restarts;
   const bool by_policy = job.recovery.on_worker_failure == api::OnHostLoss::kFail;

@@ -320,8 +320,9 @@ class JobStepper {
     // Pods of a drained host are given the time for a checkpoint, in which all ranks take part. A
     // container that restarts in place has ten seconds. Asked by annotation, the job has its
     // checkpoint already.
-    if (active->cause == api::IncidentCause::kHostFault &&
-        job_.checkpoint.request != api::CheckpointRequest::kAnnotation) {
+    const bool drained = active->cause == api::IncidentCause::kHostFault ||
+                         active->cause == api::IncidentCause::kSlowHost;
+    if (drained && job_.checkpoint.request != api::CheckpointRequest::kAnnotation) {
       return 0;
     }
     for (const api::AvoidedHost& avoided : step_.recovery.avoided) {

@@ -52,7 +52,11 @@ class HeldBackJobsTest : public ::testing::Test {
     }
   }
   HeldBackByJob Jobs(bool gangs_wait = false) const {
-    return HeldBackJobs(snapshot_, gangs_, gangs_wait, kShare);
+    return HeldBackJobs(snapshot_, gangs_, {gangs_wait, kShare, slow_, avoided_});
+  }
+  void Slow(int rank, int host, const std::string& stays = "") {
+    slow_[snapshot_.jobs[0].job.key] = {rank, snapshot_.places->name(HostId(host)),
+                                        "1.8 times the compute time of its like", stays};
   }
   // Of the job "a".
   HeldBack OfA(bool gangs_wait = false) const {
@@ -63,6 +67,8 @@ class HeldBackJobsTest : public ::testing::Test {
 
   plan::Snapshot snapshot_;
   GangsByKey gangs_;
+  SlowHosts slow_;
+  std::map<std::string, std::set<std::string>> avoided_;
 };
 
 TEST_F(HeldBackJobsTest, AJobIsNamedWithItsHostAndWhatItCosts) {
@@ -123,6 +129,40 @@ TEST_F(HeldBackJobsTest, WhileRanksAreMovedNoOtherLeaves) {
   Lose(1, 4);
   snapshot_.jobs[0].lost_ranks = {0};
   EXPECT_EQ(OfA().stays, "other ranks have lost their hosts");
+}
+
+TEST_F(HeldBackJobsTest, AJobIsNamedWithItsSlowHost) {
+  Slow(1, 1);
+  const HeldBack found = OfA();
+  EXPECT_EQ(found.host, snapshot_.places->name(HostId(1)));
+  EXPECT_EQ(found.has, "1.8 times the compute time of its like");
+  EXPECT_EQ(found.slow_rank, 1);
+  EXPECT_EQ(found.stays, "");
+  Slow(1, 1, "not confirmed");
+  EXPECT_EQ(OfA().stays, "not confirmed");
+  Slow(1, 2);
+  EXPECT_THAT(Jobs(), IsEmpty()) << "the rank is elsewhere by now";
+  Slow(7, 2);
+  EXPECT_THAT(Jobs(), IsEmpty());
+}
+
+TEST_F(HeldBackJobsTest, ASlowHostIsLeftForOneThatTheJobDoesNotAvoid) {
+  Slow(1, 1);
+  avoided_[snapshot_.jobs[0].job.key.namespace_name + "/of-a"] = {
+      snapshot_.places->name(HostId(3))};
+  EXPECT_EQ(OfA().stays, "no better host of its segment is free");
+  avoided_.clear();
+  Lose(3, 2);
+  EXPECT_EQ(OfA().stays, "no better host of its segment is free") << "it has lost bandwidth";
+}
+
+TEST_F(HeldBackJobsTest, LeavingTheNarrowOrTheSlowHostOfTwoGainsNothing) {
+  Lose(1, 4);
+  Slow(2, 2);
+  EXPECT_EQ(OfA().stays, "another host of it is slow");
+  Slow(1, 1);
+  EXPECT_EQ(OfA().stays, "") << "they are the same host";
+  EXPECT_EQ(OfA().slow_rank, -1);
 }
 
 TEST_F(HeldBackJobsTest, GangsOfOtherOwnersAreNotOurs) {

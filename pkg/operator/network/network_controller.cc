@@ -58,6 +58,7 @@ NetworkController::NetworkController(kube::Client& client, state::ClusterCache& 
       handlers_(std::move(handlers)),
       faults_(options_.damping, options_.reconverge_ms),
       starvation_(options_.starvation),
+      slow_workers_(options_.hosts == nullptr ? SlowHostLimits() : options_.hosts->slow_limits()),
       statuses_(client, cache, clock, handlers_.on_notice),
       writer_(client, cache, options_.writes) {}
 
@@ -73,6 +74,7 @@ void NetworkController::Forget() {
   writer_.DropLeft();
   lifted_.clear();
   starvation_.Forget();
+  slow_workers_.Clear();
   places_ = nullptr;
   forwarding_.clear();
   awaits_agents_since_ms_ = -1;
@@ -145,6 +147,13 @@ void NetworkController::ReadProfiles(plan::Snapshot& snapshot, NetworkFacts& fac
 NetworkController::Objects NetworkController::ReadObjects() {
   Objects objects;
   objects.cluster = cache_.Take();
+  for (const auto& job : objects.cluster.jobs) {
+    for (const api::AvoidedHost& avoided : job->status.recovery.avoided) {
+      if (avoided.until_ms <= clock_.WallMs()) continue;
+      objects.avoided_hosts[StrCat(job->metadata.namespace_name, "/", job->metadata.name)].insert(
+          avoided.host);
+    }
+  }
   objects.cluster.jobs.clear();
   objects.stopped = StoppedGangs(objects.cluster.gangs);
   for (const auto& gang : objects.cluster.gangs) {
@@ -403,9 +412,11 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
   std::vector<api::Condition> others;
   if (members != facts.pods.end()) {
     const std::int64_t generation = gang->second->metadata.generation;
-    const auto& computes = facts.measured[network.job.index()].computes;
+    const auto& compared = facts.measured[network.job.index()].compared;
+    const double share =
+        options_.hosts == nullptr ? SlowHostLimits().share : options_.hosts->slow_limits().share;
     if (auto steered = ConnectionsSteered(members->second, generation)) others.push_back(*steered);
-    if (auto slow = Straggling(computes, *job.groups, generation)) others.push_back(*slow);
+    if (auto slow = Straggling(compared, share, generation)) others.push_back(*slow);
   }
   WaitFor(clock_, report,
           [&] { statuses_.WriteGang(*gang->second, network.status, others, report); });
@@ -413,12 +424,18 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
   CollectPods(network, *gang->second, members->second, objects, options, writes, report);
 }
 
-void NetworkController::AssessBandwidth(const Objects& objects) {
+void NetworkController::AssessHeldBack(const Objects& objects, const NetworkFacts& facts) {
   if (options_.hosts == nullptr) return;
+  HeldBackFacts held = {
+      objects.gangs_wait, options_.hosts->bandwidth_limits().share, {}, objects.avoided_hosts};
+  slow_workers_.KeepOnly(objects.snapshot);
+  for (std::size_t job = 0; job < facts.measured.size(); ++job) {
+    const NamespacedName& gang = objects.snapshot.jobs[job].job.key;
+    auto slow = slow_workers_.Observe(gang, facts.measured[job].compared, clock_.SteadyMs());
+    if (slow) held.slow[gang] = *std::move(slow);
+  }
   const std::vector<std::string> changed = options_.hosts->ObserveHeldBack(
-      HeldBackJobs(objects.snapshot, objects.gangs, objects.gangs_wait,
-                   options_.hosts->bandwidth_limits().share),
-      clock_.SteadyMs());
+      HeldBackJobs(objects.snapshot, objects.gangs, held), clock_.SteadyMs());
   if (changed.empty() || !handlers_.wake_job) return;
   for (const auto& [key, gang] : objects.gangs) {
     const std::string job = StrCat(key.namespace_name, "/", gang->owner.name);
@@ -463,7 +480,7 @@ RoundReport NetworkController::RunOnce() {
     Forget();
   }
   KeepPlans(objects, facts, networks, options, report);
-  AssessBandwidth(objects);
+  AssessHeldBack(objects, facts);
   WaitFor(clock_, report, [&] { WriteFabrics(objects, facts.health, report); });
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : networks) {

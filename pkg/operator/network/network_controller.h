@@ -44,6 +44,7 @@
 #include "pkg/operator/telemetry/network_evidence.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/operator/telemetry/network_profiles.h"
+#include "pkg/operator/telemetry/slow_workers.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
 
@@ -99,6 +100,7 @@ class NetworkController {
  private:
   // What a round works on.
   struct Objects {
+    std::map<std::string, std::set<std::string>> avoided_hosts;  // held_back_jobs.h
     state::ClusterState cluster;
     GangsByKey gangs;
     std::set<std::string> stopped;  // uids of gangs
@@ -140,7 +142,7 @@ class NetworkController {
                  const std::vector<GangNetwork>& networks, const NetworkOptions& options,
                  RoundReport& report);
   // Which jobs one host holds back, for their next looks.
-  void AssessBandwidth(const Objects& objects);
+  void AssessHeldBack(const Objects& objects, const NetworkFacts& facts);
   void WritePods(std::vector<PodWrite> writes, RoundReport& report);
   static void AddFindings(const NetworkFacts& facts, RoundReport& report);
 
@@ -165,6 +167,7 @@ class NetworkController {
   FaultTracker faults_;
   TelemetryChecker evidence_;
   StarvationWatch starvation_;
+  SlowWorkers slow_workers_;
   std::map<NamespacedName, int> lifted_;
   NetworkStatusWriter statuses_;
   PodWriter writer_;

@@ -381,7 +381,10 @@ TEST_F(NetworkControllerTest, AHostWithoutAPlaneHoldsItsJobBackWhileThatLasts) {
   Start(options);
   AddGang("a", 0, 1);
   const std::string host = HostOf(0, 0);
-  const auto verdict = [&] { return hosts.AssessHeldBack("team/a", host, "", clock_.SteadyMs()); };
+  const auto verdict = [&] {
+    return hosts.AssessHeldBack(
+        "team/a", host, [](const HeldBack&) { return ""; }, clock_.SteadyMs());
+  };
   RunUntilStable();
   EXPECT_FALSE(verdict().holds_back);
   const std::int64_t grace_ms = hosts.bandwidth_limits().grace_ms;

@@ -89,14 +89,16 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
   MeasuredJob out;
   if (job.job.profile.measured) out.source = api::NetworkSource::kMeasured;
   std::vector<api::ProfileReport> reports;
+  std::vector<WorkerPace> paces;
   for (const auto& [rank, pod] : members) {
     const auto text = api::Find(pod->metadata.annotations, api::kProfileAnnotation);
     if (!text) continue;
     auto report = api::DecodeProfileReport(*text);
     if (report.ok()) {
-      if (report->compute_seconds) {
-        out.computes.push_back({rank, pod->node_name, report->samples, *report->compute_seconds});
-      }
+      paces.push_back({rank, pod->node_name, pod->metadata.uid, report->samples,
+                       report->recent_compute_seconds ? report->recent_compute_seconds
+                                                      : report->compute_seconds,
+                       report->gpu_clock_mhz, report->time_ms});
       reports.push_back(*std::move(report));
     } else {
       out.problems.push_back(StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name,
@@ -104,6 +106,7 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
                                     MessageOf(report.status())));
     }
   }
+  out.compared = CompareWorkers(paces, *job.groups);
   auto measured = Combine(reports, job.job.workers, job.job.gpus_per_worker);
   if (!measured || !job.assignment) return out;
   out.iteration_seconds = measured->iteration_seconds;

@@ -39,7 +39,7 @@ std::optional<JobMeasurement> Combine(const std::vector<api::ProfileReport>& rep
 struct MeasuredJob {
   api::NetworkSource source = api::NetworkSource::kAnalytic;
   std::optional<double> iteration_seconds;
-  std::vector<WorkerCompute> computes;  // of the workers that report it
+  std::vector<ComparedWorker> compared;  // stragglers.h
   // Reports of it that cannot be read: "Pod ns/name: ...".
   std::vector<std::string> problems;
 };

@@ -12,40 +12,83 @@ namespace yardmaster::op {
 namespace {
 
 constexpr std::size_t kNamed = 3;
+// Clocks that are lower by less differ for no reason.
+constexpr double kSameClock = 0.9;
 
-double MedianOf(const std::vector<WorkerCompute>& reports) {
-  std::vector<double> seconds;
-  for (const WorkerCompute& report : reports) seconds.push_back(report.seconds);
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+using Paces = std::vector<const WorkerPace*>;
+
+// nullopt: too few have it.
+std::optional<double> MedianOf(const Paces& alike, std::optional<double> WorkerPace::*field) {
+  std::vector<double> values;
+  for (const WorkerPace* pace : alike) {
+    if (pace->*field) values.push_back(*(pace->*field));
+  }
+  if (values.size() < kMinReports) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle > 0 ? std::optional(*middle) : std::nullopt;
+}
+
+void CompareAlike(const Paces& alike, std::vector<ComparedWorker>& out) {
+  const std::optional<double> compute = MedianOf(alike, &WorkerPace::compute_seconds);
+  const std::optional<double> clock = MedianOf(alike, &WorkerPace::gpu_clock_mhz);
+  for (const WorkerPace* pace : alike) {
+    ComparedWorker worker{*pace, 1, std::nullopt};
+    if (clock && pace->gpu_clock_mhz) worker.clock_share = *pace->gpu_clock_mhz / *clock;
+    if (compute && pace->compute_seconds) {
+      worker.times = *pace->compute_seconds / *compute;
+    } else if (!pace->compute_seconds && worker.clock_share) {
+      worker.times = 1 / *worker.clock_share;
+    } else {
+      continue;
+    }
+    out.push_back(std::move(worker));
+  }
 }
 
 }  // namespace
 
-std::optional<api::Condition> Straggling(const std::vector<WorkerCompute>& reports,
-                                         const workload::WorkerGroups& groups,
+std::vector<ComparedWorker> CompareWorkers(const std::vector<WorkerPace>& paces,
+                                           const workload::WorkerGroups& groups) {
+  std::map<std::vector<int>, Paces> by_stages;
+  for (const WorkerPace& pace : paces) {
+    const auto worker = static_cast<std::size_t>(pace.rank);
+    if (worker >= groups.stages_of_worker.size() || pace.samples < kMinSamples) continue;
+    by_stages[groups.stages_of_worker[worker]].push_back(&pace);
+  }
+  std::vector<ComparedWorker> out;
+  for (const auto& [stages, alike] : by_stages) CompareAlike(alike, out);
+  std::sort(out.begin(), out.end(), [](const ComparedWorker& a, const ComparedWorker& b) {
+    return std::pair(-a.times, a.pace.rank) < std::pair(-b.times, b.pace.rank);
+  });
+  return out;
+}
+
+// Tenths, and steps of five per cent, so that the text is the same while the worker is.
+std::string PaceText(const ComparedWorker& worker) {
+  std::string clock;
+  if (worker.clock_share && *worker.clock_share < kSameClock) {
+    clock = StrCat("GPUs at ", static_cast<int>(std::floor(*worker.clock_share * 20)) * 5,
+                   " % of their clock");
+  }
+  if (!worker.pace.compute_seconds) return clock;
+  const auto tenths = static_cast<std::int64_t>(std::floor(worker.times * 10));
+  return StrCat(tenths / 10, ".", tenths % 10, " times the compute time of its like",
+                clock.empty() ? "" : StrCat(", with ", clock));
+}
+
+std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& compared, double share,
                                          std::int64_t generation) {
-  std::map<std::vector<int>, std::vector<WorkerCompute>> by_stages;
-  for (const WorkerCompute& report : reports) {
-    const auto worker = static_cast<std::size_t>(report.rank);
-    if (worker >= groups.stages_of_worker.size() || report.samples < kMinSamples) continue;
-    by_stages[groups.stages_of_worker[worker]].push_back(report);
+  if (compared.empty()) return std::nullopt;
+  std::vector<std::string> parts;
+  std::size_t slow = 0;
+  for (const ComparedWorker& worker : compared) {
+    if (worker.times * share <= 1) break;
+    if (++slow > kNamed) continue;
+    parts.push_back(
+        StrCat("rank ", worker.pace.rank, " on ", worker.pace.host, " has ", PaceText(worker)));
   }
-  bool compared = false;
-  std::vector<std::pair<double, WorkerCompute>> slow;
-  for (const auto& [stages, alike] : by_stages) {
-    if (alike.size() < kMinReports) continue;
-    compared = true;
-    const double median = MedianOf(alike);
-    for (const WorkerCompute& report : alike) {
-      if (median > 0 && report.seconds > kSlowBy * median) {
-        slow.emplace_back(report.seconds / median, report);
-      }
-    }
-  }
-  if (!compared) return std::nullopt;
-  if (slow.empty()) {
+  if (slow == 0) {
     return api::Condition{kStragglingCondition,
                           api::ConditionStatus::kFalse,
                           "Even",
@@ -53,19 +96,8 @@ std::optional<api::Condition> Straggling(const std::vector<WorkerCompute>& repor
                           generation,
                           0};
   }
-  std::sort(slow.begin(), slow.end(), [](const auto& a, const auto& b) {
-    return std::pair(-a.first, a.second.rank) < std::pair(-b.first, b.second.rank);
-  });
-  std::vector<std::string> parts;
-  for (const auto& [ratio, report] : slow) {
-    if (parts.size() == kNamed) break;
-    // Tenths, so that the text is the same while the worker is.
-    const auto tenths = static_cast<std::int64_t>(std::floor(ratio * 10));
-    parts.push_back(StrCat("rank ", report.rank, " on ", report.host, " computes ", tenths / 10,
-                           ".", tenths % 10, " times as long as its like"));
-  }
   std::string text = Join(parts, "; ");
-  if (slow.size() > kNamed) text += StrCat("; and ", slow.size() - kNamed, " more");
+  if (slow > kNamed) text += StrCat("; and ", slow - kNamed, " more");
   return api::Condition{kStragglingCondition, api::ConditionStatus::kTrue,
                         "SlowWorker",         std::move(text),
                         generation,           0};

@@ -1,15 +1,15 @@
 // Workers that compute longer than the others of their pipeline stages, by what agents report of
-// them (yardmaster.dev/profile): the Gang's condition Straggling.
+// them (yardmaster.dev/profile), and the Gang's condition Straggling:
 //
 //   True   SlowWorker   the message names rank, host and how much longer of the worst three, worst
-//          first
+//          first, and what else is known of its GPUs
 //   False  Even         none
 //
-// Evidence, not an order: nothing is moved for it. A worker is slow when it computes longer than
-// kSlowBy times the median of at least kMinReports workers with the same stages, so that a host can
-// only speak of itself. A report of fewer than kMinSamples iterations is not used.
+// A worker is compared with the median of at least kMinReports workers with the same stages, so
+// that a host can only speak of itself. The time that it computes counts; of workers that report
+// none, the clock of the slowest GPU. A report of fewer than kMinSamples iterations is not used.
 //
-// Thread safety: pure functions.
+// Complexity: O(n log n) of the reports. Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +26,33 @@ namespace yardmaster::op {
 inline constexpr char kStragglingCondition[] = "Straggling";
 inline constexpr std::size_t kMinReports = 4;
 inline constexpr std::int64_t kMinSamples = 20;
-inline constexpr double kSlowBy = 1.25;
 
 // What one worker reports.
-struct WorkerCompute {
+struct WorkerPace {
   int rank = 0;
   std::string host;
+  std::string pod_uid;
   std::int64_t samples = 0;
-  double seconds = 0;  // of compute in an iteration
+  std::optional<double> compute_seconds;  // of an iteration: of the last ones, if that is known
+  std::optional<double> gpu_clock_mhz;    // of its slowest GPU
+  std::int64_t time_ms = 0;               // of its newest iteration; 0: not known
 };
 
-// nullopt: too few workers report.
-std::optional<api::Condition> Straggling(const std::vector<WorkerCompute>& reports,
-                                         const workload::WorkerGroups& groups,
+struct ComparedWorker {
+  WorkerPace pace;
+  double times = 1;                   // as long as its like
+  std::optional<double> clock_share;  // of the clock of its like
+};
+
+// The workers that can be compared, the slowest first. Empty: too few report.
+std::vector<ComparedWorker> CompareWorkers(const std::vector<WorkerPace>& paces,
+                                           const workload::WorkerGroups& groups);
+
+// What its host has: "1.8 times the compute time of its like, with GPUs at 55 % of their clock".
+std::string PaceText(const ComparedWorker& worker);
+
+// A worker straggles at less than `share` of the speed of its like. nullopt: none was compared.
+std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& compared, double share,
                                          std::int64_t generation);
 
 }  // namespace yardmaster::op

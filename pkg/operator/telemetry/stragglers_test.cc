@@ -10,17 +10,23 @@ namespace {
 class StragglersTest : public ::testing::Test {
  protected:
   void Report(int rank, double compute_seconds, std::int64_t samples = 40) {
-    std::erase_if(reports_, [&](const WorkerCompute& known) { return known.rank == rank; });
-    reports_.push_back({rank, StrCat("n", rank), samples, compute_seconds});
+    Add({rank, StrCat("n", rank), "", samples, compute_seconds, std::nullopt, 0});
+  }
+  void Clock(int rank, double megahertz, std::optional<double> compute_seconds = std::nullopt) {
+    Add({rank, StrCat("n", rank), "", 40, compute_seconds, megahertz, 0});
+  }
+  void Add(const WorkerPace& pace) {
+    std::erase_if(reports_, [&](const WorkerPace& known) { return known.rank == pace.rank; });
+    reports_.push_back(pace);
   }
   std::optional<api::Condition> Look(int workers, int pipeline = 1) {
     workload::Parallelism p;
     p.pipeline = pipeline;
     p.data = workers * 8 / pipeline;
-    return Straggling(reports_, workload::GroupsOf(p, workers, 8), 1);
+    return Straggling(CompareWorkers(reports_, workload::GroupsOf(p, workers, 8)), 0.8, 1);
   }
 
-  std::vector<WorkerCompute> reports_;
+  std::vector<WorkerPace> reports_;
 };
 
 TEST_F(StragglersTest, AWorkerThatComputesLongerThanTheMedianIsNamedWithItsHost) {
@@ -28,7 +34,26 @@ TEST_F(StragglersTest, AWorkerThatComputesLongerThanTheMedianIsNamedWithItsHost)
   const auto condition = Look(8);
   ASSERT_TRUE(condition);
   EXPECT_EQ(condition->status, api::ConditionStatus::kTrue);
-  EXPECT_EQ(condition->message, "rank 5 on n5 computes 1.8 times as long as its like");
+  EXPECT_EQ(condition->message, "rank 5 on n5 has 1.8 times the compute time of its like");
+}
+
+TEST_F(StragglersTest, LowClocksOfGpusAreNamedAsTheCause) {
+  for (int rank = 0; rank < 8; ++rank) Clock(rank, rank == 5 ? 1'000 : 1'800, rank == 5 ? 1.8 : 1);
+  EXPECT_EQ(Look(8)->message,
+            "rank 5 on n5 has 1.8 times the compute time of its like, with GPUs at 55 % of their "
+            "clock");
+}
+
+TEST_F(StragglersTest, WithoutComputeTimesTheClocksCount) {
+  for (int rank = 0; rank < 8; ++rank) Clock(rank, rank == 5 ? 1'000 : 1'800 - rank);
+  EXPECT_EQ(Look(8)->message, "rank 5 on n5 has GPUs at 55 % of their clock");
+  Clock(5, 1'500);
+  EXPECT_EQ(Look(8)->status, api::ConditionStatus::kFalse);
+}
+
+TEST_F(StragglersTest, AWorkerThatComputesAsLongAsItsLikeIsNotSlowWithAnyClock) {
+  for (int rank = 0; rank < 8; ++rank) Clock(rank, rank == 5 ? 345 : 1'800, 1);
+  EXPECT_EQ(Look(8)->status, api::ConditionStatus::kFalse);
 }
 
 TEST_F(StragglersTest, EvenWorkersAreNoStragglers) {

@@ -1,0 +1,71 @@
+#include "pkg/operator/telemetry/slow_workers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+// What people are told stays while the worker's pace differs by no more from it.
+constexpr double kToldChange = 0.15;
+
+}  // namespace
+
+std::optional<SlowHost> SlowWorkers::Observe(const NamespacedName& gang,
+                                             const std::vector<ComparedWorker>& compared,
+                                             std::int64_t now_ms) {
+  const auto known = gangs_.find(gang);
+  const SlowByRank before = known == gangs_.end() ? SlowByRank() : std::move(known->second);
+  if (known != gangs_.end()) gangs_.erase(known);
+  const double begins = 1 / limits_.share;
+  const double ends = (1 + begins) / 2;
+  SlowByRank now;
+  for (const ComparedWorker& worker : compared) {
+    const WorkerPace& pace = worker.pace;
+    const auto at = before.find(pace.rank);
+    const bool same =
+        at != before.end() && at->second.host == pace.host && at->second.pod_uid == pace.pod_uid;
+    if (worker.times <= (same ? ends : begins)) continue;
+    Slow slow = same ? at->second : Slow{pace.host, pace.pod_uid, now_ms, 0, now_ms, 0, ""};
+    if (same && slow.report_ms != pace.time_ms) slow.seen_ms = now_ms;
+    slow.report_ms = pace.time_ms;
+    if (std::abs(worker.times - slow.told_times) > kToldChange * slow.told_times) {
+      slow.told_times = worker.times;
+      slow.has = PaceText(worker);
+    }
+    now.emplace(pace.rank, std::move(slow));
+  }
+  std::optional<SlowHost> found;
+  std::int64_t since_ms = 0;
+  for (const auto& [rank, slow] : now) {
+    if (now_ms - slow.seen_ms > kReportLifeMs || (found && slow.since_ms >= since_ms)) continue;
+    found = SlowHost{rank, slow.host, slow.has, WhyStays(now, slow)};
+    since_ms = slow.since_ms;
+  }
+  if (!now.empty()) gangs_[gang] = std::move(now);
+  return found;
+}
+
+std::string SlowWorkers::WhyStays(const SlowByRank& ranks, const Slow& slow) const {
+  const bool others = std::any_of(ranks.begin(), ranks.end(), [&](const auto& entry) {
+    return entry.second.host != slow.host;
+  });
+  if (others) return "another host of it is slow, too";
+  if (slow.report_ms == 0) return "its agent does not say when it measured";
+  if (slow.seen_ms - slow.since_ms >= limits_.grace_ms) return "";
+  return StrCat("no report that was made ", limits_.grace_ms / 1000,
+                " s after the first one confirms it yet");
+}
+
+void SlowWorkers::KeepOnly(const plan::Snapshot& snapshot) {
+  std::set<NamespacedName> there;
+  for (const plan::JobState& job : snapshot.jobs) there.insert(job.job.key);
+  std::erase_if(gangs_, [&](const auto& entry) { return there.count(entry.first) == 0; });
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,119 @@
+#include "pkg/operator/telemetry/slow_workers.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kGraceMs = 120'000;
+const NamespacedName kGang{"team", "a"};
+
+// Eight workers, a report of each every half minute.
+class SlowWorkersTest : public ::testing::Test {
+ protected:
+  // `times`: of the ranks that are slow.
+  std::optional<SlowHost> Round(const std::map<int, double>& times) {
+    now_ms_ += 30'000;
+    if (agents_report_) time_ms_ += 30'000;
+    std::vector<ComparedWorker> compared;
+    for (int rank = 0; rank < 8; ++rank) {
+      const auto at = times.find(rank);
+      WorkerPace pace{rank, StrCat("n", rank), StrCat(pods_, "-", rank), 40, 1, {}, time_ms_};
+      compared.push_back({pace, at == times.end() ? 1.0 : at->second, {}});
+    }
+    return workers_.Observe(kGang, compared, now_ms_);
+  }
+  bool Leaves(const std::map<int, double>& times) {
+    const auto found = Round(times);
+    return found && found->stays.empty();
+  }
+
+  SlowWorkers workers_;
+  std::int64_t now_ms_ = 0;
+  std::int64_t time_ms_ = 1'700'000'000'000;
+  bool agents_report_ = true;
+  std::string pods_ = "p";
+};
+
+TEST_F(SlowWorkersTest, AHostIsNamedAtOnceAndLeftOnceALaterReportSaysTheSame) {
+  EXPECT_FALSE(Round({}));
+  const auto first = Round({{3, 1.85}});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->host, "n3");
+  EXPECT_EQ(first->rank, 3);
+  EXPECT_EQ(first->has, "1.8 times the compute time of its like");
+  EXPECT_THAT(first->stays, HasSubstr("confirms"));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Leaves({{3, 1.8}}));
+  EXPECT_TRUE(Leaves({{3, 1.8}}));
+}
+
+TEST_F(SlowWorkersTest, TheLastWordOfAnAgentRemovesNothingAndIsForgotten) {
+  EXPECT_TRUE(Round({{3, 2}}));
+  agents_report_ = false;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(Leaves({{3, 2}}));
+  EXPECT_FALSE(Round({{3, 2}})) << "it is old";
+  agents_report_ = true;
+  EXPECT_TRUE(Leaves({{3, 2}})) << "it has been slow all the time";
+}
+
+TEST_F(SlowWorkersTest, AReportWithoutATimeConfirmsNothing) {
+  time_ms_ = 0;
+  agents_report_ = false;
+  for (int i = 0; i < 10; ++i) {
+    const auto found = Round({{3, 2}});
+    ASSERT_TRUE(found);
+    EXPECT_THAT(found->stays, HasSubstr("does not say when"));
+  }
+}
+
+TEST_F(SlowWorkersTest, NoiseAroundTheLimitNeitherBeginsNorEndsIt) {
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(Round({{3, 1.24}}));
+  EXPECT_TRUE(Round({{3, 1.3}}));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Round({{3, i % 2 == 0 ? 1.15 : 1.3}}));
+  EXPECT_TRUE(Leaves({{3, 1.2}}));
+  EXPECT_FALSE(Round({{3, 1.1}}));
+}
+
+TEST_F(SlowWorkersTest, OneThatFlapsBeginsAgainEachTime) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(Leaves({{3, 3}}));
+    EXPECT_FALSE(Leaves({{3, 3}}));
+    EXPECT_FALSE(Leaves({{3, 3}}));
+    EXPECT_FALSE(Round({}));
+  }
+}
+
+TEST_F(SlowWorkersTest, OfTwoSlowHostsNoneIsLeftAndTheFirstStaysNamed) {
+  EXPECT_TRUE(Round({{3, 1.5}}));
+  for (int i = 0; i < 10; ++i) {
+    const auto found = Round({{3, 1.5}, {5, 4}});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->host, "n3");
+    EXPECT_EQ(found->stays, "another host of it is slow, too");
+  }
+  EXPECT_TRUE(Leaves({{3, 1.5}}));
+}
+
+TEST_F(SlowWorkersTest, AnotherPodAndAnotherLeaderBeginAgain) {
+  for (int i = 0; i < 10; ++i) Round({{3, 2}});
+  pods_ = "q";
+  EXPECT_FALSE(Leaves({{3, 2}}));
+  for (int i = 0; i < 10; ++i) Round({{3, 2}});
+  EXPECT_TRUE(Leaves({{3, 2}}));
+  workers_.Clear();
+  EXPECT_FALSE(Leaves({{3, 2}}));
+}
+
+TEST_F(SlowWorkersTest, WhatIsToldStaysWhileThePaceDoes) {
+  const std::string has = Round({{3, 1.99}})->has;
+  EXPECT_EQ(Round({{3, 2.05}})->has, has);
+  EXPECT_NE(Round({{3, 2.6}})->has, has);
+}
+
+}  // namespace
+}  // namespace yardmaster::op
