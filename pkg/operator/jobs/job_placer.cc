@@ -151,16 +151,17 @@ std::size_t JobPlacer::HashOfFirstPod(const api::TrainingJob& job) const {
   return std::hash<std::string>()(writes_.FirstPodOf(job).dump());
 }
 
-absl::Status JobPlacer::CheckRoom(const api::TrainingJob& job, const api::Pod& first,
+absl::Status JobPlacer::CheckRoom(const api::TrainingJob& job,
+                                  const std::shared_ptr<const api::Pod>& first,
                                   StallReason& stall) {
   const auto quotas = quotas_.Read(job.metadata.namespace_name);
   // What cannot be read is said when the pods are made.
   if (!quotas.ok()) return absl::OkStatus();
-  const absl::Status refused = CheckQuotas(**quotas, first, job.job.workers);
-  if (refused.ok()) return refused;
-  stall = RefusalReason(refused, {job.job.workers, 0});
+  const auto refusal = CheckQuotas(**quotas, {{first, job.job.workers}});
+  if (!refusal) return absl::OkStatus();
+  stall = RefusalReason(refusal->status, {refusal->count, 0});
   quotas_.Drop(job.metadata.namespace_name);
-  return refused;
+  return refusal->status;
 }
 
 absl::StatusOr<std::shared_ptr<const api::Pod>> JobPlacer::AskAdmission(const api::TrainingJob& job,
@@ -203,7 +204,7 @@ absl::Status JobPlacer::Ask(const api::TrainingJob& job, const Way& way, StallRe
   if (!request) {
     YM_RETURN_IF_ERROR(TakeBack(job, api::GangPods::kFirst));
   } else {
-    YM_RETURN_IF_ERROR(CheckRoom(job, *asked.first, stall));
+    YM_RETURN_IF_ERROR(CheckRoom(job, asked.first, stall));
     const api::Gang next = way.gang == nullptr ? *request : WithRequest(*way.gang, *request);
     if (way.gang == nullptr || next != *way.gang) {
       YM_ASSIGN_OR_RETURN(const auto stored, writes_.WriteGang(next));

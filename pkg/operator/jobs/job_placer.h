@@ -42,7 +42,7 @@ struct PlaceOptions {
   bool first = false;  // false: the pods of every job come first, behind the gate
   // The network plans that pods are made with; null: they are made without, and get them later.
   const PlannedRanks* network = nullptr;
-  std::int64_t network_wait_ms = 0;  // then a gang's pods are made without
+  std::int64_t network_wait_ms = 0;         // then a gang's pods are made without
   std::int64_t least_run_ms = kLeastRunMs;  // before a job may be moved
 };
 
@@ -128,7 +128,8 @@ class JobPlacer {
   // Of a dry run, or of one for a job that is alike.
   absl::StatusOr<std::shared_ptr<const api::Pod>> AskAdmission(const api::TrainingJob& job,
                                                                StallReason& stall);
-  absl::Status CheckRoom(const api::TrainingJob& job, const api::Pod& first, StallReason& stall);
+  absl::Status CheckRoom(const api::TrainingJob& job, const std::shared_ptr<const api::Pod>& first,
+                         StallReason& stall);
   std::size_t HashOfFirstPod(const api::TrainingJob& job) const;
   std::optional<WorkerPlace> FirstPlaceOfRank(const api::TrainingJob& job, const api::Gang& gang,
                                               int rank) const;

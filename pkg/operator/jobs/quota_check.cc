@@ -49,33 +49,72 @@ bool HasScopes(const json& quota) {
   return (scopes != nullptr && !scopes->empty()) || Field(*spec, "scopeSelector") != nullptr;
 }
 
+// What a quota says of one name that it counts.
+struct Counted {
+  std::string quota, name, resource, used_text, limit_text;
+  std::int64_t used = 0, limit = 0;  // of cores thousandths
+
+  std::int64_t OfPod(const api::Pod& pod) const {
+    return resource == "pods" ? 1 : workload::AmountOf(pod.requests, resource);
+  }
+  std::string TextOf(std::int64_t amount) const {
+    return StrCat(amount, resource == kCpu ? "m" : "");
+  }
+};
+
+std::vector<Counted> CountedBy(const json& quota) {
+  std::vector<Counted> all;
+  const json* const status = Field(quota, "status");
+  const json* const hard = status == nullptr ? nullptr : Field(*status, "hard");
+  const json* const used = status == nullptr ? nullptr : Field(*status, "used");
+  if (hard == nullptr || used == nullptr || !hard->is_object() || HasScopes(quota)) return all;
+  for (const auto& item : hard->items()) {
+    const auto resource = ResourceOf(item.key());
+    if (!resource) continue;
+    const int scale = *resource == kCpu ? 1'000 : 1;
+    Counted one{kube::NameOf(quota), item.key(), std::string(*resource), TextOf(*used, item.key()),
+                TextOf(*hard, item.key())};
+    const auto limit = api::ParseQuantity(one.limit_text, scale);
+    const auto in_use = api::ParseQuantity(one.used_text, scale);
+    if (!limit.ok() || !in_use.ok()) continue;
+    one.limit = *limit;
+    one.used = *in_use;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::optional<QuotaRefusal> Refusal(const Counted& counted, const std::vector<AlikePods>& pods) {
+  std::int64_t before = 0;  // of ours, at most limit - used
+  for (const AlikePods& alike : pods) {
+    const std::int64_t of_pod = counted.OfPod(*alike.pod);
+    const std::int64_t count = std::max<std::int64_t>(1, alike.count);
+    if (of_pod == 0) continue;
+    if (of_pod <= (counted.limit - counted.used - before) / count) {
+      before += of_pod * count;
+      continue;
+    }
+    const std::string used =
+        before == 0 ? counted.used_text : counted.TextOf(counted.used + before);
+    return QuotaRefusal{absl::PermissionDeniedError(
+                            StrCat("exceeded quota: ", counted.quota, ", requested: ", counted.name,
+                                   "=", counted.TextOf(of_pod), ", used: ", counted.name, "=", used,
+                                   ", limited: ", counted.name, "=", counted.limit_text)),
+                        alike.count};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-absl::Status CheckQuotas(const std::vector<kube::ObjectPtr>& quotas, const api::Pod& pod,
-                         std::int64_t pods) {
+std::optional<QuotaRefusal> CheckQuotas(const std::vector<kube::ObjectPtr>& quotas,
+                                        const std::vector<AlikePods>& pods) {
   for (const kube::ObjectPtr& quota : quotas) {
-    const json* const status = Field(*quota, "status");
-    const json* const hard = status == nullptr ? nullptr : Field(*status, "hard");
-    const json* const used = status == nullptr ? nullptr : Field(*status, "used");
-    if (hard == nullptr || used == nullptr || !hard->is_object() || HasScopes(*quota)) continue;
-    for (const auto& [name, limit] : hard->items()) {
-      const auto resource = ResourceOf(name);
-      if (!resource) continue;
-      const bool is_cpu = *resource == kCpu;
-      const std::int64_t of_pod =
-          *resource == "pods" ? 1 : workload::AmountOf(pod.requests, *resource);
-      const std::string limit_text = TextOf(*hard, name), used_text = TextOf(*used, name);
-      const auto all = api::ParseQuantity(limit_text, is_cpu ? 1'000 : 1);
-      const auto in_use = api::ParseQuantity(used_text, is_cpu ? 1'000 : 1);
-      if (of_pod == 0 || !all.ok() || !in_use.ok()) continue;
-      if (of_pod <= (*all - *in_use) / std::max<std::int64_t>(1, pods)) continue;
-      return absl::PermissionDeniedError(StrCat("exceeded quota: ", kube::NameOf(*quota),
-                                                ", requested: ", name, "=", of_pod,
-                                                is_cpu ? "m" : "", ", used: ", name, "=", used_text,
-                                                ", limited: ", name, "=", limit_text));
+    for (const Counted& counted : CountedBy(*quota)) {
+      if (auto refusal = Refusal(counted, pods)) return refusal;
     }
   }
-  return absl::OkStatus();
+  return std::nullopt;
 }
 
 absl::StatusOr<QuotaReader::Quotas> QuotaReader::Read(const std::string& namespace_name) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,21 @@
 
 namespace yardmaster::op {
 
-// What the API server would say of the first pod that is too many, of `pods` pods like `pod`, with
-// the amounts before any of them is made (refusal_reason.h); OK: nothing.
-absl::Status CheckQuotas(const std::vector<kube::ObjectPtr>& quotas, const api::Pod& pod,
-                         std::int64_t pods);
+struct AlikePods {
+  std::shared_ptr<const api::Pod> pod;  // not null
+  std::int64_t count = 0;
+};
+
+struct QuotaRefusal {
+  absl::Status status;     // what the API server would say of the first pod that is too many
+  std::int64_t count = 0;  // pods like it
+};
+
+// Whether all pods fit together. The amounts of a refusal are those before a pod like the refused
+// one is made: pods that stand before it in `pods` are in use (refusal_reason.h). nullopt: they
+// fit.
+std::optional<QuotaRefusal> CheckQuotas(const std::vector<kube::ObjectPtr>& quotas,
+                                        const std::vector<AlikePods>& pods);
 
 class QuotaReader {
  public:

@@ -37,6 +37,8 @@ bool TouchesHosts(WaitAction action) {
          action == WaitAction::kGiveBack;
 }
 
+std::int64_t CountOf(const PodSet& set) { return std::int64_t{1} * set.jobs * set.pods; }
+
 }  // namespace
 
 std::string WaitKey(const std::string& namespace_name, const std::string& kind,
@@ -131,11 +133,18 @@ absl::StatusOr<std::shared_ptr<const api::Pod>> WaitController::TryFirst(const W
       client_.Create({kube::Pods(), job.namespace_name, "", ""}, set.first_pod,
                      kube::WriteOptions{.field_manager = kFieldManager, .dry_run = true}));
   YM_ASSIGN_OR_RETURN(api::Pod pod, api::DecodePod(made, api::Decoding::kLenient));
-  // If quotas cannot be read, the API server checks them when the pods are created.
-  if (const auto quotas = quotas_.Read(job.namespace_name); quotas.ok()) {
-    YM_RETURN_IF_ERROR(CheckQuotas(**quotas, pod, std::int64_t{1} * set.jobs * set.pods));
-  }
   return std::make_shared<const api::Pod>(std::move(pod));
+}
+
+std::optional<QuotaRefusal> WaitController::CheckRoom(
+    const WaitingJob& job, const std::vector<PodSet>& sets,
+    const std::vector<std::shared_ptr<const api::Pod>>& first) {
+  // If quotas cannot be read, the API server checks them when the pods are created.
+  const auto quotas = quotas_.Read(job.namespace_name);
+  if (!quotas.ok()) return std::nullopt;
+  std::vector<AlikePods> pods;
+  for (std::size_t i = 0; i < sets.size(); ++i) pods.push_back({first[i], CountOf(sets[i])});
+  return CheckQuotas(**quotas, pods);
 }
 
 absl::StatusOr<std::shared_ptr<const api::Gang>> WaitController::RequestOf(const Look& look,
@@ -154,23 +163,24 @@ absl::StatusOr<std::shared_ptr<const api::Gang>> WaitController::RequestOf(const
     std::int64_t& refused_ms = known_[look.key].refused_ms;
     again_ms = refused_ms = NextDelayMs(refused_ms, kRefusals);
   };
+  const auto stall = [&](const absl::Status& why, std::int64_t pods) {
+    pause();
+    quotas_.Drop(job.namespace_name);
+    const StallReason reason = RefusalReason(why, {pods, 0});
+    // The numbers of a quota change with every look.
+    TellOnce(look, /*warning=*/true, reason.reason, reason.message, reason.reason);
+    return std::shared_ptr<const api::Gang>();
+  };
   const auto sets = PodSetsOf(job, look.object);
   if (!sets.ok()) return refuse(sets.status());
   std::vector<std::shared_ptr<const api::Pod>> first;
   for (const PodSet& set : *sets) {
     auto pod = TryFirst(job, set);
-    if (IsRefusal(pod.status())) {
-      pause();
-      quotas_.Drop(job.namespace_name);
-      const StallReason stall =
-          RefusalReason(pod.status(), {std::int64_t{1} * set.jobs * set.pods, 0});
-      // The numbers of a quota change with every look.
-      TellOnce(look, /*warning=*/true, stall.reason, stall.message, stall.reason);
-      return std::shared_ptr<const api::Gang>();
-    }
+    if (IsRefusal(pod.status())) return stall(pod.status(), CountOf(set));
     YM_RETURN_IF_ERROR(pod.status());
     first.push_back(*std::move(pod));
   }
+  if (const auto full = CheckRoom(job, *sets, first)) return stall(full->status, full->count);
   auto request = WaitRequestOf(job, *sets, first);
   if (absl::IsInvalidArgument(request.status())) {
     pause();  // it may be admission that made the pods so

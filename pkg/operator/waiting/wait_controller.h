@@ -97,10 +97,12 @@ class WaitController {
   // itself.
   absl::StatusOr<std::shared_ptr<const api::Gang>> RequestOf(const Look& look,
                                                              std::int64_t& again_ms);
-  // What admission makes of the first pod of the set, and whether quotas leave room for the pods of
-  // that set. What the sets need together shows when the pods are made.
+  // What admission makes of the first pod of the set.
   absl::StatusOr<std::shared_ptr<const api::Pod>> TryFirst(const WaitingJob& job,
                                                            const PodSet& set);
+  // Whether quotas leave room for the pods of all sets; `first` has one of each.
+  std::optional<QuotaRefusal> CheckRoom(const WaitingJob& job, const std::vector<PodSet>& sets,
+                                        const std::vector<std::shared_ptr<const api::Pod>>& first);
   // The values of these two: false: another state of it is there.
   absl::StatusOr<bool> WritePods(const Look& look, api::GangPods pods);
   absl::StatusOr<bool> PatchJob(const WaitingJob& job, std::optional<bool> suspend,
