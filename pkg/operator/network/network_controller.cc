@@ -116,9 +116,9 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
     ApplyLiveLinks(options_.live_links->Take(), network, reported);
   }
   health.distrusted = DropFabricWideLoss(network, reported);
+  network.MarkAbsent(reported);  // also where the agents are not believed
   health.links_problem = MarkDownLinks(fabric, network, reported);
   facts.cables = faults_.Observe(reported, clock_.SteadyMs());
-  network.MarkAbsent(reported);  // also where the agents are not believed
   for (fabric::CableId cable : facts.cables.reported) {
     if (network.exists(cable)) health.down.push_back(network.shown(cable));
   }
