@@ -140,7 +140,7 @@ struct GangStatus {
   std::vector<placement::Relaxation> relaxations;
   std::optional<NetworkStatus> network;
   std::optional<PreemptionStatus> preemption;
-  std::optional<GangMove> move;  // the last one that was asked for
+  std::optional<GangMove> move;       // the last one that was asked for
   std::vector<HostRefusal> refusals;  // by rank, then host
   std::vector<Condition> conditions;
   // Fields of a newer version, as a JSON object; empty: none. They are written back as they were.

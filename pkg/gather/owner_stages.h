@@ -1,6 +1,6 @@
 // Owners that make some of their pods only when others of them run. A gang that waits for all of
 // them waits for ever, because the first do not start. So it starts with the stages that have
-// begun, and grows when the pods of the others come (resize_step.h).
+// begun, and grows when the pods of the others come (extender/steps/resize_step.h).
 //
 // No host is kept for a pod that is yet to be made: a tenant could write an owner that never makes
 // it, and hold hosts beyond its quota. A stage is placed all or none.

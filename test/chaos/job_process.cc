@@ -32,8 +32,9 @@ JobProcess::JobProcess(kube::FakeClient& server, Network& network, const FakeClo
       clock_(clock),
       client_(server, network),
       marker_(client_, cache_, MarkerOptions(), [](const op::HostNotice&) {}),
-      controller_(client_, cache_, hosts_, marker_, clock, [](const op::JobNotice&) {}, nullptr,
-                  /*write_threads=*/1, place) {
+      controller_(
+          client_, cache_, hosts_, marker_, clock, [](const op::JobNotice&) {}, nullptr,
+          /*write_threads=*/1, place) {
   cache_.Listen(
       [this](state::Kind kind, const api::ObjectMeta& metadata, bool) { Enqueue(kind, metadata); });
   for (const state::Kind kind : kKinds) {

@@ -73,7 +73,7 @@ class Cluster {
   std::string plans_;
   bool kueue_ = false;
   bool observes_ = false;
-  int traces_port_ = 0;  // 0: they send none
+  int traces_port_ = 0;             // 0: they send none
   std::vector<int> metrics_ports_;  // of extenders that observe
   int lives_ = 0;
   std::unique_ptr<ControlPlane> plane_;

@@ -1,6 +1,6 @@
-// What hosts report of their neighbours (LLDP) and of the paths of their packets, and what operators
-// call their switches: for all bytes, reading ends in a value or an error, and what was read is
-// compared with a blueprint without harm.
+// What hosts report of their neighbours (LLDP) and of the paths of their packets, and what
+// operators call their switches: for all bytes, reading ends in a value or an error, and what was
+// read is compared with a blueprint without harm.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// What the agent takes from a Pod: who it is, the texts of our three annotations and of Multus',
-// unread. Of each 64 KiB and a byte are taken at most, which tells those who read it that it is too
-// long. Reading them is effective_plan.h's part, because what they mean depends on the fabric and
-// on the time. Thread safety: values and pure functions.
+// What the agent takes from a Pod: who it is, the texts of our annotations and of Multus', unread.
+// Of each 64 KiB and a byte are taken at most, which tells those who read it that it is too long.
+// Reading them is effective_plan.h's part, because what they mean depends on the fabric and on the
+// time. Thread safety: values and pure functions.
 #pragma once
 
 #include <functional>

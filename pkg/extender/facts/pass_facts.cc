@@ -28,8 +28,8 @@ void Take(PassFacts& facts, GangRead change) {
   const bool decides = change.gang->status.preemption || (before && before->status.preemption);
   const bool decided_again =
       change.gang->status.preemption && (!before || !before->status.preemption);
-  const bool promised_again = change.gang->status.is_promised_next() &&
-                              (!before || !before->status.is_promised_next());
+  const bool promised_again =
+      change.gang->status.is_promised_next() && (!before || !before->status.is_promised_next());
   if (HoldsOthers(before, *change.gang)) facts.not_in_snapshot.insert(key);
   facts.indeterminate.erase(key);
   if (!HoldsHosts(change.gang->status)) facts.marks[GangMark::kStopping].erase(key);

@@ -10,9 +10,9 @@
 //
 // Without a Fabric hosts stand where the labels of others say (state/guessed_places.h).
 //
-// Complexity: gathered pods and a snapshot from nothing and a plan of the queue; for each comparison
-// what one gang changes of the snapshot, and a plan. Determinism: the ClusterStates given so far
-// decide. Thread safety: one thread.
+// Complexity: gathered pods and a snapshot from nothing and a plan of the queue; for each
+// comparison what one gang changes of the snapshot, and a plan. Determinism: the ClusterStates
+// given so far decide. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What the owner says of a gang without a place whose pods are not whole as they stand: its size,
 // where it was scaled since the template was written, before the gang was placed or after it lost
 // its place; the replicas that have ended for good, of which no pods come; and, where it makes its
-// pods in stages (owner_stages.h), the size of those that have begun.
+// pods in stages (pkg/gather/owner_stages.h), the size of those that have begun.
 //
 // The owner is read only when the pods do not make a gang as they stand: at once when they
 // contradict themselves, after three seconds without a change when some seem to be missing, then
@@ -29,7 +29,7 @@ struct OwnerSays {
   std::optional<std::vector<gather::Replica>> ended;  // in order; nullopt: the owner did not say
   bool more_to_come = false;  // the size is that of the stages that have begun
   std::optional<int> wanted;  // pods in all, however many are there
-  // Why the missing pods never come (owner_stages.h); empty: as far as known they do.
+  // Why the missing pods never come (pkg/gather/owner_stages.h); empty: as far as known they do.
   std::string why_not;
 };
 

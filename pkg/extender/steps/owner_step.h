@@ -6,7 +6,8 @@
 //   the owner is suspended          the hosts are given back; planned again when it is resumed
 //   its pods were released          the hosts are given back; the pods run without a place
 //   the owner is active             its pods may come again: the hosts stay the gang's for a while
-//   no pod came within that time    the hosts are given back (pods_gone.h), whatever the owner says
+//   no pod came within that time    the hosts are given back, whatever the owner reports
+//                                   (gather/pods_gone.h)
 //   pods of a finished gang         the gang waits for a place again
 //
 // A Gang without hosts and without pods says so in its condition Planned, with what its owner says:

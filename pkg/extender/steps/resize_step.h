@@ -11,7 +11,7 @@
 // Required limit, the gang stays as it is and an event says why. Growing comes after the queue: a
 // gang that waits for its first place goes first. While there is no room, condition Resized is
 // False. A size that the owner does not say (kinds of a fixed size, unknown kinds) is never
-// followed: pods beyond the size are strays (gather.h).
+// followed: pods beyond the size are strays (gather/gather.h).
 //
 // Thread safety: one thread.
 #pragma once

@@ -22,7 +22,8 @@ class Webhook {
   struct Options {
     // Nothing is decided: Filter and Preempt let every node pass, and Prioritize prefers none.
     bool passes_all = false;
-    // Pods that say their parallelism and came without our gate are ordinary ones (gatherer.h).
+    // Pods that state their parallelism and came without our gate are ordinary ones
+    // (gather/gatherer.h).
     bool gated_only = false;
   };
   Webhook() = default;

@@ -22,8 +22,8 @@
 //   5. A lost host, a failed worker, or a worker removed by others after all have run begins an
 //      incident. Failures of one incident count once against the restart budget, lost and removed
 //      workers not at all.
-//      Where there is none, a job whose workers all run and make no progress (no_progress.h) is one,
-//      if its policy says so, at most once an hour.
+//      Where there is none, a job whose workers all run and make no progress (no_progress.h) is
+//      one, if its policy says so, at most once an hour.
 //   6. The job has succeeded when every worker has, or rank 0 or every pod of a role where that is
 //      the policy. A pod that is being deleted or was disrupted has not succeeded, with any exit
 //      code.

@@ -9,9 +9,9 @@ namespace yardmaster::op {
 namespace {
 
 constexpr BackoffLimits kDelays{1'000, 60'000};
-constexpr std::int64_t kApartMs = 500;  // between tries of a namespace
-constexpr std::int64_t kTurnMs = 200;   // until a job asks again whether it is its turn
-constexpr std::int64_t kDueMs = 2'000;  // how long a job that is due keeps later ones waiting
+constexpr std::int64_t kTriesApartMs = 500;  // between tries of a namespace
+constexpr std::int64_t kTurnMs = 200;        // until a job asks again whether it is its turn
+constexpr std::int64_t kDueMs = 2'000;       // how long a job that is due keeps later ones waiting
 
 std::string_view NamespaceOf(std::string_view key) { return key.substr(0, key.find('/')); }
 
@@ -27,7 +27,7 @@ std::int64_t RefusalPacer::Refused(const JobInLine& refused) {
   if (job.generation != refused.generation) job = {};
   job.generation = refused.generation;
   job.order = OrderOf(refused);
-  job.cost_ms = refused.runs ? 0 : std::max(kApartMs, refused.pods * kPodMs);
+  job.cost_ms = refused.runs ? 0 : std::max(kTriesApartMs, refused.pods * kPodMs);
   job.delay_ms = NextDelayMs(job.delay_ms, kDelays);
   job.refused_ms = now_ms;
   job.not_before_ms = now_ms + refused.pods * kPodMs;
