@@ -327,7 +327,9 @@ JsonParser::~JsonParser() = default;
 absl::StatusOr<JsonView> JsonParser::Parse(std::string_view text) {
   if (impl_->simd.capacity() > kKeptBytes && text.size() <= kKeptBytes) impl_->simd = MakeParser();
   element root;
-  auto error = impl_->simd.parse(text.data(), text.size()).get(root);
+  // simdjson copies an empty text, too, and its pointer may be null.
+  auto error =
+      text.empty() ? simdjson::EMPTY : impl_->simd.parse(text.data(), text.size()).get(root);
   if (error == simdjson::NUMBER_ERROR) {
     std::string rounded(text);
     RoundLargeNumbers(rounded);
