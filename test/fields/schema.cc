@@ -30,6 +30,7 @@ struct PatternExample {
 const PatternExample& ExampleOf(const std::string& pattern) {
   static const auto* const examples = new std::map<std::string, PatternExample>{
       {R"(^[0-9]+m?$)", {"500m", "500k"}},
+      {R"(^[A-Za-z0-9._-]+$)", {"Leaf_3.b", "leaf 3"}},
       {R"(^[0-9]{1,10}(\.[0-9]{1,6})? [A-Z]{3}$)", {"1.50 USD", "00000000001 USD"}},
       {R"(^(tp|cp|ep|dp|pp)(-(tp|cp|ep|dp|pp)){0,4}$)", {"tp-cp-dp-pp", "tp-"}},
       {R"(^/)", {"/x", "x/"}},
