@@ -136,5 +136,15 @@ TEST(ExpediteTest, OnceAnHourForEachGang) {
   EXPECT_EQ(ExpeditedSinceMs(status, end_ms + kExpediteAgainMs), end_ms + kExpediteAgainMs);
 }
 
+// Between its end and the next time no pass may have read the gang.
+TEST(ExpediteTest, ATimeThatWasNeverEndedDoesNotShortenTheNext) {
+  constexpr std::int64_t kStart = 1'000'000'000;
+  constexpr std::int64_t kNext = kStart + kExpediteAgainMs;
+  api::Gang gang;
+  Expedite(gang.status, gang, "HostLost", kStart);
+  Expedite(gang.status, gang, "HostLost", kNext);
+  EXPECT_EQ(ExpeditedSinceMs(gang.status, kNext), kNext);
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

@@ -31,9 +31,12 @@ bool GoesFirst(const Snapshot& snapshot, JobId a, JobId b) {
 std::optional<std::int64_t> ReservesSinceMs(const Snapshot& snapshot, JobId job) {
   const JobState& state = snapshot.jobs[job.index()];
   const std::optional<std::int64_t>& after_ms = state.job.reserve_after_ms;
-  const std::int64_t waited_ms = snapshot.now_ms - state.job.created_ms;
-  const bool waited = after_ms && waited_ms >= *after_ms;
-  return waited ? std::optional(state.job.created_ms + *after_ms) : state.expedited_since_ms;
+  std::optional<std::int64_t> since_ms = state.expedited_since_ms;
+  if (after_ms && snapshot.now_ms - state.job.created_ms >= *after_ms) {
+    const std::int64_t waited_since_ms = state.job.created_ms + *after_ms;
+    since_ms = std::min(waited_since_ms, since_ms.value_or(waited_since_ms));
+  }
+  return since_ms;
 }
 
 void Free(const JobState& state, Cluster& cluster) {

@@ -279,5 +279,17 @@ TEST(QueueTest, AnExpeditedJobStopsNothingThatStartedBeforeItLostItsPlace) {
   EXPECT_TRUE(BackfilledAheadOf(s, JobId(1), JobId(0)));
 }
 
+TEST(QueueTest, AnExpeditedJobStopsOneThatPassedItBeforeItHadWaited) {
+  Snapshot s = Reserved();
+  s.jobs[0].job.preemptible = true;
+  s.jobs[0].job.created_ms = 950'000;
+  s.jobs[0].started_ms = 960'000;
+  JobState& job = s.jobs[1];
+  job.expedited_since_ms = 950'000;
+  job.job.reserve_after_ms = 970'000 - job.job.created_ms;  // over before now, after the start
+  ASSERT_GE(s.now_ms, 970'000);
+  EXPECT_TRUE(BackfilledAheadOf(s, JobId(1), JobId(0)));
+}
+
 }  // namespace
 }  // namespace yardmaster::plan

@@ -1,4 +1,6 @@
-// Why a host is not free, besides the promises of placed gangs and the pods that run there.
+// Why a host is not free, besides the promises of placed gangs and the pods that run there. An
+// isolated gang holds all of a host; a write and a move hold what one worker of the gang asks for,
+// of workers that differ the most of each resource.
 //
 // Thread safety: values.
 #pragma once
@@ -13,7 +15,7 @@ enum class HoldReason {
   kIsolated,  // an isolated gang has it, or others leave it for that gang: it counts as full
   kIndeterminateWrite,  // a write that may still take effect promises it to a rank
   kPreemption,          // others are stopped for a gang that gets it
-  kMove,                // a gang that runs elsewhere moves there: it counts as full in this pass
+  kMove,                // a gang that runs elsewhere was promised it for a rank in this pass
   kReservation,         // a gang that waits gets it when the rest of its place is free
 };
 

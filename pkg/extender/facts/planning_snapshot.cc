@@ -64,9 +64,10 @@ void AddHold(const Hold& hold, PassFacts& facts) {
   const plan::JobId job = IdOfJob(snapshot, hold.holder);
   switch (hold.reason) {
     case HoldReason::kIsolated:
-    case HoldReason::kMove:
       state.free_gpus = 0;
       return;
+    case HoldReason::kMove:
+      return TakeWorker(snapshot, *facts.gangs.at(hold.holder), host);
     case HoldReason::kIndeterminateWrite:
       return TakeWorker(snapshot, *facts.indeterminate.at(hold.holder), host);
     case HoldReason::kPreemption:
@@ -166,10 +167,18 @@ std::vector<Hold> PreemptionHolds(const api::Gang& gang) {
 std::vector<Hold> MoveHolds(const api::Gang& gang) {
   std::vector<Hold> holds;
   if (!gang.status.is_promised_next()) return holds;
-  std::set<std::string_view> present;
-  for (const api::AssignmentEntry& slot : gang.status.assignments) present.insert(slot.host);
+  const auto role_of = [&](int rank) {
+    return std::count_if(gang.roles.begin(), gang.roles.end(),
+                         [&](const api::GangRole& role) { return role.first_rank <= rank; });
+  };
+  // What ranks of one role have on a host serves any of them there.
+  std::map<std::pair<std::string_view, std::ptrdiff_t>, int> present;
+  for (const api::AssignmentEntry& slot : gang.status.assignments) {
+    ++present[{slot.host, role_of(slot.rank)}];
+  }
   for (const api::AssignmentEntry& slot : gang.status.move->assignments) {
-    if (present.count(slot.host) != 0) continue;
+    int& left = present[{slot.host, role_of(slot.rank)}];
+    if (left-- > 0) continue;
     holds.push_back({slot.host, HoldReason::kMove, KeyOf(gang.metadata)});
   }
   return holds;

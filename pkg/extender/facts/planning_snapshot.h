@@ -33,8 +33,8 @@ std::vector<Unreadable> SetSnapshot(plan::Snapshot snapshot, PassFacts& facts);
 // By host name. Of all isolated gangs, indeterminate writes and decisions to stop gangs.
 std::vector<Hold> HoldsOf(const PassFacts& facts);
 std::vector<Hold> PreemptionHolds(const api::Gang& gang);
-// Of the hosts that are promised to it next, those that it does not have. Snapshots that are made
-// after the promise count what it holds there.
+// One for each rank that is promised a host next on which no rank of its role has its place now, or
+// more of them than have. Snapshots that are made after the promise count what it holds there.
 std::vector<Hold> MoveHolds(const api::Gang& gang);
 // One for each rank that would have another host than it has.
 std::vector<Hold> IndeterminateHolds(const PassFacts& facts, const api::Gang& attempted);

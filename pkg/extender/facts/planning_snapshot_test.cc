@@ -98,6 +98,30 @@ TEST_F(PlanningSnapshotTest, HostsKeptForAGangThatMakesRoomAreReservedFromItsWri
   EXPECT_FALSE(facts.IsStopping(GangOf("low")));
 }
 
+TEST_F(PlanningSnapshotTest, APromiseHoldsInItsPassWhatASnapshotAfterItCounts) {
+  AddJob("a", 3);
+  PassFacts facts = Facts();
+  const GangPtr placed = WithHosts(facts.gangs[GangOf("a")], {"s0h0", "s0h0", "s0h1"});
+  auto gang = std::make_shared<api::Gang>(*placed);
+  gang->job.gpus_per_worker = 3;
+  facts.gangs[GangOf("a")] = gang;
+  TakeSnapshot(facts);
+  auto promised = std::make_shared<api::Gang>(*gang);
+  promised->status.move.emplace();
+  promised->status.move->state = api::GangMoveState::kPromised;
+  promised->status.move->assignments = gang->status.assignments;
+  // One rank stays, one goes where another was, beside whom it was not, and one elsewhere.
+  promised->status.move->assignments[1].host = "s0h1";
+  promised->status.move->assignments[2].host = "s0h1";
+  Apply(GangRead{promised}, facts);
+  EXPECT_EQ(Host(facts, "s0h0").free_gpus, 2);
+  EXPECT_EQ(Host(facts, "s0h1").free_gpus, 2) << "a second rank goes there";
+  EXPECT_EQ(Host(facts, "s0h2").free_gpus, 8);
+  const std::vector<placement::HostState> in_pass = facts.snapshot->cluster.hosts;
+  TakeSnapshot(facts);
+  EXPECT_EQ(facts.snapshot->cluster.hosts, in_pass);
+}
+
 TEST_F(PlanningSnapshotTest, GangsThatWaitAreLeftOutBehindOneThatIsYetToBeMade) {
   AddJob("low", 1);
   AddJob("high", 1, "{}", {{"priority", 10}});

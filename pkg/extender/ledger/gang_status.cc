@@ -209,6 +209,7 @@ void Expedite(api::GangStatus& status, const api::Gang& gang, const std::string&
               std::int64_t now_ms) {
   const api::Condition* last = api::FindCondition(status.conditions, api::kExpeditedCondition);
   if (last != nullptr && now_ms - last->transition_ms < kExpediteAgainMs) return;
+  EndExpedited(status, gang, now_ms);  // or the new one would have the transition of the last
   SetCondition(status, gang, api::kExpeditedCondition, true, reason,
                StrCat("it lost its place through no act of its owner: for ", kExpediteMs / 60'000,
                       " minutes from the transition it goes before gangs of its priority, and the "
