@@ -45,6 +45,43 @@ std::string TextOf(const Votes& votes) {
   return Join(parts, ", ");
 }
 
+// Moves names that the Fabric would refuse beside those that it has from `out.names` to problems. A
+// switch that is left out has its old name again, which others may be called by now: it is repeated
+// until nothing is refused.
+void LeaveOutRefused(const fabric::FabricSpec& spec, LearnedNames& out) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    fabric::FabricSpec merged = spec;
+    merged.switch_names = out.names;
+    merged.switch_names.insert(spec.switch_names.begin(), spec.switch_names.end());
+    std::set<std::string> gone;
+    for (const fabric::SwitchNameProblem& problem : fabric::SwitchNameProblems(merged)) {
+      if (gone.count(problem.own) != 0 || gone.count(problem.other) != 0) continue;
+      // What the Fabric says by itself stands.
+      const bool is_own = out.names.count(problem.own) != 0;
+      const auto left_out = out.names.find(is_own ? problem.own : problem.other);
+      if (left_out == out.names.end()) continue;
+      const auto& [own, name] = *left_out;
+      const std::string what =
+          is_own ? problem.what : StrCat("\"", name, "\" is also the name of ", problem.own);
+      out.problems.push_back(StrCat(own, ": ", what, "; ", problem.fix));
+      gone.insert(own);
+      out.names.erase(left_out);
+      changed = true;
+    }
+  }
+  const std::size_t free = api::kMaxSwitchNames - spec.switch_names.size();
+  std::size_t fresh = 0;
+  std::erase_if(out.names, [&](const auto& name) {
+    return spec.switch_names.count(name.first) == 0 && ++fresh > free;
+  });
+  if (fresh > free) {
+    out.problems.push_back(StrCat(Count(static_cast<std::int64_t>(fresh - free), "ToR"),
+                                  " left out: spec.switchNames has at most ", api::kMaxSwitchNames,
+                                  " entries"));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<SwitchNames> ReadSwitchNames(std::string_view text, std::string_view file) {
@@ -77,7 +114,7 @@ std::vector<std::string> UnknownSwitches(const Network& network) {
     left[own] = api::JoinPath("spec.switchNames", own);
   }
   for (std::size_t i = 0; i < spec.absent_switches.size(); ++i) {
-    left[fabric::OwnName(spec, spec.absent_switches[i])] = StrCat("spec.absentSwitches[", i, "]");
+    left[spec.absent_switches[i]] = StrCat("spec.absentSwitches[", i, "]");
   }
   for (int s = 0; s < network.num_switches() && !left.empty(); ++s) {
     left.erase(network.name(SwitchId(s)));
@@ -85,7 +122,7 @@ std::vector<std::string> UnknownSwitches(const Network& network) {
   std::vector<std::string> out;
   for (const auto& [own, field] : left) {
     out.push_back(StrCat("Fabric ", spec.name, ": ", field, ": there is no switch ", own,
-                         "; use a name as paths show it"));
+                         "; use an id, for example ", network.name(SwitchId(0))));
   }
   return out;
 }
@@ -112,10 +149,14 @@ LearnedNames LearnSwitchNames(const Network& network,
                                     " say"));
     } else if (!api::IsSwitchName(name)) {
       out.problems.push_back(StrCat(own, ": \"", name, "\" has more than ", api::kSwitchName.form));
+    } else if (static_cast<int>(name.size()) > api::kSwitchName.max_length) {
+      out.problems.push_back(StrCat(own, ": ", name.substr(0, 64), "... has more than ",
+                                    api::kSwitchName.max_length, " characters"));
     } else {
       out.names[own] = name;
     }
   }
+  LeaveOutRefused(network.spec(), out);
   for (int s = 0; s < network.num_switches() && network.tier_of(SwitchId(s)) == 0; ++s) ++out.tors;
   return out;
 }

@@ -37,13 +37,15 @@ std::vector<std::string> UnknownSwitches(const fabric::Network& network);
 
 struct LearnedNames {
   SwitchNames names;
-  std::vector<std::string> problems;  // ToRs that are left out, each a sentence; by switch
+  std::vector<std::string> problems;  // ToRs that are left out, each a sentence
   int tors = 0;                       // that the Fabric has
 };
 
 // Reports of ports that the Fabric does not have, and reports without a chassis, are skipped. A ToR
 // is left out where not more than half of its reports agree, where another ToR has the same name,
-// and where the name is none that spec.switchNames takes. Complexity: O(reports * log ToRs).
+// and where the Fabric would refuse the name beside those that it has (a ToR's learned name goes
+// before the Fabric's). Complexity: O(reports * log ToRs), and O(switchNames * log switchNames) for
+// each refusal that follows from another.
 LearnedNames LearnSwitchNames(const fabric::Network& network,
                               const std::vector<repac::Neighbour>& reports);
 

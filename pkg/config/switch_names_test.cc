@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 
+#include "pkg/api/fabric.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 
@@ -12,7 +13,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 fabric::Network Built(const fabric::FabricSpec& spec) {
   return fabric::Network::Build(spec,
@@ -71,6 +74,51 @@ TEST(LearnSwitchNamesTest, AToRIsCalledWhatMostOfItsPortsSay) {
                           HasSubstr("tor-r3-p0: \"leaf d\"")));
 }
 
+TEST(LearnSwitchNamesTest, NamesThatTheFabricWouldRefuseAreLeftOut) {
+  fabric::FabricSpec spec = fabric::SmallHpn(2, 2, 4);
+  const std::string core = "core-p0-0";  // the own name of a switch of scope Fabric
+  spec.tiers.back().role = "core";
+  ASSERT_EQ(spec.tiers.back().scope, fabric::Scope::kFabric);
+  spec.switch_names = {{"p0/agg-p0-1", "spine-1"},       {"p0/p0s0/tor-r1-p0", "old"},
+                       {"p0/p0s0/tor-r3-p0", "leaf-x"},  {"p0/p0s0/tor-r4-p0", "leaf-y"},
+                       {"p1/p1s1/tor-r7-p0", "spine-2"}, {"p1/p1s1/tor-r7-p1", "leaf-z"}};
+  spec.absent_switches = {"gone"};
+  const LearnedNames learned =
+      LearnSwitchNames(Built(spec), {{"p0s0h000:r0p0", "", core},
+                                     {"p0s0h000:r1p0", "", "spine-1"},  // the Fabric's, earlier
+                                     {"p0s0h000:r2p0", "", "old"},      // that r1 is called again
+                                     {"p0s0h000:r3p0", "", "leaf-y"},   // exchanged
+                                     {"p0s0h000:r4p0", "", "leaf-x"},
+                                     {"p0s0h000:r5p0", "", "spine-2"},  // the Fabric's, later
+                                     {"p0s0h000:r6p0", "", "gone"},
+                                     {"p0s0h000:r7p0", "", std::string(254, 'a')},
+                                     {"p0s0h000:r7p1", "", std::string(253, 'a')}});
+  EXPECT_THAT(learned.names,
+              ElementsAre(Pair("p0/p0s0/tor-r3-p0", "leaf-y"), Pair("p0/p0s0/tor-r4-p0", "leaf-x"),
+                          Pair("p0/p0s0/tor-r7-p1", std::string(253, 'a'))));
+  EXPECT_THAT(
+      learned.problems,
+      UnorderedElementsAre(HasSubstr("tor-r0-p0: \"core-p0-0\" may be the Fabric's own name"),
+                           HasSubstr("tor-r1-p0: \"spine-1\" is also the name of p0/agg-p0-1; "),
+                           HasSubstr("tor-r2-p0: \"old\" is also the name of p0/p0s0/tor-r1-p0; "),
+                           HasSubstr("tor-r5-p0: \"spine-2\" is also the name of p1/p1s1/tor-r7-"),
+                           HasSubstr("tor-r6-p0: spec.absentSwitches has \"gone\""),
+                           HasSubstr("tor-r7-p0: aaaa")));
+  spec.switch_names.insert(learned.names.begin(), learned.names.end());
+  EXPECT_THAT(fabric::Problems(spec), IsEmpty());
+}
+
+TEST(LearnSwitchNamesTest, TheFabricHasAtMostSoManyNames) {
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 1, 2);
+  for (int i = 0; i < api::kMaxSwitchNames - 1; ++i) {
+    spec.switch_names[StrCat("p9/p0s0/tor-", i)] = StrCat("other-", i);
+  }
+  const LearnedNames learned = LearnSwitchNames(
+      Built(spec), {{"p0s0h000:r0p0", "", "leaf-0"}, {"p0s0h000:r1p0", "", "leaf-1"}});
+  EXPECT_THAT(learned.names, ElementsAre(Pair("p0/p0s0/tor-r0-p0", "leaf-0")));
+  EXPECT_THAT(learned.problems, ElementsAre(HasSubstr("1 ToR left out: ")));
+}
+
 TEST(LearnSwitchNamesTest, RailsOfOneToRAgreeOnItsName) {
   const fabric::Network network = Built(fabric::RailGroups(1, 1, 3));
   const LearnedNames learned =
@@ -81,9 +129,10 @@ TEST(LearnSwitchNamesTest, RailsOfOneToRAgreeOnItsName) {
 TEST(UnknownSwitchesTest, NamesOfSwitchesThatAreNotThereAreSaid) {
   fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 2);
   spec.switch_names = {{"p0/agg-p0-3", "spine"}, {"p9/agg-p0-3", "other"}};
-  spec.absent_switches = {"spine", "p0/agg-p0-2", "p0/agg-p7-2"};
+  spec.absent_switches = {"p0/agg-p0-3", "p0/agg-p0-2", "p0/agg-p7-2"};
   EXPECT_THAT(UnknownSwitches(Built(spec)),
-              ElementsAre(HasSubstr("spec.absentSwitches[2]: there is no switch p0/agg-p7-2;"),
+              ElementsAre(HasSubstr("spec.absentSwitches[2]: there is no switch p0/agg-p7-2; use "
+                                    "an id, for example p0/p0s0/tor-r0-p0"),
                           HasSubstr("spec.switchNames[\"p9/agg-p0-3\"]")));
 }
 

@@ -88,7 +88,7 @@ void Network::FindAbsent() {
                                               spec_.absent_switches.end());
   std::unordered_set<std::int32_t> absent;
   for (int s = 0; !names.empty() && s < num_switches(); ++s) {
-    if (names.contains(name(SwitchId(s))) || names.contains(shown(SwitchId(s)))) absent.insert(s);
+    if (names.contains(name(SwitchId(s)))) absent.insert(s);
   }
   for (int c = 0; !absent.empty() && c < num_cables_; ++c) {
     const CableId cable(c);

@@ -176,22 +176,9 @@ bool IsOwnName(const Tier& tier, std::string_view name) {
          name.empty();
 }
 
-void CheckSwitchNames(const FabricSpec& spec, Problem& out) {
-  std::set<std::string_view> seen;
-  for (const auto& [own, shown] : spec.switch_names) {
-    const std::string at = StrCat("spec.switchNames[", own, "]");
-    Need(own.find(':') == own.npos, out, at, "is a port or a link", "name the switch alone");
-    Need(!shown.empty() && shown.find_first_of(":/") == shown.npos, out, at,
-         StrCat("\"", shown, "\" is empty or has : or / in it"), "give the switch's host name");
-    Need(seen.insert(shown).second, out, at, StrCat("\"", shown, "\" is the name of two switches"),
-         "give every switch its own");
-    for (const Tier& tier : spec.tiers) {
-      Need(shown == own || !IsOwnName(tier, shown), out, at,
-           StrCat("\"", shown, "\" may be the Fabric's own name of another switch"),
-           StrCat("rename the role ", tier.role, " in spec.tiers"));
-    }
-  }
-}
+// A name is a switch or a host, or begins with one and ':'; then ":r" makes it a host's NIC port.
+std::size_t EndOfOwner(std::string_view name) { return std::min(name.size(), name.find(':')); }
+bool IsNicPort(std::string_view name) { return name.substr(EndOfOwner(name), 2) == ":r"; }
 
 // What a role's hash says about group members that no group of its switches has.
 void CheckMembers(const HashSpec& hash, int ports, const std::string& field, Problem& out) {
@@ -214,16 +201,49 @@ int RailsPerSwitch(const FabricSpec& spec, int tier) {
   return of.per_rail ? of.rails_per_switch : spec.rails;
 }
 
+std::vector<SwitchNameProblem> SwitchNameProblems(const FabricSpec& spec) {
+  const std::set<std::string_view> absent(spec.absent_switches.begin(), spec.absent_switches.end());
+  std::map<std::string_view, std::string_view> seen;  // own, by shown
+  std::vector<SwitchNameProblem> out;
+  for (const auto& [own, shown] : spec.switch_names) {
+    const auto add = [&out, own = &own](std::string what, std::string fix, std::string_view other) {
+      out.push_back({*own, std::string(other), std::move(what), std::move(fix)});
+    };
+    const std::string quoted = StrCat("\"", shown, "\"");
+    if (own.find(':') != own.npos) add("is a port or a link", "name the switch alone", "");
+    if (shown.empty() || shown.find_first_of(":/") != shown.npos) {
+      add(quoted + " is empty or has : or / in it", "give the switch's host name", "");
+    }
+    if (const auto [first, fresh] = seen.emplace(shown, own); !fresh) {
+      add(StrCat(quoted, " is also the name of ", first->second), "give every switch its own",
+          first->second);
+    }
+    if (shown == own) continue;
+    for (const Tier& tier : spec.tiers) {
+      if (!IsOwnName(tier, shown)) continue;
+      add(quoted + " may be the Fabric's own name of another switch",
+          StrCat("rename the role ", tier.role, " in spec.tiers"), "");
+    }
+    if (absent.count(shown) != 0) {
+      add(StrCat("spec.absentSwitches has ", quoted, ", and takes ids"),
+          StrCat("give ", own, " there"), "");
+    }
+  }
+  return out;
+}
+
 std::string ShownName(const FabricSpec& spec, std::string_view name) {
-  const std::size_t end = std::min(name.size(), name.find(':'));
-  if (name.substr(end, 2) == ":r") return std::string(name);  // a host's NIC port
+  if (IsNicPort(name)) return std::string(name);
+  const std::size_t end = EndOfOwner(name);
   const auto found = spec.switch_names.find(std::string(name.substr(0, end)));
   if (found == spec.switch_names.end()) return std::string(name);
   return StrCat(found->second, name.substr(end));
 }
 
 std::string OwnName(const FabricSpec& spec, std::string_view shown) {
-  const std::size_t end = std::min(shown.size(), shown.find(':'));
+  // Also where a switch has the name of the host.
+  if (IsNicPort(shown)) return std::string(shown);
+  const std::size_t end = EndOfOwner(shown);
   for (const auto& [own, name] : spec.switch_names) {
     if (name == shown.substr(0, end)) return StrCat(own, shown.substr(end));
   }
@@ -260,7 +280,9 @@ std::vector<std::string> Problems(const FabricSpec& spec) {
   if (!out.empty()) return out;
   CheckHostPorts(spec, out);
   for (std::size_t t = 1; t < spec.tiers.size(); ++t) CheckWiring(spec, t, out);
-  CheckSwitchNames(spec, out);
+  for (const SwitchNameProblem& problem : SwitchNameProblems(spec)) {
+    Need(false, out, StrCat("spec.switchNames[", problem.own, "]"), problem.what, problem.fix);
+  }
   for (const auto& [role, hash] : spec.ecmp_hash) {
     Need(roles.count(role) != 0, out, StrCat("spec.ecmpHash.", role), "is not a tier's role",
          "use a role of spec.tiers");

@@ -113,14 +113,15 @@ struct FabricSpec {
   NetworkLevels levels;
   Addressing addressing;
   std::vector<Tier> tiers;
-  // By the tier's role. A switch whose name (network.h) is in `ecmp_hash_overrides` has that hash
+  // By the tier's role. A switch whose id, Network::name, is in `ecmp_hash_overrides` has that hash
   // instead. The hash of a role that is missing is not predictable.
   std::map<std::string, HashSpec> ecmp_hash;
   std::map<std::string, HashSpec> ecmp_hash_overrides;
-  // What the operators of the network call a switch, by its name (network.h). People are shown
-  // these; ids, annotations and everything that programs read keep the name.
+  // What the operators of the network call a switch, by its id. People are shown these names and
+  // may use them in commands, annotations and reports; what programs read, and the other fields of
+  // a Fabric, have ids alone. So an edit of names changes no path.
   std::map<std::string, std::string> switch_names;
-  // Switches, by name, that some places do not have. Their cables are always down, and no fault.
+  // Switches, by id, that some places do not have. Their cables are always down, and no fault.
   std::vector<std::string> absent_switches;
 };
 
@@ -137,13 +138,25 @@ std::vector<std::string> Problems(const FabricSpec& spec);
 // name.
 absl::Status Validate(const FabricSpec& spec);
 
+// An entry of switch_names that the Fabric is refused for.
+struct SwitchNameProblem {
+  std::string own;    // the switch's id
+  std::string other;  // the id of another switch with the same name; empty: not the reason
+  std::string what;
+  std::string fix;
+};
+// By id. A name is empty or has ':' or '/', belongs to two switches, may be the id of another
+// switch, or stands in place of the id in absent_switches. O(names * tiers + absent_switches) map
+// operations.
+std::vector<SwitchNameProblem> SwitchNameProblems(const FabricSpec& spec);
+
 // Neighbouring rails that share one set of switches of the tier: all where it is not per rail.
 // REQUIRES: 0 <= tier < tiers.size().
 int RailsPerSwitch(const FabricSpec& spec, int tier);
 
-// The name of a switch, or of a cable, link or port that begins with one and ':', with the switch
-// as its operators call it; and the other way round. Other text comes back as it is. The second
-// costs O(switch_names).
+// The id of a switch, or of a cable, link or port that begins with one and ':', with the switch as
+// its operators call it; and the other way round. Other text, and a host's NIC port ("host:r0p1"),
+// comes back as it is. The second costs O(switch_names).
 std::string ShownName(const FabricSpec& spec, std::string_view name);
 std::string OwnName(const FabricSpec& spec, std::string_view shown);
 

@@ -59,6 +59,12 @@ TEST(SpecTest, EveryContradictionNamesItsField) {
          s.tiers[1].scope = Scope::kFabric;
          s.switch_names = {{"a", "agg-p1-3"}};
        }},
+      {"spec.switchNames[p0/agg-p0-3]: spec.absentSwitches has \"spine\", and takes ids; "
+       "give p0/agg-p0-3 there",
+       [](FabricSpec& s) {
+         s.switch_names = {{"p0/agg-p0-3", "spine"}};
+         s.absent_switches = {"p0/agg-p0-2", "spine"};
+       }},
       {"spec.networkLevels.reserved:", [](FabricSpec& s) { s.levels.reserved = {9}; }},
       {"spec.addressing.base:", [](FabricSpec& s) { s.addressing.base = "10.0.0.256"; }},
       {"spec.addressing.base:", [](FabricSpec& s) { s.addressing.base = "fd00::1::2"; }},
@@ -78,6 +84,14 @@ TEST(SpecTest, EveryContradictionNamesItsField) {
     EXPECT_EQ(problems[0].rfind(c.field, 0), 0u) << problems[0];
     EXPECT_NE(problems[0].find("; "), std::string::npos) << "no fix in: " << problems[0];
   }
+}
+
+TEST(SpecTest, ANicPortOfAHostIsItsOwnWhereASwitchHasItsName) {
+  FabricSpec spec;
+  spec.switch_names = {{"p0/p0s0/tor-r0-p0", "gpu-7"}};
+  EXPECT_EQ(OwnName(spec, "gpu-7:r0p1"), "gpu-7:r0p1");
+  EXPECT_EQ(OwnName(spec, "gpu-7:u3"), "p0/p0s0/tor-r0-p0:u3");
+  EXPECT_EQ(OwnName(spec, "gpu-7"), "p0/p0s0/tor-r0-p0");
 }
 
 // 10^8 segments with 10^8 switches of 10^5 cables each: more cables than 64 bits count.

@@ -26,6 +26,17 @@ bool NamesIngressPort(const std::vector<fabric::HashField>& fields) {
   return std::find(fields.begin(), fields.end(), fabric::HashField::kIngressPort) != fields.end();
 }
 
+// `name` is no switch's id, of which the first is an example.
+absl::Status NoSuchSwitch(const fabric::Network& network, const std::string& field,
+                          const std::string& name) {
+  const std::string own = fabric::OwnName(network.spec(), name);
+  if (own == name) {
+    return FieldError(field, "there is no such switch",
+                      StrCat("use a switch id, for example ", network.name(SwitchId(0))));
+  }
+  return FieldError(field, StrCat("is what spec.switchNames calls ", own), StrCat("use ", own));
+}
+
 }  // namespace
 
 void SwitchHashes::Note(const fabric::HashSpec& spec) {
@@ -67,10 +78,8 @@ absl::StatusOr<std::shared_ptr<const SwitchHashes>> SwitchHashes::Compile(
   }
   for (const auto& [name, hash] : spec.ecmp_hash_overrides) {
     const std::string field = StrCat("spec.ecmpHashOverrides[\"", name, "\"]");
-    const auto id = by_name.find(fabric::OwnName(spec, name));
-    if (id == by_name.end()) {
-      return FieldError(field, "there is no such switch", "use a name as paths show it");
-    }
+    const auto id = by_name.find(name);
+    if (id == by_name.end()) return NoSuchSwitch(network, field, name);
     const fabric::Tier& tier = spec.tiers[static_cast<std::size_t>(network.tier_of(id->second))];
     if (tier.spraying || mistrusted.count(tier.role) != 0) continue;
     YM_ASSIGN_OR_RETURN(Pair pair, CompilePair(hash, field));

@@ -374,7 +374,24 @@ TEST(SwitchHashesTest, ASwitchMayHaveItsOwnHash) {
   const auto places = std::make_shared<const fabric::Places>(fabric::PlacesOf(spec));
   const auto network = Network::Build(spec, places);
   ASSERT_TRUE(network.ok());
-  EXPECT_FALSE(SwitchHashes::Compile(*network).ok());
+  const std::string refused(SwitchHashes::Compile(*network).status().message());
+  EXPECT_NE(refused.find("nowhere\"]: there is no such switch; use a switch id, for example " +
+                         network->name(SwitchId(0))),
+            std::string::npos)
+      << refused;
+}
+
+TEST(SwitchHashesTest, AnOverrideByTheNameOfOperatorsIsRefusedWithTheId) {
+  fabric::FabricSpec spec = HpnPod(2, 2);
+  const std::string name = HashedNetwork(spec).network->name(SwitchId(3));
+  spec.switch_names = {{name, "leaf"}};
+  spec.ecmp_hash_overrides["leaf"] = Rtag7(fabric::Rtag7Function::kXor16, 5);
+  const auto places = std::make_shared<const fabric::Places>(fabric::PlacesOf(spec));
+  const auto network = Network::Build(spec, places);
+  ASSERT_TRUE(network.ok());
+  EXPECT_EQ(
+      SwitchHashes::Compile(*network).status().message(),
+      "spec.ecmpHashOverrides[\"leaf\"]: is what spec.switchNames calls " + name + "; use " + name);
 }
 
 TEST(PathTest, NothingIsPredictedForAHostWhoseAddressesNobodyStates) {

@@ -76,6 +76,7 @@ class Collector {
   // As fabric::OwnName, for many ports.
   std::string OwnName(const std::string& port) const {
     const std::size_t end = std::min(port.size(), port.find(':'));
+    if (port.compare(end, 2, ":r") == 0) return port;
     const auto own = own_names_.find(port.substr(0, end));
     return own == own_names_.end() ? port : StrCat(own->second, port.substr(end));
   }

@@ -73,6 +73,17 @@ TEST_F(WiringTest, ReportsMayHaveTheNamesOfOperators) {
   EXPECT_TRUE(report.contradictions.empty());
 }
 
+TEST_F(WiringTest, PortsOfAHostAreItsOwnWhereASwitchHasItsName) {
+  fabric::FabricSpec spec = net_.network->spec();
+  const std::string host = net_.network->places().name(fabric::HostId(0));
+  spec.switch_names[net_.network->name(fabric::SwitchId(5))] = host;
+  const auto places = std::make_shared<const fabric::Places>(net_.network->places());
+  const WiringReport report = CheckWiring(*Network::Build(spec, places), Reports());
+  EXPECT_EQ(report.checked, net_.network->num_cables());
+  EXPECT_TRUE(report.faults.empty());
+  EXPECT_TRUE(report.unknown_ports.empty());
+}
+
 TEST_F(WiringTest, EveryEndHasItsOwnName) {
   std::vector<std::string> names = upper_;
   for (int c = 0; c < net_.network->num_cables(); ++c) names.push_back(Lower(c));

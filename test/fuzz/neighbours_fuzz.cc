@@ -32,9 +32,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const fabric::CableId cable : report.cables) {
       if (!cable.valid() || cable.value >= network.num_cables()) std::abort();
     }
-    for (const auto& [own, shown] : config::LearnSwitchNames(network, *neighbours).names) {
+    fabric::FabricSpec named = network.spec();
+    named.switch_names = config::LearnSwitchNames(network, *neighbours).names;
+    for (const auto& [own, shown] : named.switch_names) {
       if (!network.FindSwitch(own).valid() || shown.empty()) std::abort();
     }
+    if (!fabric::Problems(named).empty()) std::abort();
   }
   if (const auto names = config::ReadSwitchNames(text, "input"); names.ok()) {
     fabric::FabricSpec spec = network.spec();
