@@ -358,7 +358,9 @@ class Agent::Impl {
     if (const HostJobObserver* observer = observer_view_.load()) {
       add(coverage_.Flush(now, observer->shims_by_pod(), find_pod));
     }
-    add(progress_writer_.Flush(now, progress_.reports(), find_pod));
+    if (options_.one_node()) {
+      add(progress_writer_.Flush(now, progress_.reports(), feed_.UidsWithProgress(), find_pod));
+    }
     if (!options_.checkpoint_marks_dir.empty()) add(checkpoints_.Poll(now, PodUids(), find_pod));
     if (stream_ != nullptr) {
       const rpc::ReportStream::Stats stream = stream_->stats();

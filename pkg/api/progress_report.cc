@@ -25,6 +25,7 @@ std::string_view NameOf(ProcessActivity activity) {
 std::string EncodeProgressReport(const ProgressReport& report) {
   nlohmann::ordered_json out = {{"version", 1},
                                 {"state", kStateNames[static_cast<std::size_t>(report.state)]},
+                                {"time", FormatTime(report.time_ms)},
                                 {"lastProgress", FormatMicroTime(report.last_progress_ms)}};
   if (report.processes != ProcessActivity::kUnknown) out["processes"] = NameOf(report.processes);
   if (report.gpus_compute) out["gpusCompute"] = *report.gpus_compute;
@@ -40,6 +41,10 @@ absl::StatusOr<ProgressReport> DecodeProgressReport(std::string_view text) {
   ProgressReport report;
   if (!in.has("state")) errors.Add("state", "is missing", "give Progressing or Waiting");
   report.state = static_cast<ProgressState>(in.Choice("state", kStateNames, 0));
+  report.time_ms = in.TimeMs("time");
+  if (report.time_ms <= 0) {
+    errors.Add("time", "is missing or before 1970", "say when the agent saw the worker");
+  }
   report.last_progress_ms = in.TimeMs("lastProgress");
   if (report.last_progress_ms <= 0) {
     errors.Add("lastProgress", "is missing or before 1970", "say when the last iteration ended");

@@ -2,13 +2,16 @@
 // not, what its processes do. Written by the agent of its node when that changes, read by the
 // operator. A worker whose iterations have never ceased has none.
 //
-//   {"version":1,"state":"Waiting","lastProgress":"2026-01-01T00:00:00.250000Z",
-//    "processes":"Stopped","gpusCompute":false,"iterationSeconds":1.9,"longestPauseSeconds":41}
+//   {"version":1,"state":"Waiting","time":"2026-01-01T00:01:10Z",
+//    "lastProgress":"2026-01-01T00:00:00.250000Z","processes":"Stopped","gpusCompute":false,
+//    "iterationSeconds":1.9,"longestPauseSeconds":41}
 //
-// `lastProgress` is the end of the last iteration, or of the last traffic that belongs to one, by
-// the clock of the host. `longestPauseSeconds` is the longest time without progress before. Left
-// out: not known. Refused: a state or activity that is not listed, a missing or wrong time, seconds
-// below 0 or above 30 days.
+// `time` is when the agent saw that last: while a worker waits it renews the report every
+// kProgressRenewalMs, and a report that is older than kProgressLifeMs may be the last word of an
+// agent that is gone. `lastProgress` is the end of the last iteration, or of the last traffic that
+// belongs to one. Both are by the clock of the host. `longestPauseSeconds` is the longest time
+// without progress before. Left out: not known. Refused: a state or activity that is not listed, a
+// missing or wrong time, seconds below 0 or above 30 days.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -21,6 +24,10 @@
 #include "absl/status/statusor.h"
 
 namespace yardmaster::api {
+
+inline constexpr std::int64_t kProgressRenewalMs = 480'000;
+// Two renewals that come late.
+inline constexpr std::int64_t kProgressLifeMs = 1'000'000;
 
 enum class ProgressState {
   kProgressing,  // again: it had ceased
@@ -43,12 +50,13 @@ struct ProgressReport {
   std::optional<bool> gpus_compute;
   double iteration_seconds = 0;      // 0: not known
   double longest_pause_seconds = 0;  // 0: none was seen
+  std::int64_t time_ms = 0;          // when the agent saw that: in whole seconds
   bool operator==(const ProgressReport&) const = default;
 
-  // Its processes cannot run, whatever the others do.
-  bool cannot_run() const {
-    return state == ProgressState::kWaiting && (processes == ProcessActivity::kStopped ||
-                                                processes == ProcessActivity::kUninterruptible);
+  // One of its processes is stopped: no pause of the job's own looks like that, while a worker that
+  // writes a checkpoint may wait in the kernel for minutes.
+  bool is_stopped() const {
+    return state == ProgressState::kWaiting && processes == ProcessActivity::kStopped;
   }
 };
 

@@ -21,9 +21,10 @@ absl::Status AnnotateNode(kube::Client& client, const std::string& node,
 }
 
 absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* annotation,
-                         const std::string& text) {
+                         const std::optional<std::string>& text) {
+  const nlohmann::json value = text ? nlohmann::json(*text) : nlohmann::json();
   return PatchMetadata(client, {kube::Pods(), pod.ns, pod.name},
-                       {{"uid", pod.uid}, {"annotations", {{annotation, text}}}});
+                       {{"uid", pod.uid}, {"annotations", {{annotation, value}}}});
 }
 
 }  // namespace yardmaster::agent

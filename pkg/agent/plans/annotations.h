@@ -2,6 +2,7 @@
 // client's.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -15,7 +16,8 @@ namespace yardmaster::agent {
 // `annotations`: an object; null takes an annotation away. Errors: the client's.
 absl::Status AnnotateNode(kube::Client& client, const std::string& node,
                           const nlohmann::json& annotations);
+// nullopt takes the annotation away.
 absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* annotation,
-                         const std::string& text);
+                         const std::optional<std::string>& text);
 
 }  // namespace yardmaster::agent

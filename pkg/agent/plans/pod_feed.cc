@@ -42,6 +42,15 @@ std::optional<PodInput> PodFeed::Find(const std::string& uid) const {
   return at->second;
 }
 
+std::vector<std::string> PodFeed::UidsWithProgress() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::string> uids;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.progress && nodes_.count(pod.node) > 0) uids.push_back(uid);
+  }
+  return uids;
+}
+
 void PodFeed::PutPod(JsonView pod) {
   const std::optional<PodInput> input = ReadPod(pod);
   if (!input.has_value()) {

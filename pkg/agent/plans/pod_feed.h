@@ -29,6 +29,8 @@ class PodFeed {
 
   // A pod on one of the nodes, or nothing.
   std::optional<PodInput> Find(const std::string& uid) const;
+  // Of the pods on the nodes that say something of their progress: the uids, ascending.
+  std::vector<std::string> UidsWithProgress() const;
 
   // The pod as it is now.
   void PutPod(JsonView pod);

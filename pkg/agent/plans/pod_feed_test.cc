@@ -48,6 +48,17 @@ TEST_F(PodFeedTest, OnlyPodsOfOurNodesCountWhateverComesFirst) {
                                    Pair(PlanFileId{"n2", "b"}, ::testing::_)));
 }
 
+TEST_F(PodFeedTest, PodsOfOurNodesThatSaySomethingOfTheirProgressAreKnown) {
+  feed_.AddNode("n1");
+  for (const char* uid : {"c", "b", "a"}) {
+    nlohmann::json pod = PodOn(uid[0] == 'a' ? "n2" : "n1", uid);
+    feed_.PutPod(pod);
+    pod["metadata"]["annotations"]["yardmaster.dev/progress"] = "{}";
+    if (uid[0] != 'b') feed_.PutPod(pod);
+  }
+  EXPECT_THAT(feed_.UidsWithProgress(), ElementsAre("c"));
+}
+
 TEST_F(PodFeedTest, APodIsDroppedWithItsNodeItsAnnotationsOrItself) {
   feed_.AddNode("n1");
   feed_.AddNode("n2");

@@ -59,12 +59,6 @@ void ForEachPart(std::string_view text, char separator, const Visit& visit) {
   }
 }
 
-std::int64_t CpuOf(const ProcessSample& sample) {
-  std::int64_t sum = 0;
-  for (const ProcessStat& process : sample.processes) sum += process.cpu_ms;
-  return sum;
-}
-
 bool Counts(const ProcessStat& process, std::int64_t all_ms) {
   return static_cast<double>(process.cpu_ms) >= kCountingShare * static_cast<double>(all_ms);
 }
@@ -138,6 +132,12 @@ PodPids FindPodPids(const std::string& proc_root) {
   }
   for (auto& [uid, list] : pids) std::sort(list.begin(), list.end());
   return pids;
+}
+
+std::int64_t CpuOf(const ProcessSample& sample) {
+  std::int64_t sum = 0;
+  for (const ProcessStat& process : sample.processes) sum += process.cpu_ms;
+  return sum;
 }
 
 std::optional<ProcessSample> SampleProcesses(const std::string& proc_root,

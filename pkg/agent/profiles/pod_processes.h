@@ -50,6 +50,9 @@ struct ProcessSample {
   std::vector<ProcessStat> processes;
 };
 
+// CPU time that all of them have used.
+std::int64_t CpuOf(const ProcessSample& sample);
+
 // Processes that are gone are left out. nullopt: the time since the boot cannot be read, or no
 // process.
 std::optional<ProcessSample> SampleProcesses(const std::string& proc_root,

@@ -12,6 +12,9 @@ constexpr std::int64_t kLookMs = 5'000;
 // Samples of a pause that goes on for kLongMs are further apart.
 constexpr std::int64_t kLongMs = 120'000;
 constexpr std::int64_t kLongSampleMs = 10'000;
+constexpr std::int64_t kWorkSampleMs = 600'000;
+// Of the CPU time of those that worked. Launchers that are left have far less.
+constexpr std::int64_t kLeftShare = 10;
 
 }  // namespace
 
@@ -53,6 +56,13 @@ void ProgressObserver::Publish(const std::string& uid, api::ProgressReport repor
   reports_[uid] = report;
 }
 
+void ProgressObserver::Withdraw(const std::string& uid) {
+  const MutexLock lock(mutex_);
+  const auto at = reports_.find(uid);
+  if (at == reports_.end() || at->second.state != api::ProgressState::kWaiting) return;
+  reports_.erase(at);
+}
+
 void ProgressObserver::Sample(std::int64_t steady_ms, const std::string& uid, Pod& pod,
                               std::int64_t quiet_ms) {
   if (quiet_ms < kLookMs) pod.samples.clear();
@@ -64,23 +74,34 @@ void ProgressObserver::Sample(std::int64_t steady_ms, const std::string& uid, Po
   if (pod.samples.size() > kSummarySamples) pod.samples.pop_front();
 }
 
+void ProgressObserver::SampleWork(std::int64_t steady_ms, const std::string& uid, Pod& pod) {
+  if (steady_ms < pod.next_work_ms) return;
+  pod.next_work_ms = steady_ms + kWorkSampleMs;
+  const auto sample = sources_.processes(steady_ms, uid);
+  if (sample) pod.work_cpu_ms = CpuOf(*sample);
+}
+
 void ProgressObserver::Assess(std::int64_t steady_ms, const std::string& uid, Pod& pod) {
   const ProgressFacts facts = pod.tracker.At(steady_ms);
   Sample(steady_ms, uid, pod, facts.quiet_ms);
+  if (facts.armed && facts.quiet_ms < kLookMs) SampleWork(steady_ms, uid, pod);
   std::optional<ProcessSummary> processes;
   if (!pod.samples.empty()) processes = Summarize(pod.samples, facts.quiet_ms);
   api::ProgressReport report;
+  // The annotation keeps whole seconds.
+  report.time_ms = clock_.WallMs() / 1000 * 1000;
   report.last_progress_ms = clock_.WallMs() - facts.quiet_ms;
-  if (processes && processes->restarted) {
+  const bool ended = processes && kLeftShare * CpuOf(pod.samples.back()) < pod.work_cpu_ms;
+  if (processes && (processes->restarted || ended)) {
     pod.tracker.Restart(steady_ms);
     pod.samples.clear();
-    return Publish(uid, report);
+    pod.work_cpu_ms = pod.next_work_ms = 0;
+    return processes->restarted ? Publish(uid, report) : Withdraw(uid);
   }
   const auto state = AssessProgress(facts, processes, limits_);
   if (!state) {
     // Its iterations are not known any more, after a long pause; that it goes on is.
-    if (facts.quiet_ms < kLookMs) Publish(uid, report);
-    return;
+    return facts.quiet_ms < kLookMs ? Publish(uid, report) : Withdraw(uid);
   }
   report.state = *state;
   report.iteration_seconds = static_cast<double>(facts.iteration_ms) / 1000;
@@ -88,7 +109,7 @@ void ProgressObserver::Assess(std::int64_t steady_ms, const std::string& uid, Po
   if (*state == api::ProgressState::kWaiting) {
     if (processes) report.processes = processes->activity;
     report.gpus_compute = sources_.gpus_compute(uid);
-    if (report.cannot_run()) pod.tracker.DiscountPause();
+    if (report.is_stopped()) pod.tracker.DiscountPause();
   }
   Publish(uid, report);
 }

@@ -1,10 +1,15 @@
 // Which workers of the host make progress (progress_verdict.h): keeps a tracker for each pod, and
 // looks at the processes and GPUs of those that have been quiet for kLookMs. A host on which all
-// make progress costs nothing but the counters that are read anyway.
+// make progress costs a look at their processes every ten minutes, and the counters that are read
+// anyway.
+//
+// A worker whose processes have ended has left its loop for good, whatever its pod does after that:
+// of the CPU time that they had used while it trained those that are left have less than a tenth.
 //
 // What is said of a pod changes when it begins to wait, when it makes progress again, and when its
 // processes or GPUs turn out to do something else; the time of its last progress is that of the
-// first of these.
+// first of these. The report's own time is that of the last look, and a pod that is said to wait is
+// not reported any more once nothing is known of it, as while its counters cannot be read.
 //
 // Thread safety: Report and reports from any thread; the others from one. Lifetime: what the
 // functions use outlives it.
@@ -48,7 +53,7 @@ class ProgressObserver {
   // Does what is due, at most once a second. `uids`: of the host's pods; others are forgotten.
   void Step(std::int64_t steady_ms, const std::set<std::string>& uids);
 
-  // Of pods that have waited since this process began.
+  // Of pods that have waited since this process began and of which something is known.
   std::map<std::string, api::ProgressReport> reports() const;
 
  private:
@@ -56,12 +61,17 @@ class ProgressObserver {
     ProgressTracker tracker;
     std::deque<ProcessSample> samples;  // of the present pause, the last kSummarySamples
     std::int64_t next_sample_ms = 0;
+    std::int64_t work_cpu_ms = 0;  // of its processes while it made progress
+    std::int64_t next_work_ms = 0;
   };
 
   void TakeReported(std::int64_t steady_ms);
   void Sample(std::int64_t steady_ms, const std::string& uid, Pod& pod, std::int64_t quiet_ms);
+  // Of an armed worker that makes progress.
+  void SampleWork(std::int64_t steady_ms, const std::string& uid, Pod& pod);
   void Assess(std::int64_t steady_ms, const std::string& uid, Pod& pod);
   void Publish(const std::string& uid, api::ProgressReport report);
+  void Withdraw(const std::string& uid);
 
   const Clock& clock_;
   const Sources sources_;

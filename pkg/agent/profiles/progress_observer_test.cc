@@ -97,7 +97,10 @@ TEST_F(ProgressObserverTest, AStoppedProcessIsFoundAndContinuedOneToo) {
   EXPECT_NEAR(static_cast<double>(reports.at(kUid).last_progress_ms),
               static_cast<double>(stopped_ms), 4'000);
   Pass(20'000);
-  EXPECT_EQ(observer_.reports(), reports) << "nothing else is known of it";
+  auto later = observer_.reports();
+  EXPECT_EQ(later.at(kUid).time_ms, clock_.WallMs() / 1000 * 1000) << "renewed";
+  later.at(kUid).time_ms = reports.at(kUid).time_ms;
+  EXPECT_EQ(later, reports) << "nothing else is known of it";
   Signal(SIGCONT, 'S');
   Train(1);
   EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kProgressing);
@@ -132,6 +135,90 @@ TEST_F(ProgressObserverTest, AProcessThatHasStartedSinceIsProgress) {
   Pass(200'000);
   EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kProgressing)
       << "it starts, and its iterations are not known";
+}
+
+TEST_F(ProgressObserverTest, AWorkerWhoseCountersAreNotReadAnyMoreIsNotSaidToWait) {
+  double sent = 0;
+  const auto train = [&](std::int64_t for_ms, double bytes) {
+    for (std::int64_t end = clock_.SteadyMs() + for_ms; clock_.SteadyMs() < end;) {
+      observer_.AddTraffic(clock_.SteadyMs(), kUid, sent += bytes);
+      Pass(1'000);
+    }
+  };
+  train(60'000, 1e9);
+  observer_.AddPeriod(clock_.SteadyMs(), kUid, 2);
+  train(10'000, 1e9);
+  train(70'000, 0);
+  ASSERT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting);
+  Pass(10'000);
+  EXPECT_TRUE(observer_.reports().empty());
+  train(10'000, 1e9);
+  EXPECT_TRUE(observer_.reports().empty()) << "what is not said to wait needs no word";
+}
+
+// Of processes that are given.
+class ProgressOfProcessesTest : public testing::Test {
+ protected:
+  void Pass(std::int64_t ms) {
+    for (std::int64_t end = clock_.SteadyMs() + ms; clock_.SteadyMs() < end;) {
+      clock_.Advance(1'000);
+      observer_.Step(clock_.SteadyMs(), {kUid});
+    }
+  }
+  void Train() {
+    for (int i = 0; i < 20; ++i) {
+      observer_.Report(kUid);
+      Pass(2'000);
+    }
+  }
+
+  FakeClock clock_;
+  std::vector<ProcessStat> processes_ = {{'S', 9'000'000, 5'000}, {'S', 3'000, 1'000}};
+  ProgressObserver observer_{clock_,
+                             {[this](std::int64_t steady_ms, const std::string&) {
+                                return ProcessSample{10'000'000 + steady_ms, processes_};
+                              },
+                              [](const std::string&) { return std::optional<bool>(); }}};
+};
+
+TEST_F(ProgressOfProcessesTest, OneWhoseProcessesHaveEndedHasLeftItsLoop) {
+  Train();
+  processes_.erase(processes_.begin());
+  Pass(3'600'000);
+  EXPECT_TRUE(observer_.reports().empty()) << "its launcher is left";
+  processes_.push_back({'S', 9'000'000, 10'000'000 + clock_.SteadyMs()});
+  Train();
+  Pass(70'000);
+  EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting) << "another loop";
+  processes_.pop_back();
+  Pass(5'000);
+  EXPECT_TRUE(observer_.reports().empty()) << "it may have been killed for it";
+}
+
+TEST_F(ProgressOfProcessesTest, OneThatHasLostSomeOfItsProcessesWaits) {
+  processes_.push_back({'S', 20'000'000, 5'000});
+  Train();
+  processes_.pop_back();
+  Pass(70'000);
+  EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting);
+}
+
+TEST_F(ProgressOfProcessesTest, AWriteInTheKernelIsAPauseOfItsOwn) {
+  Train();
+  processes_[0].state = 'D';
+  Pass(55'000);
+  EXPECT_TRUE(observer_.reports().empty());
+  Pass(65'000);
+  EXPECT_EQ(observer_.reports().at(kUid).processes, ProcessActivity::kUninterruptible);
+  processes_[0].state = 'S';
+  Train();
+  EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kProgressing);
+  processes_[0].state = 'D';
+  Pass(150'000);
+  EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kProgressing)
+      << "no longer than the one before";
+  Pass(40'000);
+  EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting);
 }
 
 TEST_F(ProgressObserverTest, APodThatIsGoneIsForgotten) {

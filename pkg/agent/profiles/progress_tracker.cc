@@ -70,6 +70,10 @@ void ProgressTracker::AddTraffic(std::int64_t steady_ms, double sent_bytes) {
 
 void ProgressTracker::AddPeriod(std::int64_t steady_ms, double iteration_seconds) {
   if (reports_itself_) return;
+  // It may be that of the processes before, whose traffic is in the window still.
+  if (restart_ms_ && (progress_ms_ <= *restart_ms_ || steady_ms - *restart_ms_ < kPeriodWindowMs)) {
+    return;
+  }
   period_ms_ = steady_ms;
   iteration_ms_ = iteration_seconds * 1000;
 }
@@ -92,6 +96,7 @@ void ProgressTracker::AddReport(std::int64_t steady_ms) {
 }
 
 void ProgressTracker::Restart(std::int64_t steady_ms) {
+  restart_ms_ = steady_ms;
   period_ms_.reset();
   reports_ = 0;
   discounted_ = false;

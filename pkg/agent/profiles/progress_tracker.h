@@ -12,11 +12,15 @@
 //
 // A worker is armed when its iterations are known: a period was measured (traffic_meter.h) within
 // ten minutes before its last progress, or it has reported kMinReports times itself. A job that
-// never had a period, starts, warms up or has left its loop is not armed. Nor is one whose counters
+// never had a period, starts, warms up or has left its loop is not armed, the last where its
+// processes have ended or it has sent without a period for ten minutes. Nor is one whose counters
 // are not read: a gap in them, or one that goes backwards, counts as progress.
 //
 // When it fails: traffic that goes on at kCeased of the job's own hides that it has ceased. A job
-// that sends nothing over the counted ports is never armed.
+// that sends nothing over the counted ports is never armed. One that leaves its loop and is quiet
+// from then on, while its processes still run, is the same as one that hangs: to evaluate or to
+// upload without traffic is a pause, and a process that reports its iterations may report the steps
+// of that, too. Who knows that the processes are others, or have ended, calls Restart.
 //
 // Thread safety: none; one thread owns it. Determinism: depends on the calls alone. Complexity:
 // constant for each call.
@@ -30,6 +34,7 @@ namespace yardmaster::agent {
 
 inline constexpr double kCeased = 0.02;
 inline constexpr int kMinReports = 5;
+inline constexpr std::int64_t kPeriodWindowMs = 120'000;
 
 struct ProgressFacts {
   bool armed = false;
@@ -44,13 +49,14 @@ class ProgressTracker {
  public:
   // `sent_bytes`: of all NIC ports, ever.
   void AddTraffic(std::int64_t steady_ms, double sent_bytes);
-  // The traffic of the last minutes shows this period.
+  // The traffic of the last kPeriodWindowMs shows this period.
   void AddPeriod(std::int64_t steady_ms, double iteration_seconds);
   // The process says that iterations have ended. From the first time on traffic does not count.
   void AddReport(std::int64_t steady_ms);
   // The present pause is known not to be the job's own: it does not count among the longest.
   void DiscountPause() { discounted_ = true; }
-  // The worker's processes are others than before: it is armed when its iterations are known again.
+  // The worker's processes are others than before, or have ended: it is armed when its iterations
+  // are known again.
   void Restart(std::int64_t steady_ms);
 
   ProgressFacts At(std::int64_t steady_ms) const;
@@ -73,6 +79,7 @@ class ProgressTracker {
   int reports_ = 0;
   double report_gap_ms_ = 0;
 
+  std::optional<std::int64_t> restart_ms_;
   std::optional<std::int64_t> period_ms_;  // when one was measured last
   double iteration_ms_ = 0;
   std::int64_t progress_ms_ = 0;

@@ -101,6 +101,19 @@ TEST(ProgressTracker, AJobThatHasLeftItsLoopLongAgoIsNotArmed) {
   EXPECT_FALSE(job.Facts().armed);
 }
 
+TEST(ProgressTracker, APeriodOfEarlierProcessesDoesNotArm) {
+  Job job(2'000);
+  job.Train(200'000);
+  job.tracker_.Restart(job.now_ms_);
+  job.Pause(60'000);
+  job.tracker_.AddPeriod(job.now_ms_, 2);
+  EXPECT_FALSE(job.Facts().armed);
+  job.Train(30'000);
+  EXPECT_FALSE(job.Facts().armed) << "the window began before";
+  job.Train(90'000);
+  EXPECT_TRUE(job.Facts().armed);
+}
+
 TEST(ProgressTracker, UploadsAtAHigherRateDoNotHideIterations) {
   Job job(2'000);
   job.Train(200'000);
@@ -135,7 +148,7 @@ TEST(ProgressTracker, ReportsOfTheProcessCountInsteadOfTraffic) {
   EXPECT_EQ(facts.longest_pause_ms, 10'000);
 }
 
-TEST(AssessProgress, ThatCannotRunWaitsSoonerAndThatHasRestartedNever) {
+TEST(AssessProgress, ThatIsStoppedWaitsSoonerAndThatHasRestartedNever) {
   Job job(2'000);
   job.Train(200'000);
   job.Pause(22'000);
@@ -145,7 +158,8 @@ TEST(AssessProgress, ThatCannotRunWaitsSoonerAndThatHasRestartedNever) {
   EXPECT_EQ(job.Verdict(ProcessSummary{api::ProcessActivity::kStopped, false}),
             ProgressState::kWaiting);
   EXPECT_EQ(job.Verdict(ProcessSummary{api::ProcessActivity::kUninterruptible, false}),
-            ProgressState::kWaiting);
+            ProgressState::kProgressing)
+      << "it may write a checkpoint";
   job.Pause(500'000);
   EXPECT_EQ(job.Verdict(ProcessSummary{api::ProcessActivity::kIdle, true}), std::nullopt);
 }

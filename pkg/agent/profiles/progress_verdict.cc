@@ -21,10 +21,9 @@ std::optional<api::ProgressState> AssessProgress(const ProgressFacts& facts,
   std::int64_t limit_ms =
       std::max({limits.min_wait_ms, Times(limits.iterations, facts.iteration_ms),
                 Times(limits.pauses, facts.longest_pause_ms)});
-  if (processes && (processes->activity == api::ProcessActivity::kStopped ||
-                    processes->activity == api::ProcessActivity::kUninterruptible)) {
-    limit_ms = std::min(
-        limit_ms, std::max(limits.cannot_run_ms, Times(kMissedIterations, facts.iteration_ms)));
+  if (processes && processes->activity == api::ProcessActivity::kStopped) {
+    limit_ms = std::min(limit_ms,
+                        std::max(limits.stopped_ms, Times(kMissedIterations, facts.iteration_ms)));
   }
   return facts.quiet_ms >= limit_ms ? api::ProgressState::kWaiting
                                     : api::ProgressState::kProgressing;

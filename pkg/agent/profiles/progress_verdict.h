@@ -3,14 +3,16 @@
 //
 // A worker waits when it is armed (progress_tracker.h) and has made no progress for
 //   max(min_wait, `iterations` of its own iterations, `pauses` times its longest pause),
-// and already after max(cannot_run, 1.5 of its iterations) where its processes cannot run: one that
-// did a part of the work is stopped, or one waits in the kernel while none uses a CPU. A worker
-// that was never armed, or whose processes are others than when it made progress, does not wait.
+// and already after max(stopped, 1.5 of its iterations) where a process that did a part of the work
+// is stopped: no pause of the job's own looks like that. One that waits in the kernel may write a
+// checkpoint, for minutes where the file system is slow, and has the time of every other pause. A
+// worker that was never armed, or whose processes are others than when it made progress, does not
+// wait.
 //
 // What holds: a worker that makes progress does not wait. A pause of the job's own (a checkpoint,
 // an evaluation) is taken for waiting at most once for each longest pause, and only where it is
 // longer than min_wait; what is done about it is decided of all workers together
-// (operator/jobs/job_stall.h), and not before the job's limit.
+// (operator/jobs/no_progress.h), and not before the job's limit.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -26,7 +28,7 @@ namespace yardmaster::agent {
 
 struct ProgressLimits {
   std::int64_t min_wait_ms = 60'000;
-  std::int64_t cannot_run_ms = 20'000;
+  std::int64_t stopped_ms = 20'000;
   double iterations = 5;
   double pauses = 1.5;
 };

@@ -190,6 +190,36 @@ TEST_F(JobHeldBackTest, ARankThatIsSlowOnTheNextHostTooStaysThere) {
   EXPECT_NE(Uid(3), before_[3]) << "another rank may leave its host";
 }
 
+TEST_F(JobHeldBackTest, ARankThatWasSlowElsewhereADayAgoMayLeaveItsHostAgain) {
+  RunWarm({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}});
+  Slow(2, "n2");
+  Pass(kGraceMs);
+  SetPod(2, "Running", "n5");
+  RunUntilStable();
+  Recover();
+  const std::string moved = Uid(2);
+  Pass(24 * kHourMs - kGraceMs);
+  Slow(2, "n5");
+  Pass(kGraceMs - 1'000);
+  EXPECT_EQ(Uid(2), moved);
+  Pass(60'000);
+  EXPECT_NE(Uid(2), moved) << "a day after the first";
+}
+
+TEST_F(JobHeldBackTest, ARankThatIsSlowOnTheSameHostAgainLeavesItAgain) {
+  RunWarm({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}});
+  Slow(2, "n2");
+  Pass(kGraceMs);
+  Recover();
+  SetPod(2, "Running", "n2");
+  RunUntilStable();
+  const std::string back = Uid(2);
+  Pass(kHourMs);
+  Slow(2, "n2");
+  Pass(kGraceMs);
+  EXPECT_NE(Uid(2), back) << "the host is the cause";
+}
+
 TEST_F(JobHeldBackTest, BandwidthAndComputeAreGracesOfTheirOwn) {
   RunWarm({{"onHostLoss", "Replace"}, {"onSlowHost", "Replace"}, {"onBandwidthLoss", "Replace"}});
   HoldBack("n2");

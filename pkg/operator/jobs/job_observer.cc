@@ -22,6 +22,8 @@ constexpr std::int64_t kClockDifferenceMs = 5'000;
 constexpr std::int64_t kHeldBackAgainMs = 60'000;
 // A job whose hosts grow slow one after the other does not restart for each of them.
 constexpr std::int64_t kLeaveAgainMs = 3'600'000;
+// As long as a host is avoided for it.
+constexpr std::int64_t kUnevenMs = 24 * kLeaveAgainMs;
 
 WorkerPhase PhaseOf(const api::Pod& pod) {
   if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
@@ -85,12 +87,14 @@ std::string WhyJobStays(const api::TrainingJob& job, const HeldBack& held, std::
   for (const api::Incident& incident : job.status.recovery.incidents) {
     const bool was_slow = incident.cause == api::IncidentCause::kSlowHost;
     if (!was_slow && incident.cause != api::IncidentCause::kHostFault) continue;
-    if (slow && was_slow && incident.first_rank == held.slow_rank) {
+    const std::int64_t age_ms = now_ms - incident.start_ms;
+    if (age_ms < 0) continue;  // a clock was ahead
+    if (slow && was_slow && incident.first_rank == held.slow_rank && incident.host != held.host &&
+        age_ms < kUnevenMs) {
       return StrCat("rank ", held.slow_rank, " was slow on host ", incident.host,
                     ", too, so that the host is not the cause");
     }
-    const std::int64_t age_ms = now_ms - incident.start_ms;  // below 0: a clock was ahead
-    if (age_ms >= 0 && age_ms < kLeaveAgainMs) {
+    if (age_ms < kLeaveAgainMs) {
       return "it left another host less than an hour ago";
     }
   }

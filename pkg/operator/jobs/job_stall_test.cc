@@ -25,9 +25,15 @@ class JobStallTest : public JobFixture {
   }
   void Report(int rank, api::ProgressState state,
               api::ProcessActivity processes = api::ProcessActivity::kUnknown) {
+    reports_[rank] = {state, clock_.WallMs() - 60'000, processes, std::nullopt, 2, 0, 0};
+    Renew(rank);
+  }
+  // The agent says the same again.
+  void Renew(int rank) {
+    reports_[rank].time_ms = clock_.WallMs();
     json pod = Pod(rank);
     pod["metadata"]["annotations"][api::kProgressAnnotation] =
-        api::EncodeProgressReport({state, clock_.WallMs() - 60'000, processes, std::nullopt, 2, 0});
+        api::EncodeProgressReport(reports_[rank]);
     client_.Seed(kube::Pods(), pod);
   }
   void Stop(int rank) {
@@ -43,6 +49,7 @@ class JobStallTest : public JobFixture {
   }
 
   std::map<int, std::string> before_;
+  std::map<int, api::ProgressReport> reports_;
 };
 
 TEST_F(JobStallTest, ByDefaultAConditionAndOneEventNameTheWorker) {
@@ -55,7 +62,7 @@ TEST_F(JobStallTest, ByDefaultAConditionAndOneEventNameTheWorker) {
       << Message("Stalled");
   EXPECT_EQ(Condition("Running"), "True");
   const std::int64_t version = client_.version();
-  Pass(kHourMs);
+  Pass(api::kProgressLifeMs);
   EXPECT_EQ(client_.version(), version) << "nothing is written while nothing changes";
   EXPECT_EQ(CountNotices("Stalled"), 1);
   EXPECT_EQ(Uids(), before_);
@@ -63,6 +70,21 @@ TEST_F(JobStallTest, ByDefaultAConditionAndOneEventNameTheWorker) {
   RunUntilStable();
   EXPECT_EQ(Condition("Stalled"), "False");
   EXPECT_EQ(Reason("Stalled"), "Progressing");
+}
+
+TEST_F(JobStallTest, TheLastWordOfAnAgentThatIsGoneDoesNotStay) {
+  Run();
+  Stop(2);
+  RunUntilStable();
+  ASSERT_EQ(Condition("Stalled"), "True");
+  for (int i = 0; i < 8; ++i) {
+    Pass(api::kProgressRenewalMs);
+    Renew(2);
+  }
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "True");
+  Pass(api::kProgressLifeMs + 1);
+  EXPECT_EQ(Condition("Stalled"), "False");
 }
 
 TEST_F(JobStallTest, WithRestartTheJobLeavesTheHostAndGoesOn) {
@@ -94,7 +116,10 @@ TEST_F(JobStallTest, ASecondStallWithinTheHourIsOnlyShown) {
   RunUntilStable();
   EXPECT_EQ(Uids(), before_);
   EXPECT_EQ(Condition("Stalled"), "True");
-  Pass(kHourMs);
+  for (std::int64_t ms = 0; ms < kHourMs; ms += api::kProgressRenewalMs) {
+    Pass(api::kProgressRenewalMs);
+    if (Uid(1) == before_[1]) Renew(1);
+  }
   EXPECT_NE(Uid(0), before_[0]);
   EXPECT_EQ(Status()["restarts"], 2);
 }

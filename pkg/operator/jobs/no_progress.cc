@@ -29,6 +29,8 @@ std::vector<Waiting> WaitingWorkers(const JobObservation& job) {
     if (!worker.progress || worker.progress->state != api::ProgressState::kWaiting) continue;
     const std::int64_t since_ms = worker.progress->last_progress_ms;
     if (since_ms < attempt_ms || job.IsAhead(since_ms)) continue;
+    const std::int64_t time_ms = worker.progress->time_ms;
+    if (job.now_ms - time_ms > api::kProgressLifeMs || job.IsAhead(time_ms)) continue;
     waiting.push_back({rank, since_ms, &*worker.progress});
   }
   return waiting;
@@ -79,24 +81,22 @@ class Finder {
   explicit Finder(const JobObservation& job) : job_(job), waiting_(WaitingWorkers(job)) {}
 
   NoProgress Run() {
-    if (!FindThoseThatCannotRun()) FindPause();
+    if (!FindStopped()) FindPause();
+    for (const Waiting& worker : waiting_) {
+      LookAgain(worker.report->time_ms + api::kProgressLifeMs + 1 - job_.now_ms);
+    }
     return std::move(found_);
   }
 
  private:
-  // Counts those who have waited that long; the next look is when another one has.
-  std::size_t WaitedFor(std::int64_t limit_ms, bool (*counts)(const api::ProgressReport&)) {
-    std::size_t count = 0;
-    for (const Waiting& worker : waiting_) {
-      if (!counts(*worker.report)) continue;
-      const std::int64_t left_ms = worker.since_ms + limit_ms - job_.now_ms;
-      if (left_ms <= 0) {
-        ++count;
-      } else {
-        found_.look_again_ms = std::min(found_.look_again_ms.value_or(left_ms), left_ms);
-      }
-    }
-    return count;
+  void LookAgain(std::int64_t ms) {
+    found_.look_again_ms = std::min(found_.look_again_ms.value_or(ms), ms);
+  }
+  // Whether the worker has waited that long since `since_ms`; if not, the next look is when it has.
+  bool HasWaited(std::int64_t since_ms, std::int64_t limit_ms) {
+    const std::int64_t left_ms = since_ms + limit_ms - job_.now_ms;
+    if (left_ms > 0) LookAgain(left_ms);
+    return left_ms <= 0;
   }
   std::string Since(std::int64_t ms) const {
     return StrCat("the job makes no progress since ", FormatTime(ms));
@@ -108,21 +108,17 @@ class Finder {
         ->since_ms;
   }
 
-  bool FindThoseThatCannotRun() {
-    const std::size_t count = WaitedFor(
-        kCannotRunMs, [](const api::ProgressReport& report) { return report.cannot_run(); });
+  bool FindStopped() {
+    std::size_t count = 0;
+    for (const Waiting& worker : waiting_) {
+      if (worker.report->is_stopped() && HasWaited(worker.since_ms, kStoppedMs)) ++count;
+    }
     if (count == 0 || (!RunsTogether(job_) && !IsMajority(waiting_.size(), job_))) return false;
     std::vector<int> stopped = With(waiting_, ProcessActivity::kStopped);
-    const bool any_stopped = !stopped.empty();
-    std::vector<int> suspects =
-        any_stopped ? std::move(stopped) : With(waiting_, ProcessActivity::kUninterruptible);
-    found_.stall = {kCannotRun,
-                    StrCat(Since(EarliestMs()), ": of ", NamesOf(job_, suspects),
-                           any_stopped ? " a process is stopped (state T); continue it with "
-                                         "SIGCONT, or restart the job"
-                                       : " a process waits in the kernel (state D) for a device or "
-                                         "a file system; look at its host")};
-    if (!IsMajority(suspects.size(), job_)) found_.suspects = std::move(suspects);
+    found_.stall = {kCannotRun, StrCat(Since(EarliestMs()), ": of ", NamesOf(job_, stopped),
+                                       " a process is stopped (state T); continue it with SIGCONT, "
+                                       "or restart the job")};
+    if (!IsMajority(stopped.size(), job_)) found_.suspects = std::move(stopped);
     found_.look_again_ms.reset();
     return true;
   }
@@ -134,22 +130,36 @@ class Finder {
     const bool any_computes = std::any_of(
         waiting_.begin(), waiting_.end(),
         [](const Waiting& worker) { return worker.report->gpus_compute.value_or(false); });
-    const std::size_t count = WaitedFor(limit_ms, [](const api::ProgressReport&) { return true; });
+    std::size_t count = 0;
+    for (const Waiting& worker : waiting_) {
+      if (HasWaited(std::max(worker.since_ms, job_.checkpoint_ms), limit_ms)) ++count;
+    }
     if (any_computes || !IsMajority(count, job_)) return;
+    found_.stall = {kNoProgress, StrCat(Since(EarliestMs()), ": ", FindSuspects())};
+    found_.look_again_ms.reset();
+  }
+
+  // Why they are.
+  std::string FindSuspects() {
+    std::vector<int> in_kernel = With(waiting_, ProcessActivity::kUninterruptible);
     const std::vector<int> idle = With(waiting_, ProcessActivity::kIdle);
     const std::vector<int> busy = With(waiting_, ProcessActivity::kBusy);
-    std::string why;
+    if (!in_kernel.empty()) {
+      std::string why = StrCat("of ", NamesOf(job_, in_kernel),
+                               " a process waits in the kernel (state D) for a device or a file "
+                               "system; look at ",
+                               in_kernel.size() == 1 ? "its host" : "their hosts");
+      if (!IsMajority(in_kernel.size(), job_)) found_.suspects = std::move(in_kernel);
+      return why;
+    }
     if (!idle.empty() && 4 * idle.size() <= static_cast<std::size_t>(job_.ranks()) &&
         IsMajority(busy.size(), job_)) {
       found_.suspects = idle;
-      why = StrCat(NamesOf(job_, idle), " is idle while the others poll");
-    } else if (found_.suspects = FirstToStop(job_, waiting_); !found_.suspects.empty()) {
-      why = StrCat(NamesOf(job_, found_.suspects), " stopped first");
-    } else {
-      why = "nothing tells one worker from the others";
+      return StrCat(NamesOf(job_, idle), " is idle while the others poll");
     }
-    found_.stall = {kNoProgress, StrCat(Since(EarliestMs()), ": ", why)};
-    found_.look_again_ms.reset();
+    found_.suspects = FirstToStop(job_, waiting_);
+    if (found_.suspects.empty()) return "nothing tells one worker from the others";
+    return StrCat(NamesOf(job_, found_.suspects), " stopped first");
   }
 
   const JobObservation& job_;

@@ -1,19 +1,23 @@
 // Whether a job whose workers all run makes no progress, and who is the suspect, by what agents
 // report of its workers (api/progress_report.h).
 //
-// A report counts while the worker waits, and when its last progress was in the present attempt of
-// the job: what happened before a restart, and a start that takes long, say nothing.
+// A report counts while the worker waits, until it is older than kProgressLifeMs, for its agent may
+// be gone, and when its last progress was in the present attempt of the job: what happened before a
+// restart, and a start that takes long, say nothing.
 //
 // The job is stalled when
-//   1. a worker cannot run, because a process of it is stopped or waits in the kernel, for
-//      kCannotRunMs, and the others cannot go on without it: a worker that fails restarts them all
-//      by the job's policy, or more than half of the workers wait, too; or
+//   1. a process of a worker is stopped, for kStoppedMs, and the others cannot go on without it: a
+//      worker that fails restarts them all by the job's policy, or more than half of the workers
+//      wait, too; or
 //   2. more than half of the workers have waited for the job's limit (stallSeconds, or
-//      kAutomaticLimitMs), and the GPUs of none compute. Nothing tells it from a pause of the job's
-//      own but its length: each agent reports only what is longer than any pause before it.
+//      kAutomaticLimitMs), which begins again where the job reports a checkpoint, and the GPUs of
+//      none compute. Nothing tells it from a pause of the job's own but its length: each agent
+//      reports only what is longer than any pause before it. Processes that wait in the kernel do
+//      not either, since those that write a checkpoint do.
 //
 // Suspects, of the first kind of evidence that there is:
-//   a. those that cannot run, unless they are more than half of the workers;
+//   a. those with a stopped process; those with one that waits in the kernel. Unless they are more
+//      than half of the workers;
 //   b. those whose processes are idle, at most a quarter, while more than half of the workers use
 //      CPUs: who waits for others polls for them;
 //   c. the only one whose last progress was earlier than that of every other worker, by more than
@@ -32,7 +36,7 @@
 
 namespace yardmaster::op {
 
-inline constexpr std::int64_t kCannotRunMs = 30'000;
+inline constexpr std::int64_t kStoppedMs = 30'000;
 inline constexpr std::int64_t kAutomaticLimitMs = 600'000;
 inline constexpr std::int64_t kApartMs = 5'000;
 

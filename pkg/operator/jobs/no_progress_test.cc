@@ -40,10 +40,19 @@ void Wait(JobObservation& job, int rank, std::int64_t for_ms,
   report.last_progress_ms = job.now_ms - for_ms;
   report.processes = processes;
   report.iteration_seconds = 2;
+  report.time_ms = job.now_ms;
   job.workers[static_cast<std::size_t>(rank)].progress = report;
 }
 
-TEST(FindNoProgress, AWorkerThatCannotRunStopsAJobWhoseWorkersGoTogether) {
+// Time goes on, and agents renew what they report.
+void Pass(JobObservation& job, std::int64_t ms) {
+  job.now_ms += ms;
+  for (Worker& worker : job.workers) {
+    if (worker.progress) worker.progress->time_ms = job.now_ms;
+  }
+}
+
+TEST(FindNoProgress, AWorkerThatIsStoppedStopsAJobWhoseWorkersGoTogether) {
   JobObservation job = Running(8);
   Wait(job, 3, 25'000, ProcessActivity::kStopped);
   NoProgress found = FindNoProgress(job);
@@ -64,7 +73,7 @@ TEST(FindNoProgress, WhereOthersGoOnWithoutItMostHaveToWait) {
     } else {
       job.policy.on_worker_failure = api::OnHostLoss::kReplace;
     }
-    Wait(job, 1, kMinute, ProcessActivity::kUninterruptible);
+    Wait(job, 1, kMinute, ProcessActivity::kStopped);
     Wait(job, 2, kMinute);
     EXPECT_FALSE(FindNoProgress(job).stall.exists());
     Wait(job, 3, kMinute);
@@ -74,12 +83,59 @@ TEST(FindNoProgress, WhereOthersGoOnWithoutItMostHaveToWait) {
   }
 }
 
-TEST(FindNoProgress, WhenMostCannotRunNobodyIsTheSuspect) {
+TEST(FindNoProgress, WhenMostAreStoppedNobodyIsTheSuspect) {
   JobObservation job = Running(4);
-  for (int rank = 0; rank < 3; ++rank) Wait(job, rank, kMinute, ProcessActivity::kUninterruptible);
+  for (int rank = 0; rank < 3; ++rank) Wait(job, rank, kMinute, ProcessActivity::kStopped);
   const NoProgress found = FindNoProgress(job);
-  EXPECT_EQ(found.stall.reason, kCannotRun) << "a file system that all of them read";
+  EXPECT_EQ(found.stall.reason, kCannotRun);
   EXPECT_THAT(found.suspects, IsEmpty());
+}
+
+TEST(FindNoProgress, AWorkerThatWaitsInTheKernelMayWriteACheckpointUntilTheLimit) {
+  JobObservation job = Running(4);
+  for (int rank = 1; rank < 4; ++rank) Wait(job, rank, 9 * kMinute, ProcessActivity::kBusy);
+  Wait(job, 0, 9 * kMinute, ProcessActivity::kUninterruptible);
+  EXPECT_FALSE(FindNoProgress(job).stall.exists());
+  Pass(job, kMinute);
+  NoProgress found = FindNoProgress(job);
+  EXPECT_EQ(found.stall.reason, kNoProgress);
+  EXPECT_THAT(found.stall.message, HasSubstr("worker 0 on host n0 a process waits in the kernel"));
+  EXPECT_THAT(found.suspects, ElementsAre(0));
+  for (int rank = 1; rank < 4; ++rank) {
+    Wait(job, rank, 10 * kMinute, ProcessActivity::kUninterruptible);
+  }
+  found = FindNoProgress(job);
+  EXPECT_TRUE(found.stall.exists());
+  EXPECT_THAT(found.suspects, IsEmpty()) << "a file system that all of them read";
+}
+
+TEST(FindNoProgress, AJobThatHasWrittenACheckpointSinceHasTheLimitAgain) {
+  JobObservation job = Running(4);
+  for (int rank = 0; rank < 4; ++rank) Wait(job, rank, 12 * kMinute);
+  job.checkpoint_ms = job.now_ms - 9 * kMinute;
+  const NoProgress found = FindNoProgress(job);
+  EXPECT_FALSE(found.stall.exists());
+  EXPECT_EQ(found.look_again_ms, kMinute);
+  Pass(job, kMinute);
+  EXPECT_TRUE(FindNoProgress(job).stall.exists());
+}
+
+TEST(FindNoProgress, AReportThatIsNotRenewedIsTheLastWordOfAnAgentThatIsGone) {
+  for (const ProcessActivity processes : {ProcessActivity::kStopped, ProcessActivity::kBusy}) {
+    JobObservation job = Running(4);
+    for (int rank = 0; rank < 3; ++rank) Wait(job, rank, 20 * kMinute, processes);
+    NoProgress found = FindNoProgress(job);
+    EXPECT_TRUE(found.stall.exists());
+    EXPECT_EQ(found.look_again_ms, api::kProgressLifeMs + 1);
+    job.now_ms += *found.look_again_ms;
+    found = FindNoProgress(job);
+    EXPECT_FALSE(found.stall.exists());
+    EXPECT_EQ(found.look_again_ms, std::nullopt);
+    Pass(job, 0);
+    EXPECT_TRUE(FindNoProgress(job).stall.exists()) << "renewed";
+    job.now_ms -= 20 * kMinute;
+    EXPECT_FALSE(FindNoProgress(job).stall.exists()) << "its time is yet to come";
+  }
 }
 
 TEST(FindNoProgress, APauseOfMostWorkersIsAStallAfterItsLimit) {

@@ -31,7 +31,8 @@ inline constexpr char kQueueNotSupported[] = "QueueNotSupported";
 // The job has no ComputeDomain: there is no such kind, or one of its name is not the job's own.
 inline constexpr char kComputeDomainUnavailable[] = "ComputeDomainUnavailable";
 
-// All workers run and make no progress (no_progress.h); with the second, because one cannot run.
+// All workers run and make no progress (no_progress.h); with the second, because a process
+// of one is stopped.
 inline constexpr char kNoProgress[] = "NoProgress";
 inline constexpr char kCannotRun[] = "WorkerCannotRun";
 
