@@ -19,6 +19,7 @@
 #include "pkg/agent/plans/pod_claims.h"
 #include "pkg/agent/plans/pod_feed.h"
 #include "pkg/agent/profiles/checkpoint_marks.h"
+#include "pkg/agent/profiles/cpu_throttle.h"
 #include "pkg/agent/profiles/host_job_observer.h"
 #include "pkg/agent/profiles/profile_collector.h"
 #include "pkg/agent/profiles/progress_observer.h"
@@ -45,6 +46,12 @@ FolderPerNode Folders(const AgentOptions& options) {
   return options.one_node() ? FolderPerNode::kNo : FolderPerNode::kYes;
 }
 
+// Of the host; empty: it is not read.
+std::string CgroupRoot(const AgentOptions& options) {
+  if (options.sysfs_root.empty() || !options.one_node()) return "";
+  return StrCat(options.sysfs_root, "/fs/cgroup");
+}
+
 }  // namespace
 
 class Agent::Impl {
@@ -62,6 +69,7 @@ class Agent::Impl {
         claims_(deps_.timing.clock, options_.kubelet_socket),
         coverage_(deps_.client),
         checkpoints_(deps_.client, CheckpointOptions{options_.checkpoint_marks_dir}),
+        throttle_(CgroupRoot(options_)),
         processes_(options_.proc_root),
         progress_(deps_.timing.clock, {[this](std::int64_t steady_ms, const std::string& uid) {
                                          return processes_.Sample(steady_ms, uid);
@@ -298,6 +306,7 @@ class Agent::Impl {
   absl::Status AcceptMeasurement(rpc::IterationReport report) {
     programs_.Fill(feed_.Find(report.pod_uid), report.means);
     const Clock& clock = deps_.timing.clock;
+    report.means.cpu_throttled = throttle_.Fraction(clock.SteadyMs(), report.pod_uid);
     return profiles_.Take(report, clock.SteadyMs(), clock.WallMs());
   }
 
@@ -398,6 +407,7 @@ class Agent::Impl {
   PodClaims claims_;
   CoverageWriter coverage_;
   CheckpointMarks checkpoints_;
+  CpuThrottle throttle_;
   PodProcesses processes_;  // the observer's thread's
   ProgressObserver progress_;
   ProgressWriter progress_writer_;

@@ -51,6 +51,7 @@ absl::Status CheckProfileReport(const ProfileReport& report) {
   YM_RETURN_IF_ERROR(
       CheckRange("recentComputeSeconds", report.recent_compute_seconds, kDaySeconds));
   YM_RETURN_IF_ERROR(CheckRange("gpuClockMhz", report.gpu_clock_mhz, kMaxClockMhz));
+  YM_RETURN_IF_ERROR(CheckRange("cpuThrottled", report.cpu_throttled, 1, true));
   YM_RETURN_IF_ERROR(
       CheckRange("communicationSeconds", report.communication_seconds, kDaySeconds, true));
   YM_RETURN_IF_ERROR(CheckRange("communicationStart", report.communication_start, 1, true));
@@ -79,6 +80,7 @@ std::string EncodeProfileReport(const ProfileReport& report) {
   if (!report.sent_bytes.empty()) out["sentBytes"] = report.sent_bytes;
   put("recentComputeSeconds", report.recent_compute_seconds);
   put("gpuClockMhz", report.gpu_clock_mhz);
+  put("cpuThrottled", report.cpu_throttled);
   if (report.time_ms != 0) out["time"] = FormatTime(report.time_ms);
   return out.dump();
 }
@@ -96,6 +98,7 @@ absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text) {
   report.flop = Read(in, "flop");
   report.recent_compute_seconds = Read(in, "recentComputeSeconds");
   report.gpu_clock_mhz = Read(in, "gpuClockMhz");
+  report.cpu_throttled = Read(in, "cpuThrottled");
   report.time_ms = in.TimeMs("time");
   if (const JsonView list = in.Raw("sentBytes"); list.present()) {
     if (!list.is_array()) {

@@ -3,16 +3,19 @@
 //
 //   {"version":1,"samples":40,"iterationSeconds":1.9,"computeSeconds":1.5,"communicationSeconds":0.5,
 //    "communicationStart":0.4,"flop":2.1e15,"sentBytes":[3.1e9,3.1e9],
-//    "recentComputeSeconds":1.5,"gpuClockMhz":1755,"time":"2026-01-01T00:00:00Z"}
+//    "recentComputeSeconds":1.5,"gpuClockMhz":1755,"cpuThrottled":0.4,
+//    "time":"2026-01-01T00:00:00Z"}
 //
 // All numbers are means over the last `samples` iterations, of this worker alone: seconds of one
 // iteration, of its compute without waiting, of its transfers; the fraction of compute after which
 // communication begins; the FLOP of the worker's GPUs; bytes sent by each NIC, rail 0 first. Left
 // out: not measured.
 //
-// Three fields say whether the worker's host is slow now: the median of its compute over the last
-// half minute, the clock of its slowest GPU, and when the newest iteration in the report was
-// reported to the agent. A report that the agent renews without a change differs by its time.
+// Four fields say whether the worker's host is slow now: the median of its compute over the last
+// half minute, the clock of its slowest GPU, the fraction of its CPU periods in which the CPU limit
+// of its own pod throttled it over the last half minute, and when the newest iteration in the
+// report was reported to the agent. A report that the agent renews without a change differs by its
+// time.
 //
 // Numbers that cannot be true are refused: negative or not finite; more than a day, 1e24 FLOP, 1e15
 // bytes of a NIC, 64 NICs or 1e5 MHz; a fraction above 1; 0 for iterationSeconds, computeSeconds,
@@ -41,6 +44,7 @@ struct ProfileReport {
   std::vector<double> sent_bytes;
   std::optional<double> recent_compute_seconds = {};
   std::optional<double> gpu_clock_mhz = {};
+  std::optional<double> cpu_throttled = {};
   std::int64_t time_ms = 0;  // 0: not known
   bool operator==(const ProfileReport&) const = default;
 };

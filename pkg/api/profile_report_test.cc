@@ -20,6 +20,7 @@ TEST(ProfileReportTest, ComesBackAsItWasWritten) {
   report.sent_bytes = {3e9, 0};
   report.recent_compute_seconds = 1.6;
   report.gpu_clock_mhz = 1755;
+  report.cpu_throttled = 0;
   report.time_ms = 1'700'000'000'000;
   EXPECT_EQ(DecodeProfileReport(EncodeProfileReport(report)).value(), report);
   const ProfileReport little{3, std::nullopt, 0.5, std::nullopt, std::nullopt, std::nullopt, {}};
@@ -43,6 +44,7 @@ TEST(ProfileReportTest, GarbageIsRefusedAndTheFieldIsNamed) {
       {R"({"version":1,"samples":1,"communicationStart":1.5})", "communicationStart"},
       {R"({"version":1,"samples":1,"recentComputeSeconds":0})", "recentComputeSeconds"},
       {R"({"version":1,"samples":1,"gpuClockMhz":1e6})", "gpuClockMhz"},
+      {R"({"version":1,"samples":1,"cpuThrottled":1.5})", "cpuThrottled"},
       {R"({"version":1,"samples":1,"time":"yesterday"})", "time"},
       {R"({"version":1,"samples":1,"sentBytes":7})", "sentBytes"},
       {R"({"version":1,"samples":1,"sentBytes":[1,null]})", "sentBytes"},

@@ -1,6 +1,7 @@
 // Files of a host that the agent reads: the table of NIC ports, the link states and counters of
 // sysfs, and the default class of configfs. For all bytes, reading ends, a table that is read has
-// every place once, and what was found in configfs is put back.
+// every place once, what was found in configfs is put back, and a cgroup is throttled in no more
+// periods than it ran.
 //
 // The input up to the first byte 0 is the table, the rest the content of every file.
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "pkg/agent/ports/local_nic_port.h"
 #include "pkg/agent/ports/port_counters.h"
 #include "pkg/agent/ports/rail_order.h"
+#include "pkg/agent/profiles/cpu_throttle.h"
 #include "pkg/agent/profiles/traffic_meter.h"
 #include "pkg/base/strings.h"
 
@@ -93,6 +95,23 @@ void CheckDefaultClass(const std::string& root, std::string_view content) {
   if (!next.Restore().ok() || ReadAll(file) != StrCat(line, "\n")) std::abort();
 }
 
+// The content is the earlier file of the pod and, from its middle on, the later one.
+void CheckThrottle(const std::string& root, std::string_view content) {
+  const std::string uid = "0f5a2c1e-1111-4222-8333-944445555666";
+  const auto counters = agent::ParseCpuStat(content);
+  if (counters && (counters->periods < counters->throttled || counters->throttled < 0 ||
+                   counters->usage_us < 0)) {
+    std::abort();
+  }
+  const std::string file = StrCat(root, "/fs/cgroup/kubepods/pod", uid, "/cpu.stat");
+  agent::CpuThrottle throttle(root + "/fs/cgroup");
+  Write(file, content.substr(0, content.size() / 2));
+  (void)throttle.Fraction(0, uid);
+  Write(file, content.substr(content.size() / 2));
+  const auto fraction = throttle.Fraction(agent::CpuThrottle::kSampleMs, uid);
+  if (fraction && !(*fraction >= 0 && *fraction <= 1)) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -104,5 +123,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (split == size) return 0;
   CheckSysfs(root, text.substr(split + 1));
   CheckDefaultClass(root, text.substr(split + 1));
+  CheckThrottle(root, text.substr(split + 1));
   return 0;
 }

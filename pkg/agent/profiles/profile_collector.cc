@@ -14,6 +14,8 @@ namespace yardmaster::agent {
 
 namespace {
 
+constexpr double kThrottledChange = 0.2;
+
 // More pods than GPUs on any node; reports of others are refused before they take memory.
 constexpr std::size_t kMaxPods = 4096;
 
@@ -26,7 +28,12 @@ bool Moved(std::optional<double> written, std::optional<double> now, double min_
 }  // namespace
 
 void ProfileCollector::Add(Mean& mean, std::optional<double> value, double iterations) const {
-  if (!value) return;
+  if (!value) {
+    mean.missing += iterations;
+    if (mean.missing >= options_.window) mean = {};
+    return;
+  }
+  mean.missing = 0;
   // What was there keeps at most what the window leaves it.
   const double kept = std::max(0.0, std::min(mean.weight, options_.window - iterations));
   mean.value = (mean.value * kept + *value * iterations) / (kept + iterations);
@@ -55,14 +62,27 @@ absl::Status ProfileCollector::Take(const rpc::IterationReport& report, std::int
   Add(entry.communication, means.communication_seconds, iterations);
   Add(entry.start, means.communication_start, iterations);
   Add(entry.flop, means.flop, iterations);
-  if (means.compute_seconds) entry.recent.Add(steady_ms, means.samples, *means.compute_seconds);
-  if (means.gpu_clock_mhz) entry.gpu_clock_mhz = means.gpu_clock_mhz;
+  if (means.compute_seconds) {
+    entry.recent.Add(steady_ms, means.samples, *means.compute_seconds);
+    entry.compute_ms = steady_ms;
+  } else if (steady_ms - entry.compute_ms > RecentCompute::kWindowMs) {
+    entry.recent = {};
+  }
+  if (means.gpu_clock_mhz) {
+    entry.gpu_clock_mhz = means.gpu_clock_mhz;
+    entry.clock_ms = steady_ms;
+  } else if (steady_ms - entry.clock_ms > RecentCompute::kWindowMs) {
+    entry.gpu_clock_mhz.reset();
+  }
+  entry.cpu_throttled = means.cpu_throttled;
   // The annotation keeps whole seconds.
   entry.time_ms = wall_ms / 1000 * 1000;
-  if (entry.sent.size() < means.sent_bytes.size()) entry.sent.resize(means.sent_bytes.size());
-  for (std::size_t i = 0; i < means.sent_bytes.size(); ++i) {
-    Add(entry.sent[i], means.sent_bytes[i], iterations);
+  entry.sent.resize(std::max(entry.sent.size(), means.sent_bytes.size()));
+  for (std::size_t i = 0; i < entry.sent.size(); ++i) {
+    const bool has = i < means.sent_bytes.size();
+    Add(entry.sent[i], has ? std::optional(means.sent_bytes[i]) : std::nullopt, iterations);
   }
+  while (!entry.sent.empty() && entry.sent.back().weight == 0) entry.sent.pop_back();
   return absl::OkStatus();
 }
 
@@ -80,7 +100,11 @@ api::ProfileReport ProfileCollector::ReportOf(const Entry& entry) const {
   for (const Mean& mean : entry.sent) report.sent_bytes.push_back(mean.value);
   report.recent_compute_seconds = entry.recent.Median();
   report.gpu_clock_mhz = entry.gpu_clock_mhz;
-  if (report.recent_compute_seconds || report.gpu_clock_mhz) report.time_ms = entry.time_ms;
+  report.cpu_throttled = entry.cpu_throttled;
+  // A mean is of no time: a reader that has nothing else to compare must not think that it is new.
+  if (report.recent_compute_seconds || (report.gpu_clock_mhz && !report.compute_seconds)) {
+    report.time_ms = entry.time_ms;
+  }
   return report;
 }
 
@@ -96,6 +120,10 @@ bool ProfileCollector::ChangedEnough(const std::optional<api::ProfileReport>& wr
   if (written->sent_bytes.size() != now.sent_bytes.size()) return true;
   for (std::size_t i = 0; i < now.sent_bytes.size(); ++i) {
     if (moved(written->sent_bytes[i], now.sent_bytes[i])) return true;
+  }
+  if (std::abs(now.cpu_throttled.value_or(0) - written->cpu_throttled.value_or(0)) >
+      kThrottledChange) {
+    return true;
   }
   return moved(written->iteration_seconds, now.iteration_seconds) ||
          moved(written->compute_seconds, now.compute_seconds) ||

@@ -1,12 +1,15 @@
 // Averages what pods report of their iterations and writes it to the API server at a bounded rate:
 // the pod annotation yardmaster.dev/profile (api/profile_report.h).
 //
-// Means run over the last `window` iterations: older ones lose weight as new ones come. A pod's
+// Means run over the last `window` iterations: older ones lose weight as new ones come, and what is
+// in no report of these is not known any more. What is measured now (recent_compute.h, the clock of
+// the GPUs) is not known once reports have come without it for RecentCompute::kWindowMs. A pod's
 // annotation is written at the first report, when `trusted_samples` iterations were reported, and
 // when a number has moved by more than `min_change` (a share of it; twice as much for what is
-// measured now, recent_compute.h, since it has more noise); never more often than every
-// `pod_interval_ms`, or half of it where the host's speed has jumped, and never more than
-// `writes_per_flush` pods at once. A write that fails is tried again after the same interval.
+// measured now, recent_compute.h, since it has more noise; by a fifth of the periods for what a CPU
+// limit throttles); never more often than every `pod_interval_ms`, or half of it where the host's
+// speed has jumped, and never more than `writes_per_flush` pods at once. A write that fails is
+// tried again after the same interval.
 //
 // A report that says how fast the host is now is renewed while iterations come in, so that a reader
 // can tell it from the last word of an agent that is gone: after `pod_interval_ms`, then after
@@ -61,14 +64,18 @@ class ProfileCollector {
   struct Mean {
     double value = 0;
     double weight = 0;
+    double missing = 0;  // iterations since it was in a report
   };
   struct Entry {
     std::int64_t samples = 0;  // in all, up to the window
     Mean iteration, compute, communication, start, flop;
     std::vector<Mean> sent;
     RecentCompute recent;
+    std::int64_t compute_ms = 0;  // when the compute time was in a report: steady, as the next
     std::optional<double> gpu_clock_mhz;
-    std::int64_t time_ms = 0;  // of the newest report: wall time
+    std::int64_t clock_ms = 0;
+    std::optional<double> cpu_throttled;  // with the newest report
+    std::int64_t time_ms = 0;             // of the newest report: wall time
     std::optional<api::ProfileReport> written;
     std::int64_t next_write_ms = 0;
     std::int64_t renew_ms = 0;

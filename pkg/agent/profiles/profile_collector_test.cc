@@ -69,6 +69,22 @@ class ProfileCollectorTest : public ::testing::Test {
   ProfileCollector collector_{client_, {}};
 };
 
+TEST_F(ProfileCollectorTest, TellsHowMuchTheCpuLimitThrottlesWhenThatMovesByAFifth) {
+  rpc::IterationReport report = Report("a", 20, 2);
+  const auto told = [&](std::optional<double> throttled) {
+    report.means.cpu_throttled = throttled;
+    clock_.Advance(60'000);
+    EXPECT_TRUE(Take(report).ok());
+    collector_.Flush(clock_.SteadyMs(), Find);
+    return Told("a")->cpu_throttled;
+  };
+  EXPECT_EQ(told(std::nullopt), std::nullopt);
+  EXPECT_EQ(told(0.15), std::nullopt);
+  EXPECT_EQ(told(0.4), 0.4);
+  EXPECT_EQ(told(0.5), 0.4);
+  EXPECT_EQ(told(std::nullopt), std::nullopt);
+}
+
 TEST_F(ProfileCollectorTest, TellsTheMeanWhenItIsNewTrustedOrMovedAndNotMoreOften) {
   ASSERT_TRUE(Take(Report("a", 4, 2)).ok());
   EXPECT_THAT(collector_.Flush(0, Find), IsEmpty());
@@ -145,6 +161,43 @@ TEST_F(ProfileCollectorTest, APauseIsNotToldAsCompute) {
     const auto told = Told("a");
     EXPECT_EQ(told->recent_compute_seconds.value_or(1), 1);
   }
+}
+
+TEST_F(ProfileCollectorTest, WhatIsNotReportedAnyMoreIsNotToldWithANewTime) {
+  rpc::IterationReport report = Report("a", 2, 2);
+  const auto iterate = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      clock_.Advance(4'000);
+      ASSERT_TRUE(Take(report).ok());
+      collector_.Flush(clock_.SteadyMs(), Find);
+    }
+  };
+  report.means.compute_seconds = 1;
+  report.means.gpu_clock_mhz = 1'755;
+  report.means.sent_bytes = {1e9, 2e9};
+  iterate(40);
+  EXPECT_EQ(Told("a")->recent_compute_seconds, 1);
+  EXPECT_EQ(Told("a")->gpu_clock_mhz, 1'755);
+  // The exporter of the GPUs is gone.
+  report.means.gpu_clock_mhz.reset();
+  iterate(7);
+  EXPECT_EQ(Told("a")->gpu_clock_mhz, 1'755) << "one reading may be missing";
+  iterate(20);
+  EXPECT_EQ(Told("a")->gpu_clock_mhz, std::nullopt);
+  EXPECT_NE(Told("a")->time_ms, 0);
+  report.means.gpu_clock_mhz = 1'755;
+  report.means.compute_seconds.reset();
+  report.means.sent_bytes = {1e9};
+  iterate(30);
+  EXPECT_EQ(Told("a")->recent_compute_seconds, std::nullopt);
+  EXPECT_EQ(Told("a")->compute_seconds, 1) << "of most of the last 200 iterations";
+  EXPECT_EQ(Told("a")->time_ms, 0) << "the mean is not of now";
+  EXPECT_EQ(Told("a")->sent_bytes.size(), 2u);
+  iterate(90);
+  EXPECT_EQ(Told("a")->compute_seconds, std::nullopt);
+  EXPECT_EQ(Told("a")->sent_bytes.size(), 1u);
+  EXPECT_EQ(Told("a")->gpu_clock_mhz, 1'755);
+  EXPECT_NE(Told("a")->time_ms, 0);
 }
 
 TEST_F(ProfileCollectorTest, WhatDoesNotChangeIsRenewedMoreAndMoreSeldom) {

@@ -33,6 +33,15 @@ std::optional<double> MedianOf(const std::vector<api::ProfileReport>& reports, F
 // Held back by less is not told from undisturbed.
 constexpr double kUndisturbed = 0.98;
 
+// Of a host that states it.
+std::string GpuModelOf(const fabric::Places& places, const placement::Cluster& cluster,
+                       const std::string& host) {
+  const fabric::HostId id = places.FindHost(host);
+  if (!id.valid() || id.index() >= cluster.hosts.size()) return "";
+  const std::size_t model = cluster.hosts[id.index()].gpu_model;
+  return model < cluster.num_gpu_models() ? (*cluster.gpu_models)[model] : "";
+}
+
 // By the job's own profile.
 workload::NetworkEstimate EstimateOf(const plan::JobState& state, const fabric::Network& network) {
   const fabric::FabricSpec& spec = network.spec();
@@ -84,8 +93,9 @@ void LoneTransfers::KeepOnly(const plan::Snapshot& snapshot) {
 }
 
 MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
-                         const fabric::Network& network, std::optional<double> share,
-                         LoneTransfers& transfers, plan::JobState& job) {
+                         const fabric::Network& network, const placement::Cluster& cluster,
+                         std::optional<double> share, LoneTransfers& transfers,
+                         plan::JobState& job) {
   MeasuredJob out;
   if (job.job.profile.measured) out.source = api::NetworkSource::kMeasured;
   std::vector<api::ProfileReport> reports;
@@ -98,7 +108,8 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
       paces.push_back({rank, pod->node_name, pod->metadata.uid, report->samples,
                        report->recent_compute_seconds ? report->recent_compute_seconds
                                                       : report->compute_seconds,
-                       report->gpu_clock_mhz, report->time_ms});
+                       report->gpu_clock_mhz, report->time_ms, report->cpu_throttled.value_or(0)});
+      paces.back().gpu_model = GpuModelOf(network.places(), cluster, pod->node_name);
       reports.push_back(*std::move(report));
     } else {
       out.problems.push_back(StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name,

@@ -31,20 +31,29 @@ std::optional<SlowHost> SlowWorkers::Observe(const NamespacedName& gang,
     const bool same =
         at != before.end() && at->second.host == pace.host && at->second.pod_uid == pace.pod_uid;
     if (worker.times <= (same ? ends : begins)) continue;
-    Slow slow = same ? at->second : Slow{pace.host, pace.pod_uid, now_ms, 0, now_ms, 0, ""};
+    Slow slow = same ? at->second : Slow{pace.host, pace.pod_uid, now_ms, 0, now_ms, 0, false, ""};
     if (same && slow.report_ms != pace.time_ms) slow.seen_ms = now_ms;
     slow.report_ms = pace.time_ms;
-    if (std::abs(worker.times - slow.told_times) > kToldChange * slow.told_times) {
+    // Again where the clock of the host was set back.
+    if (slow.first_report_ms == 0 || slow.report_ms < slow.first_report_ms) {
+      slow.first_report_ms = slow.report_ms;
+    }
+    if (std::abs(worker.times - slow.told_times) > kToldChange * slow.told_times ||
+        worker.limited != slow.limited) {
       slow.told_times = worker.times;
+      slow.limited = worker.limited;
       slow.has = PaceText(worker);
     }
     now.emplace(pace.rank, std::move(slow));
   }
   std::optional<SlowHost> found;
   std::int64_t since_ms = 0;
-  for (const auto& [rank, slow] : now) {
-    if (now_ms - slow.seen_ms > kReportLifeMs || (found && slow.since_ms >= since_ms)) continue;
-    found = SlowHost{rank, slow.host, slow.has, WhyStays(now, slow)};
+  SlowByRank fresh = now;
+  std::erase_if(fresh,
+                [&](const auto& entry) { return now_ms - entry.second.seen_ms > kReportLifeMs; });
+  for (const auto& [rank, slow] : fresh) {
+    if (found && slow.since_ms >= since_ms) continue;
+    found = SlowHost{rank, slow.host, slow.has, WhyStays(fresh, slow)};
     since_ms = slow.since_ms;
   }
   if (!now.empty()) gangs_[gang] = std::move(now);
@@ -52,12 +61,16 @@ std::optional<SlowHost> SlowWorkers::Observe(const NamespacedName& gang,
 }
 
 std::string SlowWorkers::WhyStays(const SlowByRank& ranks, const Slow& slow) const {
+  if (slow.limited) {
+    return "every host has that limit: raise resources.limits.cpu of the job's pods, or leave it "
+           "out";
+  }
   const bool others = std::any_of(ranks.begin(), ranks.end(), [&](const auto& entry) {
     return entry.second.host != slow.host;
   });
   if (others) return "another host of it is slow, too";
   if (slow.report_ms == 0) return "its agent does not say when it measured";
-  if (slow.seen_ms - slow.since_ms >= limits_.grace_ms) return "";
+  if (slow.report_ms - slow.first_report_ms >= limits_.grace_ms) return "";
   return StrCat("no report that was made ", limits_.grace_ms / 1000,
                 " s after the first one confirms it yet");
 }

@@ -6,8 +6,11 @@
 //
 // A report is the word of a worker's own agent and may be the last one of an agent that is gone.
 // Therefore the host is only left once a report that was made `grace_ms` after the first slow one
-// says the same, and while the newest is not older than kReportLifeMs. Of a gang with two slow
-// hosts none is left, for it would go on at the pace of the other one.
+// says the same, by the times in the reports, however late a round sees them, and while the newest
+// was seen first no more than kReportLifeMs ago. An older one speaks neither for nor against. Of a
+// gang with two slow hosts none is left, for it would go on at the pace of the other one. A host
+// where the job's own CPU limit explains the pace (stragglers.h) is not left: the next host has the
+// same limit.
 //
 // Complexity: Observe takes O(n log n) of the compared workers. Determinism: depends on the calls
 // alone. Thread safety: none; one thread owns it.
@@ -58,7 +61,9 @@ class SlowWorkers {
     std::int64_t report_ms = 0;  // the time in the newest report
     std::int64_t seen_ms = 0;    // when that was seen first: steady
     double told_times = 0;       // for `has`
+    bool limited = false;
     std::string has;
+    std::int64_t first_report_ms = 0;  // the time in the first one; 0: no report had one
   };
   using SlowByRank = std::map<int, Slow>;
 

@@ -24,7 +24,7 @@ class SlowWorkersTest : public ::testing::Test {
     for (int rank = 0; rank < 8; ++rank) {
       const auto at = times.find(rank);
       WorkerPace pace{rank, StrCat("n", rank), StrCat(pods_, "-", rank), 40, 1, {}, time_ms_};
-      compared.push_back({pace, at == times.end() ? 1.0 : at->second, {}});
+      compared.push_back({pace, at == times.end() ? 1.0 : at->second, {}, rank == limited_rank_});
     }
     return workers_.Observe(kGang, compared, now_ms_);
   }
@@ -37,6 +37,7 @@ class SlowWorkersTest : public ::testing::Test {
   std::int64_t now_ms_ = 0;
   std::int64_t time_ms_ = 1'700'000'000'000;
   bool agents_report_ = true;
+  int limited_rank_ = -1;
   std::string pods_ = "p";
 };
 
@@ -58,7 +59,53 @@ TEST_F(SlowWorkersTest, TheLastWordOfAnAgentRemovesNothingAndIsForgotten) {
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(Leaves({{3, 2}}));
   EXPECT_FALSE(Round({{3, 2}})) << "it is old";
   agents_report_ = true;
+  EXPECT_FALSE(Leaves({{3, 2}})) << "by its own time that is half a minute later";
+  time_ms_ += 100 * 30'000;
   EXPECT_TRUE(Leaves({{3, 2}})) << "it has been slow all the time";
+}
+
+TEST_F(SlowWorkersTest, ReportsConfirmByTheirOwnTimesHoweverLateTheyAreSeen) {
+  EXPECT_TRUE(Round({{3, 2}}));
+  now_ms_ += 600'000;
+  EXPECT_FALSE(Leaves({{3, 2}})) << "half a minute after the first";
+  time_ms_ += kGraceMs - 60'000;
+  EXPECT_TRUE(Leaves({{3, 2}}));
+  time_ms_ -= 3'600'000;
+  EXPECT_FALSE(Leaves({{3, 2}})) << "its clock was set back";
+  time_ms_ += kGraceMs - 30'000;
+  EXPECT_TRUE(Leaves({{3, 2}}));
+}
+
+TEST_F(SlowWorkersTest, TheLastWordOfAnAgentDoesNotKeepOthersOnTheirHost) {
+  const std::int64_t last_word_ms = time_ms_;
+  std::optional<SlowHost> found;
+  for (int i = 0; i < 100; ++i) {
+    now_ms_ += 30'000;
+    time_ms_ += 30'000;
+    std::vector<ComparedWorker> compared;
+    for (int rank = 0; rank < 8; ++rank) {
+      WorkerPace pace{rank, StrCat("n", rank), "p", 40, 1, {}, rank == 5 ? last_word_ms : time_ms_};
+      compared.push_back({pace, rank == 3 || rank == 5 ? 2.0 : 1.0, {}});
+    }
+    found = workers_.Observe(kGang, compared, now_ms_);
+    ASSERT_TRUE(found);
+    if (i == 20) EXPECT_EQ(found->stays, "another host of it is slow, too");
+  }
+  EXPECT_EQ(found->host, "n3");
+  EXPECT_EQ(found->stays, "");
+}
+
+TEST_F(SlowWorkersTest, AHostStaysWhileItsOwnCpuLimitMakesAWorkerSlow) {
+  EXPECT_TRUE(Round({{3, 2}}));
+  limited_rank_ = 3;
+  for (int i = 0; i < 20; ++i) {
+    const auto found = Round({{3, 2}});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->has, "2.0 times the compute time of its like, throttled by its own CPU limit");
+    EXPECT_THAT(found->stays, HasSubstr("resources.limits.cpu"));
+  }
+  limited_rank_ = -1;
+  EXPECT_TRUE(Leaves({{3, 2}})) << "it is slow without the limit, too";
 }
 
 TEST_F(SlowWorkersTest, AReportWithoutATimeConfirmsNothing) {

@@ -29,9 +29,25 @@ std::optional<double> MedianOf(const Paces& alike, std::optional<double> WorkerP
   return *middle > 0 ? std::optional(*middle) : std::nullopt;
 }
 
+// Of all of them: a worker without a limit is not throttled.
+double MedianThrottled(const Paces& alike) {
+  std::vector<double> values;
+  for (const WorkerPace* pace : alike) values.push_back(pace->cpu_throttled);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool LimitExplains(const ComparedWorker& worker, double usually_throttled) {
+  if (worker.times <= 1 || worker.clock_share.value_or(1) < kSameClock) return false;
+  const double lacks = 1 - 1 / worker.times;
+  return worker.pace.cpu_throttled - usually_throttled >= lacks / 2;
+}
+
 void CompareAlike(const Paces& alike, std::vector<ComparedWorker>& out) {
   const std::optional<double> compute = MedianOf(alike, &WorkerPace::compute_seconds);
   const std::optional<double> clock = MedianOf(alike, &WorkerPace::gpu_clock_mhz);
+  const double throttled = MedianThrottled(alike);
   for (const WorkerPace* pace : alike) {
     ComparedWorker worker{*pace, 1, std::nullopt};
     if (clock && pace->gpu_clock_mhz) worker.clock_share = *pace->gpu_clock_mhz / *clock;
@@ -42,6 +58,7 @@ void CompareAlike(const Paces& alike, std::vector<ComparedWorker>& out) {
     } else {
       continue;
     }
+    worker.limited = LimitExplains(worker, throttled);
     out.push_back(std::move(worker));
   }
 }
@@ -50,14 +67,14 @@ void CompareAlike(const Paces& alike, std::vector<ComparedWorker>& out) {
 
 std::vector<ComparedWorker> CompareWorkers(const std::vector<WorkerPace>& paces,
                                            const workload::WorkerGroups& groups) {
-  std::map<std::vector<int>, Paces> by_stages;
+  std::map<std::pair<std::vector<int>, std::string>, Paces> by_kind;
   for (const WorkerPace& pace : paces) {
     const auto worker = static_cast<std::size_t>(pace.rank);
     if (worker >= groups.stages_of_worker.size() || pace.samples < kMinSamples) continue;
-    by_stages[groups.stages_of_worker[worker]].push_back(&pace);
+    by_kind[{groups.stages_of_worker[worker], pace.gpu_model}].push_back(&pace);
   }
   std::vector<ComparedWorker> out;
-  for (const auto& [stages, alike] : by_stages) CompareAlike(alike, out);
+  for (const auto& [kind, alike] : by_kind) CompareAlike(alike, out);
   std::sort(out.begin(), out.end(), [](const ComparedWorker& a, const ComparedWorker& b) {
     return std::pair(-a.times, a.pace.rank) < std::pair(-b.times, b.pace.rank);
   });
@@ -74,7 +91,8 @@ std::string PaceText(const ComparedWorker& worker) {
   if (!worker.pace.compute_seconds) return clock;
   const auto tenths = static_cast<std::int64_t>(std::floor(worker.times * 10));
   return StrCat(tenths / 10, ".", tenths % 10, " times the compute time of its like",
-                clock.empty() ? "" : StrCat(", with ", clock));
+                clock.empty() ? "" : StrCat(", with ", clock),
+                worker.limited ? ", throttled by its own CPU limit" : "");
 }
 
 std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& compared, double share,

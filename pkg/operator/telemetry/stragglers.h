@@ -5,9 +5,14 @@
 //          first, and what else is known of its GPUs
 //   False  Even         none
 //
-// A worker is compared with the median of at least kMinReports workers with the same stages, so
-// that a host can only speak of itself. The time that it computes counts; of workers that report
-// none, the clock of the slowest GPU. A report of fewer than kMinSamples iterations is not used.
+// A worker is compared with the median of at least kMinReports workers with the same stages and
+// GPUs of the same model, so that a host can only speak of itself, and a slower model is not taken
+// for a slow host. The time that it computes counts; of workers that report none, the clock of the
+// slowest GPU. A report of fewer than kMinSamples iterations is not used.
+//
+// A CPU limit is a part of the job's own spec. It explains why a worker is slow when it throttles
+// that worker in more periods than its like, by at least half of the time that the worker lacks (a
+// limit costs at most the periods in which it throttles), and its GPUs have their clock.
 //
 // Complexity: O(n log n) of the reports. Thread safety: pure functions.
 #pragma once
@@ -36,19 +41,23 @@ struct WorkerPace {
   std::optional<double> compute_seconds;  // of an iteration: of the last ones, if that is known
   std::optional<double> gpu_clock_mhz;    // of its slowest GPU
   std::int64_t time_ms = 0;               // of its newest iteration; 0: not known
+  double cpu_throttled = 0;               // fraction of its CPU periods; 0: not known, too
+  std::string gpu_model = {};             // of its host; empty: not stated
 };
 
 struct ComparedWorker {
   WorkerPace pace;
   double times = 1;                   // as long as its like
   std::optional<double> clock_share;  // of the clock of its like
+  bool limited = false;               // its own CPU limit explains why it is slow
 };
 
 // The workers that can be compared, the slowest first. Empty: too few report.
 std::vector<ComparedWorker> CompareWorkers(const std::vector<WorkerPace>& paces,
                                            const workload::WorkerGroups& groups);
 
-// What its host has: "1.8 times the compute time of its like, with GPUs at 55 % of their clock".
+// What its host has: "1.8 times the compute time of its like, with GPUs at 55 % of their clock", or
+// "..., throttled by its own CPU limit".
 std::string PaceText(const ComparedWorker& worker);
 
 // A worker straggles at less than `share` of the speed of its like. nullopt: none was compared.

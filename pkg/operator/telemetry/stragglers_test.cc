@@ -44,6 +44,28 @@ TEST_F(StragglersTest, LowClocksOfGpusAreNamedAsTheCause) {
             "clock");
 }
 
+TEST_F(StragglersTest, ItsOwnCpuLimitIsNamedAsTheCauseWhereItExplainsTheTime) {
+  const auto look = [&](double throttled, double others_throttled, double megahertz = 1'800) {
+    for (int rank = 0; rank < 8; ++rank) {
+      WorkerPace pace{rank, StrCat("n", rank), "", 40, 1, 1'800, 0, others_throttled};
+      if (rank == 5) {
+        pace.compute_seconds = 2;
+        pace.gpu_clock_mhz = megahertz;
+        pace.cpu_throttled = throttled;
+      }
+      Add(pace);
+    }
+    return Look(8)->message;
+  };
+  const std::string slow = "rank 5 on n5 has 2.0 times the compute time of its like";
+  EXPECT_EQ(look(0.8, 0), slow + ", throttled by its own CPU limit");
+  EXPECT_EQ(look(0.25, 0), slow + ", throttled by its own CPU limit");
+  EXPECT_EQ(look(0.2, 0), slow) << "a fifth of its periods costs no half of its time";
+  EXPECT_EQ(look(0.8, 0.7), slow) << "the others are throttled, too, and are not slow";
+  EXPECT_EQ(look(0.8, 0, 1'000), slow + ", with GPUs at 55 % of their clock")
+      << "a clock is the host's";
+}
+
 TEST_F(StragglersTest, WithoutComputeTimesTheClocksCount) {
   for (int rank = 0; rank < 8; ++rank) Clock(rank, rank == 5 ? 1'000 : 1'800 - rank);
   EXPECT_EQ(Look(8)->message, "rank 5 on n5 has GPUs at 55 % of their clock");
@@ -53,6 +75,22 @@ TEST_F(StragglersTest, WithoutComputeTimesTheClocksCount) {
 
 TEST_F(StragglersTest, AWorkerThatComputesAsLongAsItsLikeIsNotSlowWithAnyClock) {
   for (int rank = 0; rank < 8; ++rank) Clock(rank, rank == 5 ? 345 : 1'800, 1);
+  EXPECT_EQ(Look(8)->status, api::ConditionStatus::kFalse);
+}
+
+TEST_F(StragglersTest, GpusOfOtherModelsAreComparedWithTheirLike) {
+  const auto of_model = [this](int rank, bool old, double times) {
+    WorkerPace pace{rank, StrCat("n", rank), "", 40, (old ? 2 : 1) * times, old ? 1'400.0 : 1'900.0,
+                    0};
+    pace.gpu_model = old ? "NVIDIA-A100" : "NVIDIA-H100";
+    Add(pace);
+  };
+  for (int rank = 0; rank < 8; ++rank) of_model(rank, rank < 4, 1);
+  EXPECT_EQ(Look(8)->status, api::ConditionStatus::kFalse);
+  of_model(2, true, 1.5);
+  EXPECT_EQ(Look(8)->message, "rank 2 on n2 has 1.5 times the compute time of its like");
+  // Too few of a model to say what is usual of it.
+  of_model(3, false, 1);
   EXPECT_EQ(Look(8)->status, api::ConditionStatus::kFalse);
 }
 

@@ -1,0 +1,78 @@
+// How much a pod is throttled by its own CPU limit, by the cpu.stat files of its cgroups.
+//
+// Limits count in periods of 100 ms as a rule. The kernel counts for each cgroup with a limit the
+// periods in which its processes ran, and those in which they used up the limit and had to wait. A
+// pod's fraction of the last kWindowMs is the higher one of its own cgroup's and of the container's
+// that used the most CPU time: a small limit of a sidecar says nothing of the training. A cgroup
+// above the pod's, such as kubelet's or the host's, is not the pod's limit and does not count.
+//
+// The cgroups of a pod are found by its uid below kubelet's folder, as kubelet makes it with either
+// driver (kubepods.slice/..., kubepods/...), with cgroup v2 or v1. Not found are those of a kubelet
+// with a --cgroup-root of its own: nothing is known there.
+//
+// Thread safety: CpuThrottle from any thread; the rest are pure functions of the file system.
+// Complexity: for each pod at most kMaxContainers files every kSampleMs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "pkg/base/mutex.h"
+
+namespace yardmaster::agent {
+
+// Of one cgroup, ever.
+struct ThrottleCounters {
+  std::int64_t periods = 0;
+  std::int64_t throttled = 0;  // of them
+  std::int64_t usage_us = 0;   // of CPU time; 0: not known
+  bool operator==(const ThrottleCounters&) const = default;
+};
+
+// nullopt for what is no such file, among them counters that cannot be true. `text` may be
+// anything.
+std::optional<ThrottleCounters> ParseCpuStat(std::string_view text);
+
+// The cgroup of a pod below `cgroup_root` ("/sys/fs/cgroup"); empty: there is none, or `pod_uid` is
+// no uid.
+std::string PodCgroup(const std::string& cgroup_root, std::string_view pod_uid);
+
+class CpuThrottle {
+ public:
+  static constexpr std::int64_t kWindowMs = 30'000;
+  static constexpr std::int64_t kSampleMs = 5'000;
+  static constexpr std::int64_t kMinPeriods = 10;
+  static constexpr std::size_t kMaxContainers = 64;
+
+  // `cgroup_root`: empty: nothing is known.
+  explicit CpuThrottle(std::string cgroup_root) : cgroup_root_(std::move(cgroup_root)) {}
+
+  // Reads the pod's files, if that was not done just now, and gives the fraction of its periods
+  // that were throttled. nullopt: not known, it has no limit, or it has hardly run.
+  std::optional<double> Fraction(std::int64_t steady_ms, const std::string& pod_uid);
+
+ private:
+  struct Sample {
+    std::int64_t steady_ms = 0;
+    // "": the pod's own cgroup; else by the container's folder.
+    std::map<std::string, ThrottleCounters> cgroups;
+  };
+  struct Pod {
+    std::string folder;
+    std::deque<Sample> samples;
+  };
+
+  void Read(std::int64_t steady_ms, const std::string& pod_uid, Pod& pod) const;
+  void Forget(std::int64_t steady_ms);
+
+  const std::string cgroup_root_;
+  Mutex mutex_;
+  std::map<std::string, Pod> pods_ ABSL_GUARDED_BY(mutex_);  // by uid
+};
+
+}  // namespace yardmaster::agent
