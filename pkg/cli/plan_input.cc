@@ -289,8 +289,8 @@ void ReadNetwork(const state::ClusterState& cluster, PlanInput& input) {
   for (plan::JobState& job : snapshot.jobs) {
     const auto members = pods.find(job.job.key.text());
     if (members == pods.end() || !job.problems.empty()) continue;
-    const op::MeasuredJob measured =
-        op::ApplyProfile(members->second, *snapshot.network, std::nullopt, transfers, job);
+    const op::MeasuredJob measured = op::ApplyProfile(
+        members->second, *snapshot.network, snapshot.cluster, std::nullopt, transfers, job);
     snapshot.warnings.insert(snapshot.warnings.end(), measured.problems.begin(),
                              measured.problems.end());
   }

@@ -135,7 +135,7 @@ void NetworkController::ReadProfiles(plan::Snapshot& snapshot, NetworkFacts& fac
     if (job.job.profile.measured) measured.source = api::NetworkSource::kMeasured;
     if (members != facts.pods.end()) {
       const auto previous = previous_.find(job.job.key);
-      measured = ApplyProfile(members->second, *snapshot.network,
+      measured = ApplyProfile(members->second, *snapshot.network, snapshot.cluster,
                               previous == previous_.end() ? std::nullopt : previous->second.share,
                               transfers_, job);
     }

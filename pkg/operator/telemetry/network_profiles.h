@@ -22,6 +22,7 @@
 #include "pkg/api/profile_report.h"
 #include "pkg/fabric/network.h"
 #include "pkg/operator/telemetry/stragglers.h"
+#include "pkg/placement/cluster.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/workload/profile.h"
 
@@ -60,9 +61,10 @@ class LoneTransfers {
 };
 
 // Blends what `members` report into the job's profile. Jobs without reports stay as they
-// are. `share` as in LoneTransfers.
+// are. `cluster`: the hosts of `network`. `share` as in LoneTransfers.
 MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
-                         const fabric::Network& network, std::optional<double> share,
-                         LoneTransfers& transfers, plan::JobState& job);
+                         const fabric::Network& network, const placement::Cluster& cluster,
+                         std::optional<double> share, LoneTransfers& transfers,
+                         plan::JobState& job);
 
 }  // namespace yardmaster::op

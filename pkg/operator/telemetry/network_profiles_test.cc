@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/plan/testing/snapshots.h"
+
 namespace yardmaster::op {
 namespace {
 
@@ -47,6 +52,36 @@ TEST(LoneTransfersTest, ATimeMeasuredInContentionDoesNotTakeThePlaceOfOneMeasure
   transfers.KeepOnly(snapshot);
   EXPECT_EQ(transfers.UncontendedSeconds(a, 0.9, 0.6), 0.4);
   EXPECT_FALSE(transfers.UncontendedSeconds(b, 0.9, 0.6));
+}
+
+TEST(ApplyProfileTest, WorkersAreComparedWithThoseOnTheSameGpuModel) {
+  plan::Snapshot snapshot = plan::MakeSnapshot(fabric::SmallHpn(1, 2, 4));
+  snapshot.cluster.gpu_models = std::make_shared<const std::vector<std::string>>(
+      std::vector<std::string>{"NVIDIA-A100", "NVIDIA-H100"});
+  std::vector<fabric::HostId> hosts;
+  std::map<int, std::shared_ptr<const api::Pod>> members;
+  for (int rank = 0; rank < 8; ++rank) {
+    hosts.emplace_back(rank);
+    snapshot.cluster.hosts[hosts.back().index()].gpu_model = rank < 4 ? 0 : 1;
+    api::ProfileReport report;
+    report.samples = 40;
+    report.compute_seconds = rank < 4 ? 2 : 1;
+    auto pod = std::make_shared<api::Pod>();
+    pod->node_name = snapshot.places->name(hosts.back());
+    pod->metadata.annotations[api::kProfileAnnotation] = api::EncodeProfileReport(report);
+    members[rank] = std::move(pod);
+  }
+  plan::AddJob(snapshot, "a", 8);
+  plan::JobState& job = snapshot.jobs[plan::LastJob(snapshot).index()];
+  LoneTransfers transfers;
+  const auto compare = [&] {
+    return ApplyProfile(members, *snapshot.network, snapshot.cluster, std::nullopt, transfers, job)
+        .compared;
+  };
+  ASSERT_EQ(compare().size(), 8u);
+  EXPECT_EQ(compare()[0].times, 1);
+  snapshot.cluster.gpu_models = nullptr;
+  EXPECT_GT(compare()[0].times, 1) << "no model is known";
 }
 
 }  // namespace

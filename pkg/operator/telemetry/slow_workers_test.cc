@@ -89,7 +89,9 @@ TEST_F(SlowWorkersTest, TheLastWordOfAnAgentDoesNotKeepOthersOnTheirHost) {
     }
     found = workers_.Observe(kGang, compared, now_ms_);
     ASSERT_TRUE(found);
-    if (i == 20) EXPECT_EQ(found->stays, "another host of it is slow, too");
+    if (i == 20) {
+      EXPECT_EQ(found->stays, "another host of it is slow, too");
+    }
   }
   EXPECT_EQ(found->host, "n3");
   EXPECT_EQ(found->stays, "");
