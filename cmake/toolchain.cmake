@@ -16,7 +16,7 @@ endif()
 
 # The same plan on every architecture: g++ for arm64 would fuse multiplications with additions, which rounds differently. The amd64 that we
 # compile for has no such instruction.
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)")  # Linux says aarch64, macOS arm64
   add_compile_options(-ffp-contract=off)
 endif()
 
