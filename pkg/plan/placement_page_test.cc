@@ -1,4 +1,4 @@
-// The examples of docs/placement.md that take more than one gang: replacement, the pool, the queue,
+// The examples of docs/placement.md and docs/queue.md that take more than one gang: replacement, the pool, the queue,
 // lent spares, preemption.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
