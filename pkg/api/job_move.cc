@@ -51,6 +51,31 @@ std::string EncodeMoveRequest(const MoveRequest& request) {
   return out.dump();
 }
 
+void MoveExpense::Describe(FieldVisitor& fields) {
+  fields.Time("askedTime", asked_ms, "When it was asked for.");
+  fields.Number("gpuSeconds", gpu_seconds, 0, kNoMaximum,
+                About("GPU seconds that it was expected to cost.").Always());
+}
+
+void MoveRecord::Describe(FieldVisitor& fields) {
+  fields.Text("requestId", request_id, kMoveId,
+              About("The last request by annotation that was answered.").OrNull());
+  fields.Time("lastTime", last_ms,
+              About("When the last move was Done or Abandoned. The job is not asked to move again "
+                    "for an hour.")
+                  .OrNull());
+  fields.Time(
+      "policyRefusedTime", policy_refused_ms,
+      About("When a move that the operator's policy asked for was last Refused. It asks for "
+            "no other one for an hour.")
+          .OrNull());
+  fields.Objects("policyMoves", policy_moves, {kKeptExpenses},
+                 About("Moves that the operator's policy asked for in a day, oldest first, without "
+                       "those that were refused.")
+                     .OrNull(),
+                 "One move.");
+}
+
 void JobMove::Describe(FieldVisitor& fields) {
   fields.Text("id", id, kMoveId, About("Names the request.").Always());
   fields.Word("state", state, kJobMoveStateNames, JobMoveState::kNone,
@@ -69,6 +94,10 @@ void JobMove::Describe(FieldVisitor& fields) {
   fields.Texts("hosts", hosts, kHosts, kObjectName,
                About("While it is asked for, the next host of every rank.").OrNull(),
                "Name of a Node.");
+  fields.Object(
+      "record", record,
+      About("What earlier requests mean for later ones; the next request does not replace it.")
+          .OrNull());
 }
 
 }  // namespace yardmaster::api

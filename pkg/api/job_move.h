@@ -5,6 +5,9 @@
 //   Moving  the hosts are promised, and the job restarts there: status.recovery has the incident
 //   Done, Refused, Abandoned   it is over; `message` says how
 //
+// What limits later requests is kept beside it, in its record, since the next request, and so a
+// refusal, replaces all the rest.
+//
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -39,6 +42,27 @@ enum class JobMoveState { kNone, kAsked, kMoving, kDone, kRefused, kAbandoned };
 inline constexpr std::string_view kJobMoveStateNames[] = {"None", "Asked",   "Moving",
                                                           "Done", "Refused", "Abandoned"};
 
+// A move that the operator's policy has asked for.
+struct MoveExpense {
+  std::int64_t asked_ms = 0;
+  double gpu_seconds = 0;  // that it was expected to cost
+  bool operator==(const MoveExpense&) const = default;
+
+  void Describe(FieldVisitor& fields);
+};
+inline constexpr std::size_t kKeptExpenses = 32;
+
+// What earlier requests mean for later ones.
+struct MoveRecord {
+  std::string request_id;                 // of the last annotation that was answered
+  std::int64_t last_ms = 0;               // when the last move was Done or Abandoned
+  std::int64_t policy_refused_ms = 0;     // when one that the policy asked for was last Refused
+  std::vector<MoveExpense> policy_moves;  // of a day, oldest first; those that were refused are not
+  bool operator==(const MoveRecord&) const = default;
+
+  void Describe(FieldVisitor& fields);
+};
+
 struct JobMove {
   std::string id;
   JobMoveState state = JobMoveState::kNone;
@@ -49,6 +73,7 @@ struct JobMove {
   std::int64_t ended_ms = 0;
   std::int64_t attempt = 0;        // while it moves: the incident's
   std::vector<std::string> hosts;  // by rank, until it moves or is over
+  MoveRecord record;
   bool operator==(const JobMove&) const = default;
 
   // The ledger may hold, or come to hold, the next hosts.

@@ -48,15 +48,27 @@ TEST(JobMoveTest, IsReadAsItWasWrittenAndTakesFieldsAwayInAMergePatch) {
   move.price_gpu_seconds = 12.5;
   move.asked_ms = 1'800'000'000'000;
   move.hosts = {"n1", "n2"};
+  move.record.request_id = "apply-1";
+  move.record.policy_moves = {{1'800'000'000'000, 7.5}};
   nlohmann::json there = EncodeTrainingJobStatus(status);
   EXPECT_EQ(there["move"]["hosts"].size(), 2u);
+  const auto read =
+      DecodeTrainingJob(nlohmann::json{{"metadata", {{"name", "a"}, {"namespace", "team"}}},
+                                       {"spec", {{"workers", 2}}},
+                                       {"status", there}},
+                        UnknownFields::kIgnore);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->status.move, move);
   move.state = JobMoveState::kDone;
   move.ended_ms = move.asked_ms + 60'000;
   move.hosts.clear();
+  move.record.policy_moves.clear();
   there.merge_patch(EncodeTrainingJobStatus(status));
   EXPECT_FALSE(there["move"].contains("hosts")) << there;
   EXPECT_EQ(there["move"]["state"], "Done");
   EXPECT_EQ(there["move"]["byPolicy"], false);
+  EXPECT_FALSE(there["move"]["record"].contains("policyMoves")) << there;
+  EXPECT_EQ(there["move"]["record"]["requestId"], "apply-1");
   there.merge_patch(EncodeTrainingJobStatus({}));
   EXPECT_FALSE(there.contains("move")) << there;
 }

@@ -138,8 +138,9 @@ absl::StatusOr<MovesInput> MovesInputOfCluster(const RebalanceFlags& flags,
   YM_ASSIGN_OR_RETURN(ClusterPolicies policies,
                       ReadPolicies(*connection.client, manifests.cluster.problems));
   manifests.budgets = std::move(policies.budgets);
-  const op::TermsByGang terms =
+  op::TermsByGang terms =
       WithinFlags(op::MoveTermsOf(manifests.cluster.jobs, connection.now_ms), flags);
+  op::KeepFollowing(manifests.cluster.gangs, terms);
   return MovesInputOf(InputOfCluster(std::move(manifests), connection.now_ms, err), terms, err);
 }
 

@@ -170,6 +170,7 @@ TEST(RebalanceCommandTest, InAClusterWhatRunsIsReadAndNothingIsWritten) {
           {{"apiVersion", "yardmaster.dev/v1alpha1"}, {"kind", "TrainingJob"}, {"name", "a"}}},
          {"workers", 2},
          {"gpusPerWorker", 8},
+         {"pods", "Follow"},
          {"parallelism", {{"data", 16}}}}},
        {"status",
         {{"planGeneration", 1},
@@ -182,6 +183,14 @@ TEST(RebalanceCommandTest, InAClusterWhatRunsIsReadAndNothingIsWritten) {
   const json report = json::parse(out.str());
   ASSERT_THAT(report["moves"], SizeIs(1));
   EXPECT_EQ(report["moves"][0]["gain"]["segments"], 1);
+  // Its pods would stay where they are.
+  nlohmann::json gang = *client.Find(kube::Gangs(), "team", "trainingjob-a");
+  gang["spec"]["pods"] = "First";
+  client.Seed(kube::Gangs(), gang);
+  std::ostringstream none;
+  ASSERT_EQ(RunRebalanceCommand({"-o", "json"}, ReadingConnector(client), in, none, err), 0)
+      << err.str();
+  EXPECT_TRUE(json::parse(none.str())["moves"].empty());
 }
 
 }  // namespace

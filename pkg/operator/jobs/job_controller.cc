@@ -94,8 +94,12 @@ void JobController::EmitEvent(const api::TrainingJob& job, bool warning, std::st
 }
 
 // The watch of pods may be behind the one of jobs: that a worker is gone is asked of the server
-// before a job is restarted for it.
+// before a job is restarted for it; so is the promise of other hosts before a job leaves its own.
 absl::StatusOr<bool> JobController::IsConfirmed(const api::TrainingJob& job, const JobStep& step) {
+  if (step.begins_move) {
+    YM_ASSIGN_OR_RETURN(const auto gang, placer_.ReadGang(job));
+    return MayLeaveHosts(job, gang.get(), clock_.WallMs());
+  }
   const api::Incident& incident = step.recovery.incidents.back();
   if (!step.decided || incident.cause != api::IncidentCause::kWorkerRemoved) return true;
   auto pod = client_.Get(TargetOf(kube::Pods(), job, MemberName(job, incident.ranks.front())));
@@ -159,6 +163,16 @@ int JobController::ChoosePort(const api::TrainingJob& job) {
   return ports_[job.metadata.uid] = ChooseHostPort(job.metadata.uid, taken);
 }
 
+absl::Status JobController::EndMove(const api::TrainingJob& job) {
+  if (!job.status.move.active()) return absl::OkStatus();
+  api::TrainingJob written = job;
+  api::TrainingJobStatus status = job.status;
+  status.move = NextMove(job, placer_.GangOf(job).get(), clock_.WallMs(), least_run_ms_).move;
+  YM_RETURN_IF_ERROR(WriteStatus(written, status));
+  AnnounceMove(written, job.status.move);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::TrainingJob& job) {
   StallReason ignored;
   api::CheckpointMark checkpoint;
@@ -170,6 +184,8 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::Tr
   }
   const EndStep step = AfterEnd(observer_.Observe(job, ignored, checkpoint), end_ms);
   YM_RETURN_IF_ERROR(writes_.Remove(job, step.remove));
+  const absl::Status ended = EndMove(job);
+  if (!absl::IsNotFound(ended)) YM_RETURN_IF_ERROR(ended);
   if (!step.delete_job) return step.look_again_ms;
   kube::DeleteOptions options;
   options.uid = job.metadata.uid;

@@ -121,6 +121,8 @@ class JobController {
   absl::StatusOr<std::optional<std::int64_t>> ShutDown(const api::TrainingJob& found);
   // Aborted when the job is newer than `job`.
   absl::Status SetFinalizer(api::TrainingJob& job, bool wanted);
+  // Of a job that has ended.
+  absl::Status EndMove(const api::TrainingJob& job);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
   // `reason_of_none`: of the condition where nothing is in the way; empty: it stays as it is.
   absl::Status SetStalled(api::TrainingJob& job, const JobStep& step, const StallReason& stall,

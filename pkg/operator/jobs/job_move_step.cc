@@ -21,12 +21,22 @@ using api::JobMove;
 using api::JobMoveState;
 
 constexpr std::int64_t kAnswerMs = 60'000;
+// What a promise holds at least when pods begin to end for it.
+constexpr std::int64_t kLeaveMs = 60'000;
 
 MoveStep Over(JobMove move, JobMoveState state, std::string message, std::int64_t now_ms) {
   move.state = state;
   move.message = api::CutStatusText(std::move(message));
   // The API server keeps whole seconds.
   move.ended_ms = now_ms / 1000 * 1000;
+  if (state != JobMoveState::kRefused) {
+    move.record.last_ms = move.ended_ms;
+  } else if (move.by_policy) {
+    move.record.policy_refused_ms = move.ended_ms;
+    std::erase_if(move.record.policy_moves, [&](const api::MoveExpense& expense) {
+      return expense.asked_ms == move.asked_ms;
+    });
+  }
   move.attempt = 0;
   move.hosts.clear();
   return {std::move(move), false, std::nullopt};
@@ -36,6 +46,10 @@ MoveStep Over(JobMove move, JobMoveState state, std::string message, std::int64_
 const api::GangMove* AnswerOf(const api::TrainingJob& job, const api::Gang* gang) {
   if (gang == nullptr || !IsGangOf(*gang, job) || !gang->status.move) return nullptr;
   return gang->status.move->id == job.status.move.id ? &*gang->status.move : nullptr;
+}
+
+std::int64_t TimeToLeaveMs(const api::GangMove& promise, std::int64_t now_ms) {
+  return promise.expires_ms - kLeaveMs - now_ms;
 }
 
 // The request that the annotation makes, if it is a new one.
@@ -48,9 +62,10 @@ MoveStep FollowAnnotation(const api::TrainingJob& job, std::int64_t now_ms,
   // A request that cannot be read is refused once.
   std::string id =
       request.ok() ? request->id : StrCat("unreadable-", api::ShortHash(std::string(*text)));
-  if (id == job.status.move.id) return same;
+  if (id == job.status.move.record.request_id) return same;
   JobMove move;
-  move.id = std::move(id);
+  move.record = job.status.move.record;
+  move.id = move.record.request_id = std::move(id);
   move.asked_ms = now_ms / 1000 * 1000;
   const auto refused = [&](std::string why) {
     return Over(std::move(move), JobMoveState::kRefused, std::move(why), now_ms);
@@ -79,7 +94,12 @@ MoveStep FollowAnswer(const api::TrainingJob& job, const api::Gang* gang, std::i
     return Over(move, JobMoveState::kAbandoned, why, now_ms);
   }
   const api::GangMove* answer = AnswerOf(job, gang);
-  if (answer != nullptr && answer->promised()) return {move, true, std::nullopt};
+  if (answer != nullptr && answer->promised()) {
+    const std::int64_t left_ms = TimeToLeaveMs(*answer, now_ms);
+    if (left_ms > 0) return {move, true, left_ms};
+    return Over(move, JobMoveState::kAbandoned,
+                "the promise of its next hosts expires before its pods can end", now_ms);
+  }
   if (answer != nullptr) {
     const bool refused = answer->state == GangMoveState::kRefused;
     return Over(move, refused ? JobMoveState::kRefused : JobMoveState::kAbandoned, answer->message,
@@ -95,7 +115,9 @@ MoveStep FollowAnswer(const api::TrainingJob& job, const api::Gang* gang, std::i
 MoveStep FollowIncident(const api::TrainingJob& job, const api::Gang* gang, std::int64_t now_ms) {
   const JobMove& move = job.status.move;
   const api::Incident* active = job.status.recovery.active();
-  if (active != nullptr && active->attempt == move.attempt) return {move, false, std::nullopt};
+  if (active != nullptr && active->attempt == move.attempt && !job.status.ended()) {
+    return {move, false, std::nullopt};
+  }
   const api::GangMove* answer = AnswerOf(job, gang);
   // The watch is behind: pods were made after the promise had ended.
   if (answer != nullptr && answer->promised() && WhyInterrupted(job).empty()) {
@@ -122,6 +144,11 @@ MoveStep NextMove(const api::TrainingJob& job, const api::Gang* gang, std::int64
     default:
       return FollowAnnotation(job, now_ms, least_run_ms);
   }
+}
+
+bool MayLeaveHosts(const api::TrainingJob& job, const api::Gang* gang, std::int64_t now_ms) {
+  const api::GangMove* answer = AnswerOf(job, gang);
+  return answer != nullptr && answer->promised() && TimeToLeaveMs(*answer, now_ms) > 0;
 }
 
 void BeginMoving(std::int64_t attempt, api::JobMove& move) {

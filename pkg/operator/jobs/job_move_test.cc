@@ -5,7 +5,7 @@
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/jobs/job_move_step.h"
-#include "pkg/operator/testing/placed_job_fixture.h"
+#include "pkg/operator/testing/moving_job_fixture.h"
 
 namespace yardmaster::op {
 namespace {
@@ -13,81 +13,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-using Hosts = std::vector<std::string>;
-
-class JobMoveTest : public PlacedJobFixture {
- protected:
-  JobMoveTest() {
-    place_ = {.first = true};
-    NewLeader();
-  }
-
-  // A job of two has run on n0 and n1 for ten minutes.
-  void RunJob(const json& spec = json::object()) {
-    SeedJob(2, 6, spec);
-    RunUntilStable();
-    Place();
-    RunUntilStable();
-    StartPods();
-    MarkReleased();
-    RunUntilStable();
-    ASSERT_EQ(Condition("Running"), "True");
-    clock_.Advance(kLeastRunMs);
-  }
-  // As kube-scheduler and kubelets do.
-  void StartPods() {
-    for (int rank = 0; rank < Workers(); ++rank) {
-      if (!HasPod(rank) || IsGated(rank)) continue;
-      if (!HostOfPin(rank).empty()) SetPod(rank, "Running", HostOfPin(rank));
-    }
-  }
-  void Ask(const Hosts& hosts = {"n2", "n3"}, const std::string& id = "m1") {
-    AskBy(api::EncodeMoveRequest({id, hosts}));
-  }
-  void AskBy(const std::string& text) {
-    json job = Job();
-    job["metadata"]["annotations"][api::kMoveAnnotation] = text;
-    client_.Seed(kube::TrainingJobs(), job);
-    RunUntilStable();
-  }
-  // What the extender does.
-  void Answer(api::GangMoveState state, const std::string& message = "because") {
-    WriteAnswer(state, message);
-    RunUntilStable();
-  }
-  void WriteAnswer(api::GangMoveState state, const std::string& message = "because") {
-    api::Gang gang = Gang().value();
-    api::GangMove move{MoveId(), state, message, clock_.WallMs(), 0, {}, {}};
-    if (state == api::GangMoveState::kPromised) {
-      move.expires_ms = clock_.WallMs() + 600'000;
-      for (int rank = 0; rank < 2; ++rank) {
-        move.assignments.push_back({rank, StrCat("n", rank + 2), "p0", "s0", {0}});
-      }
-    }
-    gang.status.move = std::move(move);
-    Write(gang);
-  }
-  void TakeUp() {
-    WriteNextPlace();
-    RunUntilStable();
-  }
-  void WriteNextPlace() {
-    api::Gang gang = Gang().value();
-    gang.status.assignments = gang.status.move->assignments;
-    gang.status.move->assignments.clear();
-    gang.status.move->state = api::GangMoveState::kDone;
-    ++gang.status.plan_generation;
-    gang.status.committed_ms = clock_.WallMs();
-    SetGangCondition(gang, api::kReleasedCondition, false);
-    Write(gang);
-  }
-  json Move() { return Status().value("move", json::object()); }
-  std::string MoveId() { return Move().value("id", ""); }
-  std::string State() { return Move().value("state", ""); }
-  std::string Why() { return Move().value("message", ""); }
-  int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
-  Hosts Pins() { return {HostOfPin(0), HostOfPin(1)}; }
-};
+using JobMoveTest = MovingJobFixture;
 
 TEST_F(JobMoveTest, AJobMovesOnceItsNextHostsArePromised) {
   RunJob();

@@ -292,6 +292,10 @@ class JobStepper {
     if (!job_.moves || !step_.all_ranks_run || step_.recovery.active() != nullptr) return;
     if (!HasCheckpoint()) return;
     BeginMove(job_, step_.recovery);
+    // What is known of the hosts that it leaves.
+    step_.no_progress = {};
+    step_.degraded.clear();
+    step_.held_back = false;
     step_.decided = step_.begins_move = true;
   }
 

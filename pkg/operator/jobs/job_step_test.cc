@@ -66,6 +66,24 @@ TEST(JobStepTest, AHostIsNotHeldForAPodThatLeavesWithItsNode) {
   EXPECT_EQ(NextStep(job).held, "");
 }
 
+TEST(JobStepTest, WhatIsKnownOfTheHostsIsForgottenWhenAJobLeavesThem) {
+  JobObservation job = Job({On(WorkerPhase::kRunning), On(WorkerPhase::kRunning)});
+  job.running_ms = 3'600'000;
+  job.workers[1].progress = api::ProgressReport{
+      api::ProgressState::kWaiting, kNow - 60'000, api::ProcessActivity::kStopped, {}, 2, 0, kNow};
+  job.workers[0].host_verdict.fault = FaultAction::kDegrade;
+  job.workers[0].host_verdict.holds_back = true;
+  JobStep step = NextStep(job);
+  ASSERT_TRUE(step.no_progress.exists());
+  ASSERT_TRUE(step.held_back);
+  job.moves = true;
+  step = NextStep(job);
+  ASSERT_TRUE(step.begins_move);
+  EXPECT_FALSE(step.no_progress.exists());
+  EXPECT_EQ(step.degraded, "");
+  EXPECT_FALSE(step.held_back);
+}
+
 TEST(JobStepTest, ALostHostIsAnIncidentThatIsNotCounted) {
   JobObservation job =
       Job({On(WorkerPhase::kRunning, HostHealthState::kLost), On(WorkerPhase::kRunning)});

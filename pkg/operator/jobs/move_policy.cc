@@ -25,6 +25,11 @@ std::shared_ptr<const api::TrainingJob> OwnerOf(const state::ClusterState& clust
   return job != nullptr && job->metadata.uid == known->owner.uid ? job : nullptr;
 }
 
+// The ledger holds nothing more of a job that ends, whatever its status says yet.
+bool IsUnderWay(const api::TrainingJob& job) {
+  return job.status.move.active() && !job.status.ended() && !job.metadata.deleted_ms;
+}
+
 using Segments = std::set<fabric::SegmentId>;
 
 void AddSegments(const fabric::Places& places, const std::vector<fabric::HostId>& hosts,
@@ -32,12 +37,18 @@ void AddSegments(const fabric::Places& places, const std::vector<fabric::HostId>
   for (const fabric::HostId host : hosts) segments.insert(places.segment_of(host));
 }
 
+void DropOld(std::int64_t now_ms, std::vector<api::MoveExpense>& moves) {
+  std::erase_if(moves, [&](const api::MoveExpense& move) {
+    return !IsWithin(move.asked_ms, now_ms, kDayMs);
+  });
+}
+
 // That moves under way leave or go to.
 Segments BusySegments(const state::ClusterState& cluster, const plan::Snapshot& snapshot) {
   Segments segments;
   for (const plan::JobState& state : snapshot.jobs) {
     const auto job = OwnerOf(cluster, state.job.key);
-    if (job == nullptr || !job->status.move.active()) continue;
+    if (job == nullptr || !IsUnderWay(*job)) continue;
     if (state.assignment) AddSegments(*snapshot.places, state.assignment->host_of_rank, segments);
     if (state.next) AddSegments(*snapshot.places, state.next->host_of_rank, segments);
     for (const std::string& name : job->status.move.hosts) {
@@ -59,6 +70,16 @@ std::size_t EndOfChoice(const std::vector<plan::Move>& moves, std::size_t first)
 
 }  // namespace
 
+void KeepWilling(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
+                 TermsByGang& terms) {
+  for (const auto& job : jobs) {
+    if (!IsWithin(job->status.move.record.policy_refused_ms, now_ms, kMoveAgainMs)) continue;
+    const auto at = terms.find(
+        {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
+    if (at != terms.end()) at->second.movable = false;
+  }
+}
+
 void KeepWithinBudgets(const std::vector<api::DisruptionBudget>& budgets,
                        const state::ObjectTable<api::Pod>& pods, TermsByGang& terms) {
   if (budgets.empty()) return;
@@ -77,15 +98,14 @@ void KeepWithinBudgets(const std::vector<api::DisruptionBudget>& budgets,
 
 double MoveSpending::Update(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms) {
   for (const auto& job : jobs) {
-    const api::JobMove& move = job->status.move;
-    if (!move.by_policy || move.id.empty()) continue;
-    // What was refused has cost nothing.
-    const double cost = move.state == api::JobMoveState::kRefused ? 0 : move.price_gpu_seconds;
-    spent_[{job->metadata.uid, move.id}] = {move.asked_ms, cost};
+    spent_[job->metadata.uid] = job->status.move.record.policy_moves;
   }
-  std::erase_if(spent_, [&](const auto& one) { return one.second.asked_ms + kDayMs <= now_ms; });
   double sum = 0;
-  for (const auto& [move, spent] : spent_) sum += spent.gpu_seconds;
+  for (auto& [uid, moves] : spent_) {
+    DropOld(now_ms, moves);
+    for (const api::MoveExpense& move : moves) sum += move.gpu_seconds;
+  }
+  std::erase_if(spent_, [](const auto& job) { return job.second.empty(); });
   return sum;
 }
 
@@ -124,6 +144,14 @@ absl::Status AskForMove(kube::Client& client, state::ClusterCache& cache,
   asked.message = move.why;
   asked.price_gpu_seconds = move.price_gpu_seconds;
   asked.asked_ms = now_ms / 1000 * 1000;
+  asked.record = job.status.move.record;
+  std::vector<api::MoveExpense>& moves = asked.record.policy_moves;
+  DropOld(now_ms, moves);
+  moves.push_back({asked.asked_ms, asked.price_gpu_seconds});
+  // More than one an hour are by clocks that were wrong.
+  for (; moves.size() > api::kKeptExpenses; moves.erase(moves.begin())) {
+    moves[1].gpu_seconds += moves[0].gpu_seconds;
+  }
   for (const fabric::HostId host : move.to) asked.hosts.push_back(snapshot.places->name(host));
   return PatchJobStatus(client, cache, job, {{"move", api::EncodeObject(asked)}});
 }

@@ -6,11 +6,13 @@
 // begin with their first. A choice is taken where
 //   - no move under way has hosts in a segment that it leaves or goes to;
 //   - what it costs is left of the day's GPU seconds;
-//   - disruption budgets let all pods of the job go.
+//   - disruption budgets let all pods of the job go;
+//   - no move of the job that the policy asked for was refused in the last hour.
 // One move is asked for at a look.
 //
-// What was spent in the last day follows from the status of jobs, and from what this process has
-// seen of jobs that are gone since: another leader does not know of those.
+// What was spent in the last day follows from the records of jobs (api/job_move.h), which later
+// requests do not replace, and from what this process has seen of jobs that are gone since: another
+// leader does not know of those. A move that was refused has cost nothing.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the object.
 #pragma once
@@ -20,7 +22,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -43,6 +44,10 @@ struct MovePolicyOptions {
   std::int64_t least_run_ms = kLeastRunMs;
 };
 
+// Jobs that have refused no move of the policy in the last hour are as movable as before, others
+// are not.
+void KeepWilling(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
+                 TermsByGang& terms);
 // Jobs whose pods no budget keeps are as movable as before, others are not.
 void KeepWithinBudgets(const std::vector<api::DisruptionBudget>& budgets,
                        const state::ObjectTable<api::Pod>& pods, TermsByGang& terms);
@@ -54,11 +59,7 @@ class MoveSpending {
   double Update(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms);
 
  private:
-  struct Spent {
-    std::int64_t asked_ms = 0;
-    double gpu_seconds = 0;
-  };
-  std::map<std::pair<std::string, std::string>, Spent> spent_;  // by uid of the job, id of the move
+  std::map<std::string, std::vector<api::MoveExpense>> spent_;  // by uid of the job
 };
 
 // The move that is asked for next; null: none. `left`: GPU seconds of the day.

@@ -55,7 +55,9 @@ absl::Status MoveProposals::Look(const state::ClusterState& cluster, std::int64_
   options.min_gain = asks ? options_.min_gain : 1;
   options.stop = stop;
   TermsByGang terms = MoveTermsOf(cluster.jobs, now_ms, options_.least_run_ms);
+  KeepFollowing(cluster.gangs, terms);
   if (asks) {
+    KeepWilling(cluster.jobs, now_ms, terms);
     YM_ASSIGN_OR_RETURN(const auto budgets, ReadBudgets(client_));
     KeepWithinBudgets(budgets, cluster.pods, terms);
   }

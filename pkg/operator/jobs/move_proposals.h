@@ -9,8 +9,9 @@
 //   yardmaster_operator_moves_spent_gpu_seconds           what those of the last day have cost
 //
 // Only moves that gain at least what they cost are counted; where the policy asks for them, at
-// least what it wants, and only those that disruption budgets allow. Thread safety: one thread.
-// Lifetimes: everything passed in outlives it.
+// least what it wants, and only those that disruption budgets allow and that no job refused it in
+// the last hour. Gangs whose pods do not follow their place stay (move_terms.h). Thread safety: one
+// thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <cstdint>

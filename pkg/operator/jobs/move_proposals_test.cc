@@ -67,6 +67,7 @@ class MoveProposalsTest : public testing::Test {
     gang->metadata.namespace_name = "team";
     gang->owner = {api::kGroupVersion, api::kTrainingJobKind, name, "job-" + name, false};
     gang->job = job->job;
+    gang->pods = api::GangPods::kFollow;
     gang->status.plan_generation = 1;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       gang->status.assignments.push_back({static_cast<int>(rank), hosts[rank], "p", "", {0}});
@@ -102,6 +103,22 @@ TEST_F(MoveProposalsTest, MovesThatLetAGangStartAreCountedWithPriceAndGain) {
   EXPECT_THAT(text, HasSubstr("yardmaster_operator_proposed_moves_gain_gpu_seconds 691200\n"));
   proposals_.Clear();
   EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_operator_proposed_moves 0\n"));
+}
+
+TEST_F(MoveProposalsTest, AGangWhosePodsComeBeforeTheirPlaceIsNotMoved) {
+  Run("x", {"a0", "a1"});
+  Run("y", {"b0", "b1"});
+  AddWaiting();
+  for (const api::GangPods pods : {api::GangPods::kFirst, api::GangPods::kRefused}) {
+    for (const char* name : {"x", "y"}) {
+      auto gang = std::make_shared<api::Gang>(
+          *cluster_.gangs.Find({"team", api::GangName(api::kTrainingJobKind, name)}));
+      gang->pods = pods;
+      cluster_.gangs.Put(std::move(gang));
+    }
+    ASSERT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
+    EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_operator_proposed_moves 0\n"));
+  }
 }
 
 TEST_F(MoveProposalsTest, WhoListensHearsOfEveryLookAndOfTheEnd) {
@@ -199,19 +216,22 @@ TEST_F(AutoMovesTest, AMoveThatCostsMoreThanIsLeftOfTheDayIsNotAskedFor) {
   EXPECT_FALSE(Asked());
 }
 
+// The job's last request is one that was refused, or another move.
 TEST_F(AutoMovesTest, WhatMovesOfTheLastDayHaveCostIsSpent) {
-  const auto spend = [this](std::int64_t ago_ms, bool by_policy) {
+  const auto spend = [this](const std::vector<std::int64_t>& hours_ago) {
     auto gone = Job("gone", 1);
     api::Condition ended;
     ended.type = "Succeeded";
     ended.status = api::ConditionStatus::kTrue;
     gone->status.conditions = {ended};
-    gone->status.move = {
-        "m", api::JobMoveState::kDone, "", by_policy, 80'000, kNowMs - ago_ms, kNowMs - ago_ms, 0,
-        {}};
+    gone->status.move.id = "m";
+    gone->status.move.state = api::JobMoveState::kRefused;
+    for (const std::int64_t hours : hours_ago) {
+      gone->status.move.record.policy_moves.push_back({kNowMs - hours * 3'600'000, 40'000});
+    }
     cluster_.jobs.Put(std::move(gone));
   };
-  spend(23 * 3'600'000, true);
+  spend({25, 23, 2});
   Look();
   EXPECT_FALSE(Asked());
   EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_spent_gpu_seconds 80000\n"));
@@ -219,9 +239,70 @@ TEST_F(AutoMovesTest, WhatMovesOfTheLastDayHaveCostIsSpent) {
   Look();
   EXPECT_FALSE(Asked()) << "a job that is gone has cost what it has cost";
   Reset({MovesMode::kAuto, 100'000});
-  spend(23 * 3'600'000, /*by_policy=*/false);
+  spend({23});
   Look();
-  EXPECT_TRUE(Asked()) << "what people ask for is theirs";
+  EXPECT_TRUE(Asked());
+}
+
+TEST_F(AutoMovesTest, AMoveThatIsRefusedLaterHasCostNothing) {
+  const auto spend = [this](double gpu_seconds) {
+    Change("y", [&](api::TrainingJob& job) {
+      job.run.movable = api::Movable::kNever;
+      job.status.move.record.policy_moves = {{kNowMs - 1'000, gpu_seconds}};
+      if (gpu_seconds == 0) job.status.move.record.policy_moves.clear();
+    });
+  };
+  spend(80'000);
+  Look();
+  EXPECT_FALSE(Asked());
+  spend(0);
+  Look();
+  EXPECT_TRUE(Asked());
+}
+
+// By a clock that was wrong.
+TEST_F(AutoMovesTest, AMoveOfAFarFutureIsNotSpent) {
+  Change("y", [](api::TrainingJob& job) {
+    job.status.move.record.policy_moves = {{kNowMs + 30 * 86'400'000LL, 1e9}};
+  });
+  Look();
+  EXPECT_TRUE(Asked());
+}
+
+TEST_F(AutoMovesTest, WhatIsAskedForKeepsTheRecordOfEarlierRequests) {
+  const std::vector<api::MoveExpense> earlier = {{kNowMs - 90'000'000, 7}, {kNowMs - 7'200'000, 9}};
+  for (const char* name : {"x", "y"}) {
+    Change(name, [&](api::TrainingJob& job) {
+      job.status.move.id = job.status.move.record.request_id = "m1";
+      job.status.move.state = api::JobMoveState::kRefused;
+      job.status.move.record.last_ms = kNowMs - 7'200'000;
+      job.status.move.record.policy_moves = earlier;
+    });
+  }
+  Look();
+  const nlohmann::json move = MoveOf(MoveOf("x").is_null() ? "y" : "x");
+  ASSERT_EQ(move["state"], "Asked");
+  EXPECT_EQ(move["record"]["requestId"], "m1");
+  EXPECT_EQ(move["record"]["lastTime"], FormatTime(kNowMs - 7'200'000));
+  ASSERT_EQ(move["record"]["policyMoves"].size(), 2u) << "and not what is older than a day";
+  EXPECT_EQ(move["record"]["policyMoves"][0]["gpuSeconds"], 9);
+  EXPECT_EQ(move["record"]["policyMoves"][1]["gpuSeconds"], 33'600);
+  EXPECT_EQ(move["record"]["policyMoves"][1]["askedTime"], move["askedTime"]);
+}
+
+TEST_F(AutoMovesTest, AJobWhoseMoveWasRefusedIsNotAskedAgainForAnHour) {
+  for (const char* name : {"x", "y"}) {
+    Change(name, [](api::TrainingJob& job) {
+      job.status.move.record.policy_refused_ms = kNowMs - kMoveAgainMs + 1'000;
+    });
+  }
+  Look();
+  EXPECT_FALSE(Asked());
+  Change("x", [](api::TrainingJob& job) {
+    job.status.move.record.policy_refused_ms = kNowMs - kMoveAgainMs;
+  });
+  Look();
+  EXPECT_FALSE(MoveOf("x").is_null());
 }
 
 TEST_F(AutoMovesTest, ASegmentWithAMoveUnderWayHasNoOther) {
@@ -233,6 +314,23 @@ TEST_F(AutoMovesTest, ASegmentWithAMoveUnderWayHasNoOther) {
   Look();
   EXPECT_FALSE(Asked());
   EXPECT_TRUE(MoveOf("split").is_null());
+}
+
+TEST_F(AutoMovesTest, AJobThatIsDeletedOrHasEndedHasNoMoveUnderWay) {
+  for (const bool is_deleted : {false, true}) {
+    Run("y", {"b0", "b1"});
+    Change("y", [&](api::TrainingJob& job) {
+      job.status.move.state = api::JobMoveState::kMoving;
+      if (is_deleted) {
+        job.metadata.deleted_ms = kNowMs;
+      } else {
+        job.status.conditions[0].type = "Failed";
+      }
+    });
+    Look();
+    EXPECT_FALSE(MoveOf("x").is_null()) << is_deleted;
+    ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "x", ""}, {}).ok());
+  }
 }
 
 TEST_F(AutoMovesTest, AJobThatABudgetKeepsIsNotMoved) {

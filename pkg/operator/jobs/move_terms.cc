@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/jobs/work_loss.h"
@@ -36,6 +35,10 @@ double WorkSinceCheckpoint(const api::TrainingJob& job, std::int64_t now_ms) {
 
 }  // namespace
 
+bool IsWithin(std::int64_t then_ms, std::int64_t now_ms, std::int64_t span_ms) {
+  return then_ms > now_ms - span_ms && then_ms < now_ms + span_ms;
+}
+
 std::string WhyInterrupted(const api::TrainingJob& job) {
   const api::TrainingJobStatus& status = job.status;
   if (job.metadata.deleted_ms) return "the job is deleted";
@@ -68,10 +71,7 @@ std::string WhyNotMovable(const api::TrainingJob& job, std::int64_t now_ms,
   if (now_ms - running->transition_ms < least_run_ms) {
     return StrCat("all workers of the job have run for less than ", least_run_ms / 1000, " s");
   }
-  const api::JobMove& last = job.status.move;
-  const bool moved =
-      last.state == api::JobMoveState::kDone || last.state == api::JobMoveState::kAbandoned;
-  if (moved && now_ms - last.ended_ms < kMoveAgainMs) {
+  if (IsWithin(job.status.move.record.last_ms, now_ms, kMoveAgainMs)) {
     return "the job was asked to move less than an hour ago";
   }
   return "";
@@ -97,6 +97,13 @@ TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::i
         MoveTermsOf(*job, now_ms, least_run_ms);
   }
   return terms;
+}
+
+void KeepFollowing(const state::ObjectTable<api::Gang>& gangs, TermsByGang& terms) {
+  for (auto& [key, job] : terms) {
+    const auto gang = gangs.Find(key);
+    if (gang != nullptr && gang->pods != api::GangPods::kFollow) job.movable = false;
+  }
 }
 
 std::vector<plan::MoveTerms> TermsInOrder(const TermsByGang& terms,

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/namespaced_name.h"
 #include "pkg/plan/rebalance/move.h"
@@ -25,13 +26,16 @@ inline constexpr std::int64_t kLeastRunMs = 10 * 60 * 1000;
 // From the end of a move of a job until it may be moved again.
 inline constexpr std::int64_t kMoveAgainMs = 60 * 60 * 1000;
 
+// It was less than `span_ms` ago. What lies as far ahead was written by a clock that was wrong.
+bool IsWithin(std::int64_t then_ms, std::int64_t now_ms, std::int64_t span_ms);
+
 // Why a job that runs or restarts is about to do something else than move; empty: it is not.
 std::string WhyInterrupted(const api::TrainingJob& job);
 // Why a job may not be asked to move now; empty: it may. Not movable are jobs with movable Never;
 // that another controller runs; that have ended, are suspended, wait for quota, recover, change
 // their size, move already, or have rented hosts; whose workers have not all run for
-// `least_run_ms`; and that were moved less than kMoveAgainMs ago. `now_ms` 0: unknown, as for
-// manifests; then a job without conditions runs.
+// `least_run_ms`; and whose last move that was not refused ended less than kMoveAgainMs ago.
+// `now_ms` 0: unknown, as for manifests; then a job without conditions runs.
 std::string WhyNotMovable(const api::TrainingJob& job, std::int64_t now_ms,
                           std::int64_t least_run_ms);
 // GPU seconds.
@@ -45,6 +49,8 @@ plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms,
 using TermsByGang = std::map<NamespacedName, plan::MoveTerms>;
 TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
                         std::int64_t least_run_ms = kLeastRunMs);
+// Gangs whose pods do not follow their place are not movable: those pods stay where they are.
+void KeepFollowing(const state::ObjectTable<api::Gang>& gangs, TermsByGang& terms);
 // By JobId of the snapshot.
 std::vector<plan::MoveTerms> TermsInOrder(const TermsByGang& terms, const plan::Snapshot& snapshot);
 

@@ -57,6 +57,20 @@ TEST(MoveTermsTest, AJobInAManifestRuns) {
   EXPECT_EQ(MoveTermsOf(job, 0).lost_seconds, 100 + 900);
 }
 
+// Whatever was asked for, and refused, since.
+TEST(MoveTermsTest, AJobIsNotMovedAgainForAnHour) {
+  api::TrainingJob job = RunningJob();
+  job.status.move.state = api::JobMoveState::kRefused;
+  for (const std::int64_t ago_ms : {std::int64_t{-2'000}, std::int64_t{0}, kMoveAgainMs - 1}) {
+    job.status.move.record.last_ms = kNowMs - ago_ms;
+    EXPECT_FALSE(MoveTermsOf(job, kNowMs).movable) << ago_ms;
+  }
+  job.status.move.record.last_ms = kNowMs - kMoveAgainMs;
+  EXPECT_TRUE(MoveTermsOf(job, kNowMs).movable);
+  job.status.move.record.last_ms = kNowMs + kMoveAgainMs;
+  EXPECT_TRUE(MoveTermsOf(job, kNowMs).movable) << "it was written by a clock that was wrong";
+}
+
 TEST(MoveTermsTest, AJobThatMayNotOrCannotBeMovedIsNotMovable) {
   for (const auto& edit : std::vector<void (*)(api::TrainingJob&)>{
            [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; },
