@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "pkg/base/run_once.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/credentials.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kEveryMs = 1'000;
 constexpr std::int64_t kTryMs = 5'000;
-constexpr std::int64_t kLastTryMs = 1'000;
+constexpr std::int64_t kLastMs = 1'000;
 constexpr std::int64_t kLongestRetryMs = 60'000;
 constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 10;
 
@@ -62,20 +63,25 @@ SpanExporter::SpanExporter(std::unique_ptr<kube::Transport> transport, SpanSourc
       queue_full_(Dropped(registry, "queue-full")),
       refused_(Dropped(registry, "refused")),
       unreachable_(Dropped(registry, "unreachable")),
+      defect_(Dropped(registry, "defect")),
+      left_(Dropped(registry, "stopped")),
       backoff_(timing.seed) {}
 
 void SpanExporter::Offer(std::vector<Span> spans) {
   if (spans.empty()) return;
   std::size_t left_out = 0;
+  bool stopped = false;
   {
     MutexLock lock(mutex_);
-    const std::size_t taken = std::min(spans.size(), kQueuedSpans - queue_.size());
+    stopped = stopped_;
+    const std::size_t free = stopped ? 0 : kQueuedSpans - queue_.size();
+    const std::size_t taken = std::min(spans.size(), free);
     const auto end = spans.begin() + static_cast<std::ptrdiff_t>(taken);
     queue_.insert(queue_.end(), std::make_move_iterator(spans.begin()),
                   std::make_move_iterator(end));
     left_out = spans.size() - taken;
   }
-  if (left_out > 0) queue_full_.Increment(static_cast<double>(left_out));
+  if (left_out > 0) (stopped ? left_ : queue_full_).Increment(static_cast<double>(left_out));
 }
 
 std::vector<Span> SpanExporter::NextBatch() {
@@ -149,17 +155,46 @@ void SpanExporter::SendQueued(const std::stop_token& stop) {
   }
 }
 
+void SpanExporter::SendLast() {
+  const std::int64_t end_ms = timing_.clock.SteadyMs() + kLastMs;
+  for (;;) {
+    if (batch_.empty()) batch_ = NextBatch();
+    const std::int64_t left_ms = end_ms - timing_.clock.SteadyMs();
+    if (batch_.empty() || left_ms <= 0 || !TryBatch(left_ms, {})) return;
+  }
+}
+
+void SpanExporter::DropDefective(const absl::Status& status) {
+  if (status.ok()) return;
+  log_.Error("traces not sent", {{"error", MessageOf(status)}});
+  defect_.Increment(static_cast<double>(batch_.size()));
+  batch_.clear();
+  tries_ = 0;
+}
+
 void SpanExporter::Start() {
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    while (timing_.sleeper.Sleep(kEveryMs, stop)) SendQueued(stop);
-    if (batch_.empty()) batch_ = NextBatch();
-    if (!batch_.empty()) TryBatch(kLastTryMs, {});
+    while (timing_.sleeper.Sleep(kEveryMs, stop)) {
+      DropDefective(Contain([&] { SendQueued(stop); }));
+    }
+    DropDefective(Contain([&] { SendLast(); }));
   });
 }
 
 void SpanExporter::Stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
+  std::size_t left = batch_.size();
+  batch_.clear();
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    left += queue_.size();
+    queue_.clear();
+  }
+  if (left == 0) return;
+  left_.Increment(static_cast<double>(left));
+  log_.Warn("traces not sent", {{"spans", left}, {"error", "this process ends"}});
 }
 
 }  // namespace yardmaster::trace

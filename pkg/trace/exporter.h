@@ -1,12 +1,15 @@
 // Sends spans to a collector by OTLP over HTTP, and never makes anybody wait for it.
 //
 // Offer puts spans into a queue of bounded size and returns; a thread sends them in batches. A span
-// is dropped and counted when the queue is full, when the collector refuses it, and when kTries
-// sends have failed. An endpoint that is slow, refuses connections, or answers anything costs its
-// batch and nothing else:
+// is dropped and counted when the queue is full, when the collector refuses it, when kTries sends
+// have failed, when a send threw an exception, and when the exporter stops before it is sent. An
+// endpoint that is slow, refuses connections, or answers anything costs its batch and nothing else:
 //
 //   yardmaster_trace_spans_sent_total
-//   yardmaster_trace_spans_dropped_total{reason}    queue-full, refused, unreachable
+//   yardmaster_trace_spans_dropped_total{reason}    queue-full, refused, unreachable, defect,
+//                                                   stopped
+//
+// Every span that was offered is counted by one of them once the exporter has stopped.
 //
 // Thread safety: Offer from any thread; Start and Stop from one; SendQueued from one at a time.
 // Lifetimes: clock, sleeper, registry and log outlive the exporter.
@@ -59,7 +62,8 @@ class SpanExporter {
   void Offer(std::vector<Span> spans);
 
   void Start();
-  // Sends what is queued once more, within a second.
+  // Sends what is queued, within a second and until a send fails. The rest is dropped, and so is
+  // what is offered afterwards.
   void Stop();
 
   // What the thread does every second: sends what is queued, unless a batch is to be tried again
@@ -75,6 +79,10 @@ class SpanExporter {
                std::int64_t& retry_after_ms);
   // Sends batch_, whatever comes of it; false: it is tried again later.
   bool TryBatch(std::int64_t deadline_ms, const std::stop_token& stop);
+  // Batches until one fails or a second is over.
+  void SendLast();
+  // What a send threw costs its batch.
+  void DropDefective(const absl::Status& status);
   void Report(bool well, const std::string& why);
 
   const std::unique_ptr<kube::Transport> transport_;
@@ -85,7 +93,10 @@ class SpanExporter {
   const metrics::Counter queue_full_;
   const metrics::Counter refused_;
   const metrics::Counter unreachable_;
+  const metrics::Counter defect_;
+  const metrics::Counter left_;
   Mutex mutex_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Span> queue_ ABSL_GUARDED_BY(mutex_);
   // Of the thread alone.
   std::vector<Span> batch_;  // being sent

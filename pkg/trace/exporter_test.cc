@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <sstream>
+#include <stdexcept>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -153,6 +154,82 @@ TEST_F(ScriptedExporterTest, StoppingSendsWhatIsQueuedOnceMore) {
   EXPECT_EQ(Sent(), 2);
 }
 
+TEST_F(ScriptedExporterTest, StoppingSendsBatchesUntilOneFailsAndCountsTheRest) {
+  transport_->Answer(200, "{}");
+  transport_->Answer(200, "{}");
+  transport_->Answer(503, "");
+  exporter_->Start();
+  exporter_->Offer(Spans(4 * SpanExporter::kBatchSpans + 1));
+  exporter_->Stop();
+  EXPECT_EQ(Sent(), 2 * SpanExporter::kBatchSpans);
+  EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans + 1);
+  EXPECT_EQ(transport_->requests().size(), 3U);
+  exporter_->Offer(Spans(2));
+  EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans + 3) << "nobody sends them";
+  exporter_->Stop();
+  EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans + 3);
+}
+
+TEST_F(ScriptedExporterTest, OneThatNeverStartedCountsWhatWasOffered) {
+  exporter_->Offer(Spans(3));
+  exporter_->Stop();
+  EXPECT_EQ(Dropped("stopped"), 3);
+}
+
+// Answers a request after it has taken `ms`, or throws.
+class SlowTransport final : public kube::Transport {
+ public:
+  SlowTransport(FakeClock& clock, std::int64_t ms) : clock_(clock), ms_(ms) {}
+  absl::StatusOr<kube::HttpResponse> Unary(const kube::HttpRequest&, std::int64_t deadline_ms,
+                                           std::stop_token) override {
+    deadlines.push_back(deadline_ms);
+    clock_.Advance(ms_);
+    if (throws) throw std::runtime_error("no memory");
+    return kube::HttpResponse{200, {}, "{}"};
+  }
+  absl::StatusOr<kube::HttpResponse> Stream(const kube::HttpRequest&, const kube::StreamDeadlines&,
+                                            std::stop_token, const OnLine&) override {
+    return absl::UnimplementedError("");
+  }
+  void DropConnections() override {}
+
+  std::vector<std::int64_t> deadlines;
+  bool throws = false;
+
+ private:
+  FakeClock& clock_;
+  const std::int64_t ms_;
+};
+
+TEST_F(ExporterTest, AllThatIsSentAtTheEndHasOneSecond) {
+  auto transport = std::make_unique<SlowTransport>(clock_, 400);
+  const SlowTransport& sent = *transport;
+  SpanExporter exporter(std::move(transport), source_, {clock_, sleeper_, 1}, registry_, log_);
+  exporter.Start();
+  exporter.Offer(Spans(5 * SpanExporter::kBatchSpans));
+  exporter.Stop();
+  EXPECT_THAT(sent.deadlines, testing::ElementsAre(1'000, 600, 200));
+  EXPECT_EQ(Sent(), 3 * SpanExporter::kBatchSpans);
+  EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans);
+}
+
+TEST_F(ExporterTest, WhatASendThrowsCostsItsBatchAndNotTheProcess) {
+  auto transport = std::make_unique<SlowTransport>(clock_, 0);
+  SlowTransport& sent = *transport;
+  sent.throws = true;
+  SpanExporter exporter(std::move(transport), source_, {clock_, sleeper_, 1}, registry_, log_);
+  exporter.Offer(Spans(SpanExporter::kBatchSpans + 1));
+  exporter.Start();
+  sleeper_.WaitForSleepers(1);
+  sleeper_.Advance(1'000);
+  sleeper_.WaitForSleepers(1);
+  EXPECT_EQ(Dropped("defect"), SpanExporter::kBatchSpans);
+  EXPECT_THAT(lines_.str(), HasSubstr("this program failed: no memory"));
+  sent.throws = false;
+  exporter.Stop();
+  EXPECT_EQ(Sent(), 1);
+}
+
 TEST_F(ScriptedExporterTest, AnEndpointThatHangsDoesNotHoldUpOffersOrTheEnd) {
   transport_->Hang();
   exporter_->Start();
@@ -164,6 +241,7 @@ TEST_F(ScriptedExporterTest, AnEndpointThatHangsDoesNotHoldUpOffersOrTheEnd) {
   transport_->Answer(503, "");  // to the last try
   exporter_->Stop();
   EXPECT_EQ(Sent(), 0);
+  EXPECT_EQ(Dropped("stopped"), 11);
 }
 
 class SocketExporterTest : public ExporterTest {

@@ -121,6 +121,38 @@ TEST_F(JobTracersTest, EachStepIsGivenOnceWhenItIsOver) {
   EXPECT_THAT(Operator(93), IsEmpty());
 }
 
+TEST_F(JobTracersTest, AStartIsComputedWhenAnObjectOfItHasChanged) {
+  Commit(20);
+  state::ClusterState state = State();
+  state.gangs.Put(std::make_shared<const api::Gang>([this] {
+    api::Gang other = gang_;
+    other.metadata = MetaOf("trainingjob-b", "uid-gang-b");
+    other.owner.name = "b";
+    other.owner.uid = "uid-b";
+    return other;
+  }()));
+  const auto computed = [&](std::int64_t at) {
+    operator_.Look(state, at * kS);
+    return operator_.computed();
+  };
+  EXPECT_EQ(computed(20), 2);
+  EXPECT_EQ(computed(22), 0);
+  Worker(0, 22, 0, 0);
+  state.pods.Put(std::make_shared<const api::Pod>(pods_[0]));
+  EXPECT_EQ(computed(24), 1);
+  EXPECT_EQ(computed(26), 0);
+  state.pods.Erase({"team", "a-0"});
+  EXPECT_EQ(computed(28), 1);
+  Condition(api::kNetworkPlannedCondition, true, 29);
+  state.gangs.Put(std::make_shared<const api::Gang>(gang_));
+  EXPECT_EQ(computed(30), 1);
+  job_.status.start_ms = 31 * kS;
+  state.jobs.Put(std::make_shared<const api::TrainingJob>(job_));
+  EXPECT_THAT(TextsOf(operator_.Look(state, 32 * kS)), ElementsAre("start 10-31"));
+  EXPECT_EQ(operator_.computed(), 1);
+  EXPECT_EQ(computed(34), 0);
+}
+
 TEST_F(JobTracersTest, ALaterPlaceHasAStartOfItsOwnSinceTheFormerWasGivenBack) {
   Commit(20);
   Workers(22, 24, 27);

@@ -37,11 +37,14 @@ bool IsOver(const api::TrainingJob* job, std::int64_t attempt) {
 
 }  // namespace
 
-void StartTracer::NotePods(const state::ObjectTable<api::Pod>& pods) {
+void StartTracer::NotePods(const state::ObjectTable<api::Pod>& pods,
+                           std::set<NamespacedName>& changed) {
   state::ObjectTable<api::Pod>::Differences(
       pods_, pods, [&](const auto& before, const auto& after) {
         const auto was = before == nullptr ? std::nullopt : GangOf(*before);
         const auto is = after == nullptr ? std::nullopt : GangOf(*after);
+        if (was) changed.insert(*was);
+        if (is) changed.insert(*is);
         if (was && was != is) {
           const auto of = pods_of_.find(*was);
           if (of != pods_of_.end()) {
@@ -65,6 +68,11 @@ std::vector<const api::Pod*> StartTracer::PodsOf(const api::Gang& gang) const {
     if (api::IsOfOwner(gang, (*member)->owner.uid, (*member)->root.uid)) out.push_back(pod.get());
   }
   return out;
+}
+
+bool StartTracer::JobChanged(const api::Gang& gang, const state::ClusterState& state) const {
+  const NamespacedNameView owner{gang.metadata.namespace_name, gang.owner.name};
+  return jobs_.Find(owner) != state.jobs.Find(owner);
 }
 
 bool StartTracer::CanBeTold(const api::Gang& gang, std::int64_t now_ms) const {
@@ -109,7 +117,8 @@ void StartTracer::Recoveries(const state::ClusterState& state, std::int64_t afte
 
 std::vector<Span> StartTracer::Look(const state::ClusterState& state, std::int64_t now_ms) {
   std::vector<Span> out;
-  NotePods(state.pods);
+  std::set<NamespacedName> changed;
+  NotePods(state.pods, changed);
   state::ObjectTable<api::Gang>::Differences(
       gangs_, state.gangs, [&](const auto& before, const auto& after) {
         if (before != nullptr &&
@@ -117,6 +126,7 @@ std::vector<Span> StartTracer::Look(const state::ClusterState& state, std::int64
           followed_.erase(before->metadata.uid);
         }
         if (after == nullptr) return;
+        changed.insert(KeyOf(after->metadata));
         NoteGang(*after, state);
         if (!looked_ && after->status.committed() && !CanBeTold(*after, now_ms)) {
           followed_[after->metadata.uid].starts = false;
@@ -124,10 +134,13 @@ std::vector<Span> StartTracer::Look(const state::ClusterState& state, std::int64
       });
   gangs_ = state.gangs;
   const std::int64_t after_ms = looked_ ? 0 : now_ms - kRepeatMs;
+  computed_ = 0;
   for (auto& [uid, followed] : followed_) {
     if (!followed.starts) continue;
     const auto gang = gangs_.Find({followed.key.namespace_name, followed.key.name});
     if (gang == nullptr) continue;
+    if (changed.count(followed.key) == 0 && !JobChanged(*gang, state)) continue;
+    ++computed_;
     for (Span& span : StartSpans({*gang, JobOf(*gang, state), PodsOf(*gang), followed.since_ms})) {
       const bool is_new = followed.given.insert(span.id).second;
       if (IsStart(span)) followed.starts = false;

@@ -1,10 +1,11 @@
 // Which spans of jobs' starts and recoveries are new since the last look: the operator's part of a
 // job's trace.
 //
-// Look compares with the look before, so it costs what has changed, and the pods of the gangs that
-// are starting. A span is given once. The first look of a process that begins to lead has the spans
-// that ended in the last kRepeatMs (placement_tracer.h); a gang whose pods were made again since
-// they were released first has none then, because their times are not those of its start.
+// Look compares with the look before. Of the gangs that are starting it costs the pods of those of
+// which the Gang, its TrainingJob or a pod has changed, and a look-up for each other one. A span is
+// given once. The first look of a process that begins to lead has the spans that ended in the last
+// kRepeatMs (placement_tracer.h); a gang whose pods were made again since they were released first
+// has none then, because their times are not those of its start.
 //
 // Memory: a few words for each gang, and for each pod of a gang an entry in an index. Thread
 // safety: one thread.
@@ -32,6 +33,8 @@ class StartTracer {
   std::vector<Span> Look(const state::ClusterState& state, std::int64_t now_ms);
   // This process does not lead.
   void Forget() { *this = StartTracer(name_of_); }
+  // Gangs whose spans the last look computed.
+  int computed() const { return computed_; }
 
  private:
   // Of a Gang, by uid.
@@ -44,7 +47,10 @@ class StartTracer {
   };
 
   void NoteGang(const api::Gang& gang, const state::ClusterState& state);
-  void NotePods(const state::ObjectTable<api::Pod>& pods);
+  // Adds the gangs of which a pod has come, gone or changed.
+  void NotePods(const state::ObjectTable<api::Pod>& pods, std::set<NamespacedName>& changed);
+  // Whether the gang's TrainingJob is another value than at the last look.
+  bool JobChanged(const api::Gang& gang, const state::ClusterState& state) const;
   // The pods of the gang that are not being deleted.
   std::vector<const api::Pod*> PodsOf(const api::Gang& gang) const;
   // Whether the pods show a start that this process did not see from its beginning.
@@ -53,6 +59,7 @@ class StartTracer {
 
   const char* (*name_of_)(api::IncidentCause);
   bool looked_ = false;
+  int computed_ = 0;
   // Of the last look.
   state::ObjectTable<api::Gang> gangs_;
   state::ObjectTable<api::Pod> pods_;
