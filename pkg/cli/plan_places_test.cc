@@ -120,6 +120,25 @@ TEST(PlanPlacesTest, WithoutAFabricOneWarningSaysWhatTakesItsPlace) {
   EXPECT_THAT(with.err, Not(HasSubstr("there is no Fabric")));
 }
 
+TEST(PlanPlacesTest, ASwitchThatTheFabricNamesAndDoesNotHaveIsSaid) {
+  const std::string rest =
+      Node("h0", "p0", "p0s0") +
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\n"
+      "spec: {workers: 1, template: {}}\n";
+  const PlanAnswer wrong =
+      PlanOffline(StrCat(kSmallFabric, "  absentSwitches: [p0/agg-3, p0/agg-p1-9]\n", rest));
+  EXPECT_EQ(wrong.job("a")["outcome"], "Placed");
+  EXPECT_THAT(wrong.err,
+              HasSubstr("spec.absentSwitches[0]: there is no switch p0/agg-3; use an id, for "
+                        "example p0/p0s0/tor-r0-p0, and label the Nodes below the switch\n"));
+  EXPECT_THAT(wrong.err,
+              HasSubstr("spec.absentSwitches[1]: there is no switch p0/agg-p1-9; did you "
+                        "mean p0/agg-p1-0?"));
+  const PlanAnswer right =
+      PlanOffline(StrCat(kSmallFabric, "  absentSwitches: [p0/agg-p0-3]\n", rest));
+  EXPECT_THAT(right.err, Not(HasSubstr("absentSwitches")));
+}
+
 TEST(PlanPlacesTest, WithoutAFabricLabelsOfOthersSayWhereHostsStand) {
   std::string nodes;
   for (int i = 0; i < 4; ++i) {

@@ -107,26 +107,6 @@ absl::StatusOr<SwitchNames> ReadSwitchNames(std::string_view text, std::string_v
   return out;
 }
 
-std::vector<std::string> UnknownSwitches(const Network& network) {
-  const fabric::FabricSpec& spec = network.spec();
-  std::map<std::string, std::string> left;  // the field, by the switch
-  for (const auto& [own, shown] : spec.switch_names) {
-    left[own] = api::JoinPath("spec.switchNames", own);
-  }
-  for (std::size_t i = 0; i < spec.absent_switches.size(); ++i) {
-    left[spec.absent_switches[i]] = StrCat("spec.absentSwitches[", i, "]");
-  }
-  for (int s = 0; s < network.num_switches() && !left.empty(); ++s) {
-    left.erase(network.name(SwitchId(s)));
-  }
-  std::vector<std::string> out;
-  for (const auto& [own, field] : left) {
-    out.push_back(StrCat("Fabric ", spec.name, ": ", field, ": there is no switch ", own,
-                         "; use an id, for example ", network.name(SwitchId(0))));
-  }
-  return out;
-}
-
 LearnedNames LearnSwitchNames(const Network& network,
                               const std::vector<repac::Neighbour>& reports) {
   std::map<SwitchId, Votes> votes;

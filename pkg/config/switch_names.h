@@ -31,10 +31,6 @@ using SwitchNames = std::map<std::string, std::string>;
 // Errors: InvalidArgument of the form "file: switches[0].name: ...", one line per error.
 absl::StatusOr<SwitchNames> ReadSwitchNames(std::string_view text, std::string_view file);
 
-// Of the switches that a Fabric names in switchNames and absentSwitches, those that its network
-// does not have, each a sentence. Complexity: O(switches * log names).
-std::vector<std::string> UnknownSwitches(const fabric::Network& network);
-
 struct LearnedNames {
   SwitchNames names;
   std::vector<std::string> problems;  // ToRs that are left out, each a sentence

@@ -126,15 +126,5 @@ TEST(LearnSwitchNamesTest, RailsOfOneToRAgreeOnItsName) {
   EXPECT_THAT(learned.names, ElementsAre(Pair("p0/p0s0/tor-r2-p0", "leaf-2")));
 }
 
-TEST(UnknownSwitchesTest, NamesOfSwitchesThatAreNotThereAreSaid) {
-  fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 2);
-  spec.switch_names = {{"p0/agg-p0-3", "spine"}, {"p9/agg-p0-3", "other"}};
-  spec.absent_switches = {"p0/agg-p0-3", "p0/agg-p0-2", "p0/agg-p7-2"};
-  EXPECT_THAT(UnknownSwitches(Built(spec)),
-              ElementsAre(HasSubstr("spec.absentSwitches[2]: there is no switch p0/agg-p7-2; use "
-                                    "an id, for example p0/p0s0/tor-r0-p0"),
-                          HasSubstr("spec.switchNames[\"p9/agg-p0-3\"]")));
-}
-
 }  // namespace
 }  // namespace yardmaster::config

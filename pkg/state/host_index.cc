@@ -245,6 +245,9 @@ bool HostIndex::Renumber(bool other_fabric) {
     absl::StatusOr<fabric::Network> network = fabric::Network::Build(spec_, places_);
     if (network.ok()) {
       network_ = std::make_shared<const fabric::Network>(*std::move(network));
+      for (std::string& warning : UnknownSwitches(*network_)) {
+        network_warnings_.push_back(std::move(warning));
+      }
     } else {
       network_warnings_.push_back(MessageOf(network.status()));
     }

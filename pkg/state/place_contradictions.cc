@@ -157,6 +157,17 @@ class Finder {
   std::vector<std::string> out_;
 };
 
+// The switch of the same place whose id is nearly `name`, or "".
+std::string NearestSwitch(const fabric::Network& network, const std::string& name) {
+  const std::string place = name.substr(0, name.rfind('/') + 1);
+  std::vector<std::string> ids;
+  for (int s = 0; s < network.num_switches(); ++s) {
+    std::string id = network.name(fabric::SwitchId(s));
+    if (id.substr(0, id.rfind('/') + 1) == place) ids.push_back(std::move(id));
+  }
+  return api::Nearest(name, ids);
+}
+
 }  // namespace
 
 std::vector<std::string> PlaceContradictions(const fabric::Places& places,
@@ -169,6 +180,37 @@ std::vector<std::string> PlaceContradictions(const fabric::Places& places,
 std::vector<std::string> DomainContradictions(const fabric::Places& places,
                                               const fabric::FabricSpec& spec) {
   return Finder(places, spec).RunDomains();
+}
+
+std::vector<std::string> UnknownSwitches(const fabric::Network& network) {
+  const fabric::FabricSpec& spec = network.spec();
+  if (network.num_switches() == 0) return {};  // no host has a place yet
+  std::map<std::string, std::string> left;     // the field, by the switch
+  for (const auto& [own, shown] : spec.switch_names) {
+    left[own] = api::JoinPath("spec.switchNames", own);
+  }
+  for (std::size_t i = 0; i < spec.absent_switches.size(); ++i) {
+    left[spec.absent_switches[i]] = StrCat("spec.absentSwitches[", i, "]");
+  }
+  for (int s = 0; s < network.num_switches() && !left.empty(); ++s) {
+    left.erase(network.name(fabric::SwitchId(s)));
+  }
+  std::vector<std::string> out;
+  for (const auto& [own, field] : left) {
+    if (out.size() == kMaxWarnings) {
+      out.push_back(StrCat("Fabric ", spec.name, ": ", left.size() - kMaxWarnings,
+                           " more entries of spec.switchNames and spec.absentSwitches name "
+                           "switches that are not there"));
+      break;
+    }
+    const std::string meant = NearestSwitch(network, own);
+    out.push_back(StrCat("Fabric ", spec.name, ": ", field, ": there is no switch ", own, "; ",
+                         meant.empty()
+                             ? StrCat("use an id, for example ", network.name(fabric::SwitchId(0)),
+                                      ", and label the Nodes below the switch")
+                             : StrCat("did you mean ", meant, "?")));
+  }
+  return out;
 }
 
 }  // namespace yardmaster::state

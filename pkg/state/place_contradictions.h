@@ -1,14 +1,17 @@
 // Where labels of Nodes contradict the Fabric: they name more fabric pods, segments or hosts than
 // its size says, or domains that lie in several segments (each part is a domain), or have more
 // hosts than it says or, where it says nothing, another size than most domains. Such Nodes are
-// still used; a warning names the label that is probably wrong.
+// still used; a warning names the label that is probably wrong. And where the Fabric names switches
+// that it does not have.
 //
-// Complexity: O(hosts). Deterministic. Thread safety: pure function.
+// Complexity: O(hosts); UnknownSwitches O(switches * log names). Deterministic. Thread safety: pure
+// function.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "pkg/fabric/network.h"
 #include "pkg/fabric/places.h"
 #include "pkg/fabric/spec.h"
 
@@ -22,5 +25,9 @@ std::vector<std::string> PlaceContradictions(const fabric::Places& places,
 // Those between domains alone.
 std::vector<std::string> DomainContradictions(const fabric::Places& places,
                                               const fabric::FabricSpec& spec);
+// Of the switches that the Fabric names in switchNames and absentSwitches, those that its network
+// does not have, each a line, at most 8 and one with the number of the others. A switch below which
+// no host has a place is not there either.
+std::vector<std::string> UnknownSwitches(const fabric::Network& network);
 
 }  // namespace yardmaster::state

@@ -8,7 +8,6 @@
 #include "pkg/cli/input/read_input.h"
 #include "pkg/cli/input/render_fabric.h"
 #include "pkg/cli/input/switch_names_file.h"
-#include "pkg/config/switch_names.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/state/host_index.h"
 #include "pkg/state/used_fabric.h"
@@ -49,9 +48,6 @@ absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,
         StrCat(name, ": makes no network\n", Join(input.warnings, "\n")));
   }
   input.network = hosts.network();
-  for (std::string& unknown : config::UnknownSwitches(*input.network)) {
-    input.warnings.push_back(std::move(unknown));
-  }
   std::vector<std::uint8_t> down = hosts.cable_down();
   const std::string problem =
       op::MarkDownLinks(*state::UsedFabric(cluster.fabrics), *input.network, down);
