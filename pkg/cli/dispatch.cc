@@ -12,6 +12,7 @@
 #include "pkg/cli/commands.h"
 #include "pkg/cli/completion.h"
 #include "pkg/cli/connect.h"
+#include "pkg/cli/man_page.h"
 #include "pkg/cli/output/terminal.h"
 
 namespace yardmaster::cli {
@@ -27,6 +28,8 @@ int RunVersion(const Args& args, std::istream& /*in*/, std::ostream& out, std::o
   err << "kubectl yardmaster version: takes no arguments\n";
   return 2;
 }
+
+int RunMan(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 
 // A verb that asks the cluster which the flags name; some of them read standard input, too.
 template <auto command>
@@ -94,6 +97,7 @@ const std::vector<Verb>& Verbs() {
        "whether an installation plans, answers and has a page",
        InCluster<RunSelftestCommand>},
       {{"completion"}, "a completion script for bash, zsh or fish", RunCompletionCommand},
+      {{"man"}, "the man page", RunMan},
       {{"version"}, "the version of this program", RunVersion},
   };
   return verbs;
@@ -127,8 +131,34 @@ std::string HelpOf(const Args& words) {
   return out.str();
 }
 
+int RunMan(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+  if (!args.empty() && IsHelp(args[0])) {
+    out << "Prints the man page, which has the flags of every verb\n"
+           "Usage: kubectl yardmaster man\n\n"
+           "Examples:\n"
+           "  kubectl yardmaster man | man -l -\n"
+           "  kubectl yardmaster man > /usr/local/share/man/man1/kubectl-yardmaster.1\n";
+    return 0;
+  }
+  if (!args.empty()) {
+    err << "kubectl yardmaster man: takes no arguments\n";
+    return 2;
+  }
+  std::vector<ManVerb> verbs;
+  for (const Verb& verb : Verbs()) {
+    verbs.push_back({Join(verb.words, " "), verb.summary, HelpOf(verb.words)});
+  }
+  out << ManPage(Version(), verbs);
+  return 0;
+}
+
 // Arguments that begin with no verb: help for verbs of two words, or an error.
 int RunWithoutVerb(const Args& args, std::ostream& out, std::ostream& err) {
+  if (args[0].starts_with("-")) {
+    err << "kubectl yardmaster: the verb comes first, its flags after it: kubectl yardmaster VERB "
+        << args[0] << "\nRun with --help for the verbs.\n";
+    return 2;
+  }
   std::vector<std::string> names;
   std::vector<std::string> second_words;  // of verbs that begin with args[0]
   for (const Verb& verb : Verbs()) {

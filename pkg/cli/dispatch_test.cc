@@ -24,6 +24,21 @@ TEST(DispatchTest, UsageErrorsAreTwoAndHelpIsZeroOnStandardOutput) {
   EXPECT_THAT(Invoke({"version"}).out, StartsWith("kubectl-yardmaster "));
 }
 
+TEST(DispatchTest, AFlagBeforeTheVerbIsToldItsPlace) {
+  const Invocation result = Invoke({"--context", "prod", "get"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("the verb comes first, its flags after it: "
+                                    "kubectl yardmaster VERB --context\n"));
+}
+
+TEST(DispatchTest, AMisspeltFlagNamesTheOneThatWasMeant) {
+  EXPECT_THAT(Invoke({"plan", "--ofline", "-f", "x"}).err,
+              HasSubstr("--ofline; did you mean --offline?\n"));
+  EXPECT_THAT(Invoke({"plan", "--outptu=json"}).err, HasSubstr("did you mean --output?\n"));
+  EXPECT_THAT(Invoke({"plan", "--nothing-like-it"}).err, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(Invoke({"explain", "one", "two"}).err, Not(HasSubstr("did you mean")));
+}
+
 TEST(DispatchTest, AVerbOfTwoWordsListsItsSecondWords) {
   const Invocation help = Invoke({"fabric", "--help"});
   EXPECT_EQ(help.code, 0);

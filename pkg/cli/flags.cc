@@ -4,10 +4,30 @@
 #include <ostream>
 
 #include "CLI/CLI.hpp"
+#include "pkg/api/field_reader.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::cli {
+
+namespace {
+
+// For a flag that the verb does not have: the one that was meant, as "; did you mean --x?", else
+// "".
+std::string MeantFlag(const CLI::App& app, const std::vector<std::string>& unknown) {
+  for (const std::string& word : unknown) {
+    if (!word.starts_with("--")) continue;
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::string meant = api::Nearest(word.substr(0, word.find('=')), names);
+    return meant.empty() ? "" : "; did you mean " + meant + "?";
+  }
+  return "";
+}
+
+}  // namespace
 
 std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& args,
                               std::ostream& out, std::ostream& err) {
@@ -16,6 +36,10 @@ std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& arg
   } catch (const CLI::CallForHelp&) {
     out << app.help();
     return 0;
+  } catch (const CLI::ExtrasError& error) {
+    err << app.get_name() << ": " << error.what() << MeantFlag(app, app.remaining())
+        << "\nRun with --help for usage.\n";
+    return 2;
   } catch (const CLI::ParseError& error) {
     err << app.get_name() << ": " << error.what() << "\nRun with --help for usage.\n";
     return 2;

@@ -72,7 +72,7 @@ Findings ToAnswer(const fabric::Network& network, const repac::WiringReport& rep
   names("unexplained", "no swap", report.unexplained);
   names("unknownPorts", "unknown", report.unknown_ports);
   names("contradictions", "contradiction", report.contradictions);
-  if (ok) answer.table.push_back({"ok", StrCat(report.checked, " cables seen"), "-", "-"});
+  if (ok) answer.table.push_back({"ok", StrCat(Count(report.checked, "cable"), " seen"), "-", "-"});
   return answer;
 }
 
