@@ -1,6 +1,7 @@
 """The schedulers under comparison: how each is started, given a job, and told that a job has ended."""
 import concurrent.futures
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from api import Api  # noqa: E402
 NAMESPACE = "team"
 PODS = "/api/v1/namespaces/%s/pods" % NAMESPACE
 JOBS = "/apis/yardmaster.dev/v1alpha1/namespaces/%s/trainingjobs" % NAMESPACE
-BIN = ROOT / "build/release/bin"
+BIN = pathlib.Path(os.environ.get("YARDMASTER_BIN", ROOT / "build/release/bin"))
 # Retries within a second, for every scheduler: the replay waits for quiet.
 BACKOFF = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
 PACKED_PROFILE = {
