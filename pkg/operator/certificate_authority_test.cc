@@ -117,13 +117,56 @@ TEST_F(CertificateAuthorityTest, TheFormerAuthoritySignsUntilTheDateOfTheEvent) 
   for (const char* secret : {"front", "client"}) EXPECT_EQ(Pem(secret, "ca.crt"), Pem("ca"));
 }
 
+TEST_F(CertificateAuthorityTest, TheFormerKeyGoesWhenItSignsNoMoreAndTheCertificateWhenItEnds) {
+  const std::string old = ReplaceAuthority();
+  const std::int64_t replaced_ms = clock_.WallMs();
+  EXPECT_NE(Pem("ca", kFormerKey), "");
+  clock_.Advance(kLifeMs / 3 * 2 - 1'000);
+  Round();
+  EXPECT_NE(Pem("ca", kFormerKey), "");
+  clock_.Advance(1'000);
+  client_.FailNext(kube::Verb::kPatch, "secrets", absl::UnavailableError("down"), 3);
+  EXPECT_FALSE(Round().ok());
+  EXPECT_NE(Pem("ca", kFormerKey), "") << "the next round tries again";
+  Round();
+  const json secret = *client_.Find(kSecrets, "ym", "ca");
+  EXPECT_FALSE(secret["data"].contains(kFormerKey));
+  EXPECT_EQ(Pem("ca", kFormerCertificate), old);
+  EXPECT_TRUE(SignedBy("ca", Pem("ca")));
+  // A Secret that is deleted afterwards trusts both, as the peers that have read the former alone.
+  Remove("front");
+  EXPECT_THAT(Told(Round()), ElementsAre("front CertificateMade"));
+  EXPECT_EQ(Pem("front", "ca.crt"), Pem("ca") + old);
+  EXPECT_TRUE(SignedBy("front", Pem("ca")));
+  std::int64_t version = client_.version();
+  EXPECT_TRUE(Round().ok());
+  EXPECT_EQ(client_.version(), version) << "once";
+  clock_.Advance(tls::ParseCertificate(old)->not_after_ms - clock_.WallMs());
+  Round();
+  EXPECT_EQ(Pem("ca", kFormerCertificate), "");
+  EXPECT_GT(clock_.WallMs(), replaced_ms);
+  version = client_.version();
+  EXPECT_TRUE(Round().ok());
+  EXPECT_EQ(client_.version(), version);
+}
+
+// An administrator's Secret.
+TEST_F(CertificateAuthorityTest, AFormerKeyInASecretOfOthersStays) {
+  ReplaceAuthority();
+  json secret = *client_.Find(kSecrets, "ym", "ca");
+  secret["metadata"].erase("labels");
+  client_.Seed(kSecrets, secret);
+  clock_.Advance(kLifeMs / 3 * 2);
+  EXPECT_TRUE(Round().ok());
+  EXPECT_NE(Pem("ca", kFormerKey), "");
+}
+
 TEST_F(CertificateAuthorityTest, ADamagedFormerAuthorityIsNone) {
   const std::string old = ReplaceAuthority();
   const json secret = *client_.Find(kSecrets, "ym", "ca");
   const tls::KeyPair leaf = {Pem("front"), Pem("front", "tls.key")};
   for (const auto& [certificate, key] :
        std::vector<std::pair<std::string, std::string>>{{old, Foreign().key_pem},
-                                                        {old, ""},
                                                         {"nothing", "nothing"},
                                                         {leaf.certificate_pem, leaf.key_pem}}) {
     json damaged = secret;

@@ -93,16 +93,20 @@ absl::StatusOr<CertificateKeeper::Held> CertificateKeeper::Read(const std::strin
   held.version = kube::ResourceVersionOf(object);
   held.ours = kube::StringAt(object, {"metadata", "labels", kOursLabel}) == kOursValue;
   held.trusted_pem = Decoded(object, "ca.crt").value_or("");
-  const auto read = [&](const char* certificate, const char* key, Authority& into) -> absl::Status {
+  const auto read = [&](const char* certificate, const char* key, Authority& into,
+                        bool needs_key) -> absl::Status {
     YM_ASSIGN_OR_RETURN(into.pair.certificate_pem, Decoded(object, certificate));
-    YM_ASSIGN_OR_RETURN(into.pair.key_pem, Decoded(object, key));
-    YM_RETURN_IF_ERROR(tls::CheckKeyMatches(into.pair.certificate_pem, into.pair.key_pem));
+    if (needs_key) {
+      YM_ASSIGN_OR_RETURN(into.pair.key_pem, Decoded(object, key));
+      YM_RETURN_IF_ERROR(tls::CheckKeyMatches(into.pair.certificate_pem, into.pair.key_pem));
+    }
     YM_ASSIGN_OR_RETURN(into.certificate, tls::ParseCertificate(into.pair.certificate_pem));
     return absl::OkStatus();
   };
-  held.problem = read("tls.crt", "tls.key", held);
+  held.problem = read("tls.crt", "tls.key", held, true);
   Authority former;
-  if (read(kFormerCertificate, kFormerKey, former).ok() && former.certificate.is_ca) {
+  const bool has_key = !kube::StringAt(object, {"data", kFormerKey}).empty();
+  if (read(kFormerCertificate, kFormerKey, former, has_key).ok() && former.certificate.is_ca) {
     held.former = std::move(former);
   }
   return held;
@@ -182,12 +186,30 @@ absl::Status CertificateKeeper::RenewAuthority(const Held& authority, Round& rou
   return absl::OkStatus();
 }
 
+bool CertificateKeeper::FormerSigns(const Held& authority, std::int64_t now_ms) const {
+  return authority.former && !authority.former->pair.key_pem.empty() &&
+         now_ms < SignsFromMs(MadeMs(authority.certificate), *authority.former);
+}
+
+absl::Status CertificateKeeper::CleanFormer(const Held& authority, Round& round) {
+  if (!authority.ours || !authority.former || FormerSigns(authority, round.now_ms)) {
+    return absl::OkStatus();
+  }
+  json data = json::object();
+  if (!authority.former->pair.key_pem.empty()) data[kFormerKey] = nullptr;
+  if (authority.former->certificate.not_after_ms <= round.now_ms) {
+    data[kFormerCertificate] = nullptr;
+  }
+  if (data.empty()) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(Write(secrets_.authority, authority, data));
+  ++round.report.done;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> CertificateKeeper::MakeOrRenew(const CertificateSpec& spec,
                                                            const Held& authority, Round& round) {
   const Authority* former = authority.former ? &*authority.former : nullptr;
-  const bool former_signs =
-      former != nullptr && round.now_ms < SignsFromMs(MadeMs(authority.certificate), *former);
-  const Authority& signer = former_signs ? *former : authority;
+  const Authority& signer = FormerSigns(authority, round.now_ms) ? *former : authority;
   const std::string& authority_pem = authority.pair.certificate_pem;
   const std::string former_pem = former != nullptr ? former->pair.certificate_pem : "";
   const auto issued = [&] {
@@ -303,6 +325,9 @@ CertificateKeeper::Report CertificateKeeper::RunOnce(std::int64_t now_ms) {
   if (round.renew_before_ms && round.report.ok()) {
     round.uid = authority->uid;
     check(secrets_.authority, Contain([&] { return RenewAuthority(*authority, round); }));
+  } else {
+    round.uid = authority->uid;
+    check(secrets_.authority, Contain([&] { return CleanFormer(*authority, round); }));
   }
   return std::move(round.report);
 }

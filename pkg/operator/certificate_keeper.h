@@ -13,7 +13,8 @@
 // thirds of a certificate's life later; only then does the new one sign. Every ca.crt has both, the
 // new one first. So a peer that has read the former one alone and a peer that has read both accept
 // each certificate of that time, also one whose names change, or whose Secret is deleted or
-// damaged. The former one is trusted until it ends.
+// damaged. Then the former key is removed from the Secret. The former certificate is trusted until
+// it ends, and then removed, too.
 //
 // An authority whose Secret was deleted is replaced, too, but its key is lost: the certificates
 // that it has signed stay until they are due, and what has to be signed before is signed by the new
@@ -49,8 +50,8 @@ namespace yardmaster::op {
 // On a Secret: its content is the operator's to overwrite.
 inline constexpr char kOursLabel[] = "yardmaster.dev/certificates";
 inline constexpr char kOursValue[] = "operator";
-// In the authority's Secret: the authority before it, with its key. What cannot be read there
-// counts as none.
+// In the authority's Secret: the authority before it, and its key while it signs. What cannot be
+// read there counts as none.
 inline constexpr char kFormerCertificate[] = "former.crt";
 inline constexpr char kFormerKey[] = "former.key";
 
@@ -97,6 +98,10 @@ class CertificateKeeper {
   absl::Status Write(const std::string& secret, const Held& held, const nlohmann::json& data);
   absl::StatusOr<Held> ReadOrMakeAuthority(Round& round);
   absl::Status RenewAuthority(const Held& authority, Round& round);
+  // Removes what is left of the former authority and of no use any more.
+  absl::Status CleanFormer(const Held& authority, Round& round);
+  // Whether the former authority, if there is one, signs what `authority` would sign.
+  bool FormerSigns(const Held& authority, std::int64_t now_ms) const;
   // When a new authority begins to sign, if it was made at `made_ms` and replaced `former`.
   std::int64_t SignsFromMs(std::int64_t made_ms, const Authority& former) const;
   // Returns the Secret's ca.crt.
