@@ -12,6 +12,7 @@
 #include "pkg/api/network_generation.h"
 #include "pkg/api/pod_path_plan.h"
 #include "pkg/api/rank_resolver.h"
+#include "pkg/api/standby.h"
 
 namespace yardmaster::api {
 
@@ -51,8 +52,8 @@ constexpr KeptAnnotation kAnnotations[] = {{kAttemptAnnotation, kShortBytes},
                                            {kSlotAnnotation, kShortBytes},
                                            {kSocketPortsAnnotation, kMaxAnnotationBytes}};
 
-constexpr std::string_view kLabels[] = {kJobLabel, kRankLabel, kRoleLabel, kRoleIndexLabel,
-                                        "kueue.x-k8s.io/queue-name"};
+constexpr std::string_view kLabels[] = {
+    kJobLabel, kRankLabel, kRoleLabel, kRoleIndexLabel, kStandbyLabel, "kueue.x-k8s.io/queue-name"};
 
 // Selectors of budgets and of anti-affinity may ask for any label. A pod has a few dozen, of 100
 // bytes each.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pkg/api/gang.h"
+#include "pkg/api/standby.h"
 
 namespace yardmaster::api {
 
@@ -119,6 +120,9 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
   seconds("stallSeconds", stall_seconds, 0,
           "How long no iteration may end before a job counts as stalled whose processes all seem "
           "to run. 0: 600. Stopped processes count after 30 s.");
+  fields.Int("standby", standby, 0, kMaxStandbys,
+             Defaulted("On how many hosts that replacements would use the images of the workers "
+                       "are pulled before one is needed. 0: on none. The hosts stay free."));
 }
 
 void Incident::Describe(FieldVisitor& fields) {

@@ -95,6 +95,8 @@ struct RecoveryPolicy {
   // How long no iteration ends before the job counts as stalled, where nothing but that is known;
   // 0: ten minutes.
   int stall_seconds = 0;
+  // Hosts on which the images of the workers are kept for replacements (standby.h).
+  int standby = 0;
   bool operator==(const RecoveryPolicy&) const = default;
 
   void Describe(FieldVisitor& fields);

@@ -4,6 +4,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/field_codec.h"
+#include "pkg/api/standby.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -117,6 +118,28 @@ TEST(RecoveryStateTest, WhatIsOverIsWrittenAllTheSame) {
   EXPECT_EQ(written.at("avoidedHosts"), json::array());
   EXPECT_EQ(written.at("incidents"), json::array());
   EXPECT_EQ(written.at("suspended"), false);
+}
+
+TEST(RecoveryPolicyTest, AJobHasTwoStandbysAtMost) {
+  for (const int standbys : {-1, 0, 2, 3}) {
+    FieldErrors errors;
+    const json recovery = {{"standby", standbys}};
+    const RecoveryPolicy policy = ReadPolicy(recovery, errors);
+    const bool fits = standbys == 0 || standbys == 2;
+    EXPECT_EQ(errors.empty(), fits) << standbys;
+    EXPECT_EQ(policy.standby, fits ? standbys : 0) << standbys;
+  }
+}
+
+TEST(StandbyTest, WhatIsWrittenIsReadAndAStateOfANewerVersionIsNotReady) {
+  const Standby standby{StandbyState::kRefused, "n5", "a-standby-1", "exceeded quota"};
+  FieldErrors errors;
+  const json written = EncodeObject(standby);
+  EXPECT_EQ(DecodeObject<Standby>({&written, "standby", UnknownFields::kReject, &errors}), standby);
+  const json newer = {{"state", "Thawing"}, {"host", "n5"}};
+  EXPECT_EQ(DecodeObject<Standby>({&newer, "standby", UnknownFields::kIgnore, &errors}).state,
+            StandbyState::kPulling);
+  EXPECT_TRUE(errors.empty()) << errors.status();
 }
 
 TEST(RecoveryStateTest, InAClusterTheCauseOfANewerVersionIsReadAndItsActionRefused) {

@@ -451,6 +451,12 @@ void TrainingJobStatus::Describe(FieldVisitor& fields) {
                 About("Where the job stands in its queue of Kueue. Written before pods are made or "
                       "quota is given back, so that any operator carries on.")
                     .OrNull());
+  fields.Objects(
+      "standby", standby, {kMaxStandbys},
+      About("Of spec.recovery.standby, where images are pulled for replacements. Follows "
+            "the hosts; nothing else depends on it.")
+          .OrNull(),
+      "One host.");
 }
 
 std::vector<int> RestartGroupsOf(const TrainingJob& job) {

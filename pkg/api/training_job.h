@@ -22,6 +22,7 @@
 #include "pkg/api/pod_template.h"
 #include "pkg/api/queue_status.h"
 #include "pkg/api/recovery.h"
+#include "pkg/api/standby.h"
 
 namespace yardmaster::api {
 
@@ -147,6 +148,7 @@ struct TrainingJobStatus {
   CapacityStatus capacity;
   QueueStatus queue;
   JobMove move;  // the last one that was asked for
+  std::vector<Standby> standby;
 
   // The job has succeeded or failed.
   bool ended() const { return IsTrue(conditions, "Succeeded") || IsTrue(conditions, "Failed"); }

@@ -16,6 +16,7 @@
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
 #include "pkg/app/run_process.h"
+#include "pkg/app/standby_loop.h"
 #include "pkg/app/trace_loop.h"
 #include "pkg/app/tracing.h"
 #include "pkg/app/wait_loop.h"
@@ -92,6 +93,8 @@ class Operator {
                     [this](const plan::Rebalancing& proposed, const plan::Snapshot& snapshot) {
                       page_.SetMoves(page::EncodeMoves(proposed, snapshot));
                     }),
+        standby_loop_(*client_, cache_, leadership_, runtime,
+                      [this](const op::JobNotice& n) { RecordJobEvent(n); }),
         tracing_(options.traces, "yardmaster-operator", runtime),
         trace_loop_(tracing_, cache_, leadership_, runtime),
         feed_(
@@ -163,6 +166,7 @@ class Operator {
   NetworkLoop network_loop_;
   HostLoop host_loop_;
   MovesLoop moves_loop_;
+  StandbyLoop standby_loop_;
   Tracing tracing_;
   TraceLoop trace_loop_;
   state::ClusterFeed feed_;
@@ -172,6 +176,7 @@ class Operator {
   std::jthread network_thread_;
   std::jthread host_thread_;
   std::jthread moves_thread_;
+  std::jthread standby_thread_;
   std::jthread trace_thread_;
   std::jthread wait_thread_;
 };
@@ -362,6 +367,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   network_thread_ = std::jthread([this](const std::stop_token& stop) { network_loop_.Run(stop); });
   host_thread_ = std::jthread([this](const std::stop_token& stop) { host_loop_.Run(stop); });
   moves_thread_ = std::jthread([this](const std::stop_token& stop) { moves_loop_.Run(stop); });
+  standby_thread_ = std::jthread([this](const std::stop_token& stop) { standby_loop_.Run(stop); });
   if (tracing_.on()) {
     trace_thread_ = std::jthread([this](const std::stop_token& stop) { trace_loop_.Run(stop); });
   }
@@ -385,10 +391,12 @@ void Operator::Stop() {
   network_thread_.request_stop();
   host_thread_.request_stop();
   moves_thread_.request_stop();
+  standby_thread_.request_stop();
   trace_thread_.request_stop();
   if (network_thread_.joinable()) network_thread_.join();
   if (host_thread_.joinable()) host_thread_.join();
   if (moves_thread_.joinable()) moves_thread_.join();
+  if (standby_thread_.joinable()) standby_thread_.join();
   if (trace_thread_.joinable()) trace_thread_.join();
   tracing_.Stop();
   page_.Stop();

@@ -245,6 +245,48 @@ TEST_F(TrainingJobLifeTest, ASlowHostIsLeftForAFreeOne) {
   CheckPromises();
 }
 
+TEST_F(TrainingJobLifeTest, AReplacementGoesToTheHostThatHasTheImagesAlready) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("warm", 3, R"("priority": 0)")).ok());
+  Patch("warm", R"({"recovery": {"onHostLoss": "Replace", "standby": 1}})");
+  ASSERT_TRUE(Wait("warm", "condition=Running"));
+  const auto standby = [] {
+    return Job("warm").value("/status/standby/0"_json_pointer, json::object());
+  };
+  const auto pods = [] {
+    return cluster_->Get({"pods", "-n", "team", "-l", "yardmaster.dev/standby=warm"})["items"];
+  };
+  ASSERT_TRUE(WaitFor(kPatience, [&] { return standby().value("state", "") == "Ready"; }))
+      << Job("warm").dump(1) << pods().dump(1);
+  const std::string warm = standby()["host"];
+  ASSERT_EQ(pods().size(), 1u) << pods().dump(1);
+  EXPECT_EQ(pods()[0]["spec"].value("nodeName", ""), warm);
+  EXPECT_EQ(pods()[0]["status"].value("qosClass", ""), "BestEffort");
+  const auto host_of_1 = [] {
+    const json pod = cluster_->Get({"pod", "-n", "team", "warm-1"});
+    return pod.is_object() ? pod.value("/spec/nodeName"_json_pointer, "") : "";
+  };
+  const std::string lost = host_of_1();
+  const std::string label = "node-not-ready.stage.kwok.x-k8s.io";
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", lost, label + "=true"}).ok());
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    const std::string now = host_of_1();
+    return !now.empty() && now != lost && ConditionOf(Job("warm"), "Running") == "True" &&
+           ConditionOf(Job("warm"), "Recovering") == "False";
+  })) << Job("warm").dump(1);
+  EXPECT_EQ(host_of_1(), warm);
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", lost, label + "-"}).ok());
+  EXPECT_TRUE(WaitFor(kPatience,
+                      [&] {
+                        return standby().value("state", "") == "Ready" &&
+                               standby()["host"] != warm && pods().size() == 1;
+                      }))
+      << Job("warm").dump(1) << pods().dump(1);
+  Patch("warm", R"({"recovery": {"standby": 0}})");
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return pods().empty() && standby().empty(); }))
+      << Job("warm").dump(1);
+  CheckPromises();
+}
+
 TEST_F(TrainingJobLifeTest, AnElasticJobIsScaledWithKubectl) {
   ASSERT_TRUE(cluster_->plane()
                   .Apply(TrainingJob(

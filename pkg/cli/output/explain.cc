@@ -198,6 +198,18 @@ void ExplainWork(const api::TrainingJob& job, std::string& out) {
   AddLine(out, "checkpoint:", text);
 }
 
+// Where its images are kept for replacements.
+void ExplainStandbys(const api::TrainingJob& job, std::string& out) {
+  for (const api::Standby& standby : job.status.standby) {
+    std::string text = standby.host;
+    if (standby.state == api::StandbyState::kReady) text += " has the images";
+    if (standby.state == api::StandbyState::kPulling) text += " pulls the images";
+    if (standby.state == api::StandbyState::kRefused) text += " does not get the images";
+    if (!standby.message.empty()) text += StrCat(text.empty() ? "" : ": ", standby.message);
+    AddLine(out, "standby:", text);
+  }
+}
+
 // A job by name: one with a TrainingJob or a Gang, or pods that are to be one.
 struct Found {
   std::optional<Subject> subject;
@@ -254,6 +266,7 @@ void ExplainSubject(const state::ClusterState& cluster, const Subject& subject, 
   }
   if (subject.job != nullptr) {
     ExplainWork(*subject.job, out);
+    ExplainStandbys(*subject.job, out);
     for (const auto& [label, text] : ExplainCost(*subject.job, PoolsOf(cluster))) {
       AddLine(out, label, text);
     }
@@ -283,13 +296,22 @@ std::string TextOf(const state::ClusterState& cluster, const Found& found) {
 absl::StatusOr<Subject> FindSubject(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job) {
   std::vector<std::string> names;
+  std::string elsewhere;  // the namespace of another one of that name
   for (Subject& subject : SubjectsOf(cluster)) {
-    if (subject.namespace_name != namespace_name) continue;
+    if (subject.namespace_name != namespace_name) {
+      if (elsewhere.empty() && subject.name == job) elsewhere = subject.namespace_name;
+      continue;
+    }
     names.push_back(subject.name);
     if (subject.name == job || subject.key().name == job) return std::move(subject);
   }
   for (const std::string& name : OwnersOfPods(cluster, namespace_name)) names.push_back(name);
   const std::string meant = api::Nearest(job, names);
+  if (!elsewhere.empty()) {
+    return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
+                                      "; there is one in namespace ", elsewhere, ": add -n ",
+                                      elsewhere));
+  }
   return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
                                     meant.empty() ? "; kubectl yardmaster get jobs -A lists them"
                                                   : StrCat("; did you mean ", meant, "?")));

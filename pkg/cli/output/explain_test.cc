@@ -129,6 +129,37 @@ TEST_F(ExplainTest, TheBestCheckpointIntervalStandsBesideTheJobsOwn) {
   }
 }
 
+TEST_F(ExplainTest, StandbysAreNamedWithTheirHostsAndWhatIsInTheWay) {
+  client_.Seed(
+      kube::TrainingJobs(),
+      {{"apiVersion", "yardmaster.dev/v1alpha1"},
+       {"kind", "TrainingJob"},
+       {"metadata", {{"name", "a"}, {"namespace", "default"}}},
+       {"spec", {{"workers", 2}, {"recovery", {{"standby", 2}}}}},
+       {"status",
+        {{"standby",
+          json::array(
+              {{{"state", "Ready"}, {"host", "n5"}, {"pod", "p"}},
+               {{"state", "Refused"}, {"host", "n6"}, {"pod", "q"}, {"message", "exceeded quota"}},
+               {{"state", "NoHost"}, {"message", "no host is free"}}})}}}});
+  const auto text = Explain(ClusterState(), "default", "a");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("n5 has the images\n"));
+  EXPECT_THAT(*text, HasSubstr("n6 does not get the images: exceeded quota\n"));
+  EXPECT_THAT(*text, HasSubstr(" no host is free\n"));
+}
+
+TEST_F(ExplainTest, AJobOfThatNameInAnotherNamespaceIsSaid) {
+  client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                                      {"kind", "TrainingJob"},
+                                      {"metadata", {{"name", "bert"}, {"namespace", "demo"}}},
+                                      {"spec", {{"workers", 2}}}});
+  EXPECT_EQ(MessageOf(Explain(ClusterState(), "default", "bert").status()),
+            "there is no job bert in namespace default; there is one in namespace demo: add -n "
+            "demo");
+  EXPECT_TRUE(Explain(ClusterState(), "demo", "bert").ok());
+}
+
 TEST_F(ExplainTest, PodsThatAreNoWholeGangAreExplained) {
   JobPod("w", 0);
   for (const char* name : {"w", "job-w"}) {

@@ -1,0 +1,72 @@
+// Keeps the images of TrainingJobs' workers on hosts that replacements would use
+// (spec.recovery.standby): a round finds these hosts for all jobs (standby_hosts.h), makes and
+// removes their pods (pods/standby_pod.h, standby_step.h) and writes status.standby.
+//
+// A job has standbys while it has its place, runs on hosts of the cluster and is neither suspended,
+// moving nor over. They stay as they are while ranks of it have lost their hosts, since these are
+// about to go there. Nothing else of a job depends on them: no pod, write or refusal of a standby
+// stops it, and a round that fails is made again.
+//
+// Every write is checked by the API server against what it was decided on: names of new pods follow
+// from their contents, deletions carry the uid, and the status its resourceVersion. So two
+// processes that both believe to lead, and answers that are lost, do no harm.
+//
+// Cost: a look at every pod, and where a job asks for standbys a snapshot and the replacements of
+// its hosts. Thread safety: one thread. Lifetimes: everything passed in outlives the controller.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pkg/api/training_job.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/run_once.h"
+#include "pkg/kube/client.h"
+#include "pkg/operator/job_notice.h"
+#include "pkg/operator/standby/standby_step.h"
+#include "pkg/state/cluster_state.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::op {
+
+class StandbyController {
+ public:
+  using Notify = std::function<void(const JobNotice&)>;
+
+  // `may_write`: whether this process still leads, asked before every write.
+  StandbyController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
+                    Notify notify, std::function<bool()> may_write);
+
+  RunResult RunOnce();
+  // Another process leads: what is known is not true any more.
+  void Forget();
+
+ private:
+  using Pods = std::vector<std::shared_ptr<const api::Pod>>;
+
+  // REQUIRES: the job asks for standbys, has some, or its status says so.
+  absl::Status Reconcile(const api::TrainingJob& found, const state::ClusterState& cluster,
+                         const plan::Snapshot* snapshot, Pods pods);
+  // The pods that are wanted, with their hosts, and what is short of them. False: they stay as they
+  // are.
+  bool Want(const api::TrainingJob& job, const state::ClusterState& cluster,
+            const plan::Snapshot* snapshot, StandbyView& view,
+            std::vector<nlohmann::json>& manifests) const;
+  absl::Status Create(const api::TrainingJob& job, const nlohmann::json& pod, StandbyMemory& memory,
+                      api::Standby& status);
+  absl::Status Remove(const api::Pod& pod);
+  absl::Status WriteStatus(const api::TrainingJob& found, std::vector<api::Standby> status);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  const Clock& clock_;
+  const Notify notify_;
+  const std::function<bool()> may_write_;
+  state::SnapshotBuilder builder_;
+  std::map<std::string, StandbyMemory> memories_;  // by uid of the job
+};
+
+}  // namespace yardmaster::op
