@@ -1,6 +1,7 @@
 #include "pkg/operator/jobs/incident.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -26,6 +27,8 @@ constexpr std::int64_t kAvoidHostMs = 86'400'000;
 // A host with a fault is out of placement by then, if the fault is still there.
 constexpr std::int64_t kAvoidFaultyMs = 3'600'000;
 constexpr std::size_t kAvoidedHosts = 32;
+// In a message, before what follows from failures that have joined the incident.
+constexpr std::string_view kJoined = "; others followed: ";
 
 const Worker& At(const JobObservation& job, int rank) {
   return job.workers[static_cast<std::size_t>(rank)];
@@ -87,28 +90,111 @@ const char* Consequence(OnHostLoss action) {
   return "";
 }
 
-// Restarts the data groups of `ranks` in place of all workers, where that is the unit, no role asks
-// for all, and one group at least goes on. What follows, for people.
-std::string SetMembers(const JobObservation& job, const std::vector<int>& ranks,
+// What follows from failures, before the budget is asked.
+struct Asked {
+  OnHostLoss action = OnHostLoss::kRestart;
+  // Restart means the data groups concerned.
+  bool by_group = false;
+  // Of failed workers: the first, what its policy says, and whether it is left out of the budget.
+  int root = -1;
+  const api::FailureRule* rule = nullptr;
+  bool of_role = false;
+  bool ignored = false;
+  // Ranks of the incident before that are not made again yet, where that replaces single ones.
+  std::vector<int> unfinished = {};
+
+  // The host of the first worker is to be avoided.
+  bool moves() const { return rule != nullptr && rule->action == FailureAction::kReplaceHost; }
+};
+
+// A role may ask for a restart of all.
+bool RestartsByGroup(const JobObservation& job, const std::vector<int>& ranks, OnHostLoss action) {
+  return action == OnHostLoss::kRestart && !job.group_of_rank.empty() &&
+         ActionFor(job, ranks, OnHostLoss::kReplace) == OnHostLoss::kReplace;
+}
+
+Asked AskedByFailure(const JobObservation& job, const std::vector<int>& failed) {
+  Asked asked;
+  asked.root = FirstToFail(job, failed);
+  const Worker& worker = At(job, asked.root);
+  asked.of_role = job.RoleOf(asked.root) != nullptr;
+  asked.rule = asked.of_role ? nullptr : MatchRule(job.policy.rules, worker);
+  asked.ignored =
+      asked.rule != nullptr ? asked.rule->action == FailureAction::kIgnore : IsDisrupted(worker);
+  asked.action = ActionFor(job, failed, job.policy.on_worker_failure);
+  if (asked.rule != nullptr && asked.rule->action == FailureAction::kReplace) {
+    asked.action = OnHostLoss::kReplace;
+  } else if (asked.rule != nullptr && asked.rule->action == FailureAction::kRestart) {
+    asked.action = OnHostLoss::kRestart;
+  } else if (asked.rule != nullptr && asked.rule->action == FailureAction::kFail) {
+    asked.action = OnHostLoss::kFail;
+  } else if ((asked.rule != nullptr || asked.ignored) && asked.action == OnHostLoss::kFail) {
+    asked.action = OnHostLoss::kRestart;
+  }
+  asked.by_group = RestartsByGroup(job, failed, asked.action);
+  return asked;
+}
+
+// The hosts of `ranks` are there, and a fault of theirs is why they are left.
+bool HaveFault(const JobObservation& job, const std::vector<int>& ranks) {
+  return At(job, ranks[0]).host_verdict.reachable();
+}
+
+Asked AskedByLoss(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause) {
+  Asked asked;
+  asked.action = ActionFor(job, ranks, job.policy.on_host_loss);
+  // A job that runs slowly is better than one that has failed.
+  const bool goes_on = cause == IncidentCause::kHostLost && HaveFault(job, ranks) &&
+                       At(job, ranks[0]).host_verdict.holds_back;
+  if ((goes_on || cause == IncidentCause::kWorkerRemoved) && asked.action == OnHostLoss::kFail) {
+    asked.action = OnHostLoss::kRestart;
+  }
+  asked.by_group = RestartsByGroup(job, ranks, asked.action);
+  return asked;
+}
+
+std::vector<int> Union(const std::vector<int>& a, const std::vector<int>& b) {
+  std::vector<int> out;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+
+// Of how many data groups the members are, and whether another one goes on.
+struct GroupsOf {
+  GroupsOf(const JobObservation& job, const std::vector<int>& members) {
+    std::set<int> seen;
+    for (const int member : members) {
+      if (member < job.ranks()) seen.insert(job.group_of_rank[static_cast<std::size_t>(member)]);
+    }
+    touched = seen.size();
+    all = static_cast<std::size_t>(
+        *std::max_element(job.group_of_rank.begin(), job.group_of_rank.end()) + 1);
+    // A status lists so many ranks.
+    const bool fits = members.size() <= static_cast<std::size_t>(api::kMaxListedRanks);
+    one_goes_on = touched < all && fits;
+  }
+  std::size_t touched = 0;
+  std::size_t all = 0;
+  bool one_goes_on = false;
+};
+
+// Restarts the data groups of `ranks` in place of all workers, where that is asked and one group at
+// least goes on. What follows, for people.
+std::string SetMembers(const JobObservation& job, const std::vector<int>& ranks, const Asked& asked,
                        Incident& incident) {
   incident.ranks = ranks;
-  const bool by_group = incident.action == OnHostLoss::kRestart && !job.group_of_rank.empty() &&
-                        ActionFor(job, ranks, OnHostLoss::kReplace) == OnHostLoss::kReplace;
-  if (!by_group) return Consequence(incident.action);
-  std::vector<int> members = workload::WithDataGroups(ranks, job.group_of_rank);
-  std::set<int> groups;
-  for (const int member : members) {
-    if (member < job.ranks()) groups.insert(job.group_of_rank[static_cast<std::size_t>(member)]);
+  if (incident.action == OnHostLoss::kReplace) incident.ranks = Union(ranks, asked.unfinished);
+  if (incident.action != OnHostLoss::kRestart || !asked.by_group) {
+    return Consequence(incident.action);
   }
-  const auto all = static_cast<std::size_t>(
-      *std::max_element(job.group_of_rank.begin(), job.group_of_rank.end()) + 1);
-  // A status lists so many ranks.
-  const bool fits = members.size() <= static_cast<std::size_t>(api::kMaxListedRanks);
-  if (groups.size() == all || !fits) return Consequence(incident.action);
+  std::vector<int> members =
+      Union(workload::WithDataGroups(ranks, job.group_of_rank), asked.unfinished);
+  const GroupsOf groups(job, members);
+  if (!groups.one_goes_on) return Consequence(incident.action);
   incident.action = OnHostLoss::kReplace;
   incident.ranks = std::move(members);
-  return StrCat(groups.size(), " of ", all, " data groups restart", groups.size() == 1 ? "s" : "",
-                ", the others go on");
+  return StrCat(groups.touched, " of ", groups.all, " data groups restart",
+                groups.touched == 1 ? "s" : "", ", the others go on");
 }
 
 std::int64_t BackoffMs(const api::RecoveryPolicy& policy, int consecutive) {
@@ -157,48 +243,37 @@ void Avoid(const std::string& host, std::int64_t now_ms, std::int64_t length_ms,
             [](const auto& a, const auto& b) { return a.host < b.host; });
 }
 
-void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
+void AvoidHostOfRoot(const JobObservation& job, const Asked& asked, api::RecoveryState& recovery) {
+  const std::string& host = At(job, asked.root).host;
+  if (asked.moves() && !host.empty()) Avoid(host, job.now_ms, kAvoidHostMs, recovery.avoided);
+}
+
+void DecideFailure(const JobObservation& job, const std::vector<int>& failed, const Asked& asked,
                    api::RecoveryState& recovery, Incident& incident) {
-  const int root = FirstToFail(job, failed);
-  const Worker& worker = At(job, root);
+  const Worker& worker = At(job, asked.root);
   incident.cause = IncidentCause::kWorkerFailed;
-  incident.action = ActionFor(job, failed, job.policy.on_worker_failure);
-  incident.first_rank = root;
+  incident.action = asked.action;
+  incident.first_rank = asked.root;
   incident.host = worker.host;
   for (const api::ContainerExit& exit : worker.exits) {
     if (exit.exit_code != 0 && !incident.exit_code) incident.exit_code = exit.exit_code;
   }
-  const bool of_role = job.RoleOf(root) != nullptr;
-  const api::FailureRule* rule = of_role ? nullptr : MatchRule(job.policy.rules, worker);
-  const bool ignored =
-      rule != nullptr ? rule->action == FailureAction::kIgnore : IsDisrupted(worker);
-  if (rule != nullptr && rule->action == FailureAction::kReplace) {
-    incident.action = OnHostLoss::kReplace;
-  } else if (rule != nullptr && rule->action == FailureAction::kRestart) {
-    incident.action = OnHostLoss::kRestart;
-  } else if (rule != nullptr && rule->action == FailureAction::kFail) {
-    incident.action = OnHostLoss::kFail;
-  } else if (rule != nullptr && incident.action == OnHostLoss::kFail) {
-    incident.action = OnHostLoss::kRestart;
-  }
-  incident.blames_host = !of_role && !worker.host.empty() && !ignored && !IsDisrupted(worker) &&
-                         (rule == nullptr || rule->action != FailureAction::kFail);
-  const bool moves = rule != nullptr && rule->action == FailureAction::kReplaceHost;
-  if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, kAvoidHostMs, recovery.avoided);
+  incident.blames_host = !asked.of_role && !worker.host.empty() && !asked.ignored &&
+                         !IsDisrupted(worker) &&
+                         (asked.rule == nullptr || asked.rule->action != FailureAction::kFail);
+  AvoidHostOfRoot(job, asked, recovery);
   std::string why =
       StrCat(Ranks(job, failed), IsDisrupted(worker) ? " was disrupted" : " failed",
              incident.exit_code ? StrCat(" with exit code ", *incident.exit_code) : std::string(),
              incident.host.empty() ? std::string() : StrCat(" on host ", incident.host));
-  if (ignored && rule == nullptr && incident.action == OnHostLoss::kFail) {
-    incident.action = OnHostLoss::kRestart;
-  }
-  if (!ignored && incident.action != OnHostLoss::kFail && !TakeRestart(job, recovery, incident)) {
+  if (!asked.ignored && incident.action != OnHostLoss::kFail &&
+      !TakeRestart(job, recovery, incident)) {
     incident.action = OnHostLoss::kFail;
     why += StrCat(" after ", Count(recovery.restarts_in_window, "restart"));
   }
-  incident.message = StrCat(why, ": ", SetMembers(job, failed, incident),
-                            moves && incident.action != OnHostLoss::kFail
-                                ? StrCat(", rank ", root, " on another host")
+  incident.message = StrCat(why, ": ", SetMembers(job, failed, asked, incident),
+                            asked.moves() && incident.action != OnHostLoss::kFail
+                                ? StrCat(", rank ", asked.root, " on another host")
                                 : std::string());
 }
 
@@ -219,21 +294,18 @@ IncidentCause CauseOfLoss(const JobObservation& job, const std::vector<int>& mem
   return IncidentCause::kHostLost;
 }
 
-void DecideLoss(const JobObservation& job, const RankFailures& failures,
-                api::RecoveryState& recovery, Incident& incident) {
-  const std::vector<int>& ranks = failures.lost.empty() ? failures.removed : failures.lost;
+void DecideLoss(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause,
+                const Asked& asked, api::RecoveryState& recovery, Incident& incident) {
   incident.first_rank = ranks[0];
   const Worker& first = At(job, ranks[0]);
   incident.host = first.phase == WorkerPhase::kMissing ? first.slot_host : first.host;
-  incident.action = ActionFor(job, ranks, job.policy.on_host_loss);
-  if (failures.lost.empty()) {
-    incident.cause = IncidentCause::kWorkerRemoved;
-    if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
-    incident.message =
-        StrCat(Ranks(job, ranks), " was removed by others: ", SetMembers(job, ranks, incident));
+  incident.action = asked.action;
+  incident.cause = cause;
+  if (cause == IncidentCause::kWorkerRemoved) {
+    incident.message = StrCat(Ranks(job, ranks),
+                              " was removed by others: ", SetMembers(job, ranks, asked, incident));
     return;
   }
-  incident.cause = CauseOfLoss(job, ranks);
   const bool fails = incident.action == OnHostLoss::kFail;
   if (incident.cause != IncidentCause::kHostLost) {
     const bool of_segment = incident.cause == IncidentCause::kSegmentLost;
@@ -241,14 +313,12 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     std::string& place = of_segment ? incident.segment : incident.domain;
     place = LostPlaceOf(job, ranks, of_segment ? &HostVerdict::segment : &HostVerdict::domain);
     incident.message = StrCat(Ranks(job, ranks), " lost ", kind, " ", place, ": ",
-                              SetMembers(job, ranks, incident));
+                              SetMembers(job, ranks, asked, incident));
     if (!fails) incident.message += StrCat(", those there in other ", kind, "s");
     return;
   }
-  const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
-  if (verdict.reachable()) {
-    // A job that runs slowly is better than one that has failed.
-    if (verdict.holds_back && fails) incident.action = OnHostLoss::kRestart;
+  if (HaveFault(job, ranks)) {
+    const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
     incident.cause = IncidentCause::kHostFault;
     if (verdict.slow_rank >= 0) {
       incident.cause = IncidentCause::kSlowHost;
@@ -256,7 +326,7 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
       incident.blames_host = true;
     }
     incident.message = StrCat(Ranks(job, ranks), " is on host ", incident.host, " with ",
-                              verdict.fault_name, ": ", SetMembers(job, ranks, incident));
+                              verdict.fault_name, ": ", SetMembers(job, ranks, asked, incident));
     for (const int rank : ranks) {
       const Worker& worker = At(job, rank);
       if (worker.host_verdict.reachable()) {
@@ -268,20 +338,35 @@ void DecideLoss(const JobObservation& job, const RankFailures& failures,
     return;
   }
   incident.message = StrCat(Ranks(job, ranks), " lost host ", incident.host, ": ",
-                            SetMembers(job, ranks, incident));
+                            SetMembers(job, ranks, asked, incident));
 }
 
-void AddMembers(const std::vector<int>& members, Incident& incident) {
-  incident.ranks.insert(incident.ranks.end(), members.begin(), members.end());
-  std::sort(incident.ranks.begin(), incident.ranks.end());
-  incident.ranks.erase(std::unique(incident.ranks.begin(), incident.ranks.end()),
-                       incident.ranks.end());
+// Of an incident that concerns all, the ranks that caused it are listed for people.
+void Shorten(Incident& incident) {
+  if (incident.action != OnHostLoss::kReplace && incident.ranks.size() > kShownRanks) {
+    incident.ranks.resize(kShownRanks);
+  }
 }
 
-// Adds ranks to an incident that moves single ranks, or restarts data groups. False: there is none
-// to join.
+// What an incident of single ranks or data groups that is not over has not finished: it is part of
+// the next one, too. Of data groups that go on, a rank without a pod would be another incident.
+std::vector<int> Unfinished(const JobObservation& job, const Incident* active) {
+  std::vector<int> unfinished;
+  if (active == nullptr || active->action != OnHostLoss::kReplace) return unfinished;
+  for (const int rank : active->ranks) {
+    // The job may have become smaller since: a growth that found no room was given up.
+    if (rank >= static_cast<int>(job.workers.size())) continue;
+    const Worker& worker = At(job, rank);
+    if (worker.phase == WorkerPhase::kMissing && job.group_of_rank.empty()) continue;
+    if (worker.attempt < active->attempt) unfinished.push_back(rank);
+  }
+  return unfinished;
+}
+
+// Adds ranks to an incident that moves single ranks, or restarts data groups; where no group is
+// left that goes on, it becomes a restart of the job. False: there is none to join.
 bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause,
-                  api::RecoveryState& recovery) {
+                  const Asked& asked, api::RecoveryState& recovery) {
   const Incident* active = recovery.active();
   if (active == nullptr || active->action != OnHostLoss::kReplace || active->cause != cause ||
       job.now_ms - active->start_ms > kJoinMs) {
@@ -290,17 +375,32 @@ bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, Inci
   Incident& incident = recovery.incidents.back();
   // A worker's failure is more than that of a role: its own policy decides.
   if (OnlyRoles(job, ranks) != OnlyRoles(job, incident.ranks)) return false;
+  if (asked.action != OnHostLoss::kReplace && !asked.by_group) return false;
   if (ActionFor(job, ranks, OnHostLoss::kReplace) != OnHostLoss::kReplace) return false;
+  // What takes a restart of the budget is no part of what takes none.
+  const bool failed = cause == IncidentCause::kWorkerFailed;
+  if (failed && !asked.ignored && !incident.counted) return false;
+  // It has another cause, and its host is avoided.
+  if (cause == IncidentCause::kHostLost && HaveFault(job, ranks)) return false;
   for (int rank : ranks) {
     const auto at = std::lower_bound(incident.ranks.begin(), incident.ranks.end(), rank);
     // A rank that was recreated already has failed again: that is another incident.
     if (at != incident.ranks.end() && *at == rank) return false;
     if (At(job, rank).attempt >= incident.attempt) return false;
   }
-  const bool failed = cause == IncidentCause::kWorkerFailed;
-  const OnHostLoss policy = failed ? job.policy.on_worker_failure : job.policy.on_host_loss;
-  const bool alone = policy == OnHostLoss::kReplace;
-  AddMembers(alone ? ranks : workload::WithDataGroups(ranks, job.group_of_rank), incident);
+  if (failed) AvoidHostOfRoot(job, asked, recovery);
+  incident.ranks = Union(
+      incident.ranks, asked.by_group ? workload::WithDataGroups(ranks, job.group_of_rank) : ranks);
+  incident.message.resize(std::min(incident.message.size(), incident.message.find(kJoined)));
+  incident.message += kJoined;
+  if (asked.by_group && !GroupsOf(job, incident.ranks).one_goes_on) {
+    incident.action = OnHostLoss::kRestart;
+    recovery.min_attempt = incident.attempt;
+    incident.message += Consequence(incident.action);
+    Shorten(incident);
+  } else {
+    incident.message += StrCat(incident.ranks.size(), " pods in all");
+  }
   return true;
 }
 
@@ -388,32 +488,19 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
   const IncidentCause cause = lost     ? CauseOfLoss(job, ranks)
                               : failed ? IncidentCause::kWorkerFailed
                                        : IncidentCause::kWorkerRemoved;
-  if (JoinIncident(job, ranks, cause, recovery)) return true;
+  Asked asked = failed ? AskedByFailure(job, ranks) : AskedByLoss(job, ranks, cause);
+  if (JoinIncident(job, ranks, cause, asked, recovery)) return true;
+  asked.unfinished = Unfinished(job, recovery.active());
   Incident incident;
   // The API server keeps whole seconds.
   incident.start_ms = job.now_ms / 1000 * 1000;
   incident.attempt = recovery.attempt + 1;
   if (failed) {
-    DecideFailure(job, ranks, recovery, incident);
+    DecideFailure(job, ranks, asked, recovery, incident);
   } else {
-    DecideLoss(job, failures, recovery, incident);
+    DecideLoss(job, ranks, cause, asked, recovery, incident);
   }
-  if (incident.action == OnHostLoss::kReplace && recovery.active() != nullptr &&
-      recovery.active()->action == OnHostLoss::kReplace) {
-    // What the incident before it has not finished is part of this one. Of data groups that go on
-    // a rank without a pod would be another incident.
-    std::vector<int> unfinished;
-    for (int rank : recovery.active()->ranks) {
-      // The job may have become smaller since: a growth that found no room was given up.
-      if (rank >= static_cast<int>(job.workers.size())) continue;
-      const Worker& worker = At(job, rank);
-      if (worker.phase == WorkerPhase::kMissing && job.group_of_rank.empty()) continue;
-      if (worker.attempt < recovery.active()->attempt) unfinished.push_back(rank);
-    }
-    AddMembers(unfinished, incident);
-  } else if (incident.action != OnHostLoss::kReplace && incident.ranks.size() > kShownRanks) {
-    incident.ranks.resize(kShownRanks);
-  }
+  Shorten(incident);
   Begin(std::move(incident), recovery);
   return true;
 }
@@ -438,7 +525,7 @@ void RestartStalled(const JobObservation& job, const std::string& why,
   incident.cause = IncidentCause::kStalled;
   incident.action = OnHostLoss::kRestart;
   incident.ranks = suspects;
-  if (incident.ranks.size() > kShownRanks) incident.ranks.resize(kShownRanks);
+  Shorten(incident);
   std::set<std::string> hosts;
   for (const int rank : suspects) hosts.insert(At(job, rank).host);
   if (hosts.size() == 1) {

@@ -9,7 +9,12 @@
 //
 // Where data groups are the unit (api::RestartUnit), a restart is of the groups of the ranks
 // concerned: its action is Replace and its ranks are all of theirs, as long as one group goes on
-// and no role asks for a restart of all. Each takes a restart of the same budget.
+// and no role asks for a restart of all. Each takes a restart of the same budget. A stall restarts
+// all workers: it is one of more than half of them, so the groups that should go on do not.
+//
+// A failure joins a replacement of the same cause that began in the last 30 s, if what its own
+// policy and rule ask for is a replacement, too, and the budget is concerned in the same way. Where
+// no data group is left that goes on, the incident becomes a restart of the job.
 //
 // A worker's failure counts against its host (api/host_record.h) unless it was disrupted or a rule
 // says that it is ignored or that the job fails: such exit codes are the program's. A rule with
@@ -45,6 +50,7 @@ bool IsDisrupted(const Worker& worker);
 
 // The first rule that matches a failed worker, or null.
 const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules, const Worker& worker);
+
 // Records what follows from `failures` in `recovery`. False: nothing is to be decided.
 bool DecideIncident(const JobObservation& job, const RankFailures& failures,
                     api::RecoveryState& recovery);
@@ -52,9 +58,10 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
 // The job leaves its hosts for those that are promised to it next: every worker restarts.
 void BeginMove(const JobObservation& job, api::RecoveryState& recovery);
 
-// All workers of a job that makes no progress restart: not on the host of `suspects`, where they
-// are on one host and it is not rented. It takes a restart of the budget; where none is left, the
-// job fails. The host is blamed when the job has left it for the same reason within a day.
+// All workers of a job that makes no progress restart, whatever the unit: not on the host of
+// `suspects`, where they are on one host and it is not rented. It takes a restart of the budget;
+// where none is left, the job fails. The host is blamed when the job has left it for the same
+// reason within a day.
 void RestartStalled(const JobObservation& job, const std::string& why,
                     const std::vector<int>& suspects, api::RecoveryState& recovery);
 

@@ -223,6 +223,62 @@ TEST_F(IncidentTest, ARankThatIsLostSoonAfterAnotherJoinsItsIncident) {
   EXPECT_EQ(state_.incidents.back().ranks, (std::vector<int>{0, 1, 3})) << "which is not over";
 }
 
+TEST_F(IncidentTest, AFailureWhosePolicyOrRuleAsksForMoreDoesNotJoinAReplacement) {
+  AddRule(42, FailureAction::kReplace);
+  AddRule(43, FailureAction::kFail);
+  Fail(1, 42);
+  EXPECT_EQ(Decide({{}, {1}, {}}).action, OnHostLoss::kReplace);
+  job_.now_ms += 1'000;
+  Fail(2, 42);
+  EXPECT_EQ(Decide({{}, {2}, {}}).ranks, (std::vector<int>{1, 2}));
+  Fail(3, 1);
+  EXPECT_EQ(Decide({{}, {3}, {}}).action, OnHostLoss::kRestart) << "as onWorkerFailure says";
+  EXPECT_EQ(state_.incidents.size(), 2u);
+  Recover();
+  Fail(1, 42);
+  Decide({{}, {1}, {}});
+  Fail(2, 43);
+  EXPECT_EQ(Decide({{}, {2}, {}}).action, OnHostLoss::kFail);
+}
+
+TEST_F(IncidentTest, AFailureThatCountsDoesNotJoinOneThatDoesNot) {
+  job_.policy.on_worker_failure = OnHostLoss::kReplace;
+  AddRule(42, FailureAction::kIgnore);
+  Fail(1, 42);
+  EXPECT_FALSE(Decide({{}, {1}, {}}).counted);
+  Fail(2, 1);
+  const api::Incident& incident = Decide({{}, {2}, {}});
+  EXPECT_TRUE(incident.counted);
+  EXPECT_EQ(incident.ranks, (std::vector<int>{1, 2}));
+  EXPECT_EQ(state_.restarts_in_window, 1);
+  Fail(3, 42);
+  EXPECT_EQ(Decide({{}, {3}, {}}).ranks, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(state_.incidents.size(), 2u);
+}
+
+TEST_F(IncidentTest, AHostThatARuleReplacesIsAvoidedAlsoWhereItsFailureJoins) {
+  job_.policy.on_worker_failure = OnHostLoss::kReplace;
+  AddRule(42, FailureAction::kReplaceHost);
+  Fail(1, 1);
+  Decide({{}, {1}, {}});
+  Fail(2, 42);
+  Decide({{}, {2}, {}});
+  EXPECT_EQ(state_.incidents.size(), 1u);
+  ASSERT_EQ(state_.avoided.size(), 1u);
+  EXPECT_EQ(state_.avoided[0].host, "n2");
+}
+
+TEST_F(IncidentTest, AHostWithAFaultDoesNotJoinThoseThatAreLost) {
+  job_.policy.on_host_loss = OnHostLoss::kReplace;
+  Decide({{1}, {}, {}});
+  At(2).host_verdict.fault = FaultAction::kDrain;
+  At(2).host_verdict.fault_name = "xid-79";
+  const api::Incident& incident = Decide({{2}, {}, {}});
+  EXPECT_EQ(incident.cause, IncidentCause::kHostFault);
+  EXPECT_EQ(incident.ranks, (std::vector<int>{1, 2}));
+  EXPECT_EQ(state_.avoided.size(), 1u);
+}
+
 TEST_F(IncidentTest, TheLastTenIncidentsAreKept) {
   for (int i = 0; i < 13; ++i) {
     Decide({{1}, {}, {}});
@@ -291,6 +347,60 @@ TEST_F(DataGroupIncidentTest, AGroupThatFailsAMomentLaterJoinsAsAWhole) {
   const api::Incident& incident = Decide({{2}, {}, {}});
   EXPECT_EQ(state_.incidents.size(), 1u);
   EXPECT_EQ(incident.ranks, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(DataGroupIncidentTest, TheLastGroupThatJoinsMakesItARestartOfTheJob) {
+  job_.policy.max_restarts = 1;
+  Fail(1, 1);
+  Decide({{}, {1}, {}});
+  At(3) = Worker{};  // gone, and not made again yet
+  Fail(2, 1);
+  const api::Incident& incident = Decide({{}, {2}, {}});
+  EXPECT_EQ(incident.action, OnHostLoss::kRestart);
+  EXPECT_EQ(state_.incidents.size(), 1u) << "failures of one incident count once";
+  EXPECT_EQ(state_.min_attempt, 1);
+  EXPECT_NE(incident.message.find("all workers restart"), std::string::npos) << incident.message;
+}
+
+TEST_F(DataGroupIncidentTest, TheRuleOfEachFailureSaysWhatJoins) {
+  job_.group_of_rank = {0, 1, 2, 2};
+  AddRule(42, FailureAction::kReplace);
+  AddRule(43, FailureAction::kFail);
+  Fail(1, 1);
+  Decide({{}, {1}, {}});
+  Fail(2, 42);
+  EXPECT_EQ(Decide({{}, {2}, {}}).ranks, (std::vector<int>{1, 2})) << "that rank alone";
+  EXPECT_EQ(state_.incidents.size(), 1u);
+  Fail(3, 43);
+  EXPECT_EQ(Decide({{}, {3}, {}}).action, OnHostLoss::kFail);
+}
+
+TEST_F(DataGroupIncidentTest, AGroupJoinsARankThatIsReplacedAlone) {
+  job_.group_of_rank = {0, 1, 2, 2};
+  job_.policy.on_worker_failure = OnHostLoss::kReplace;
+  AddRule(42, FailureAction::kRestart);
+  Fail(1, 1);
+  Decide({{}, {1}, {}});
+  Fail(2, 42);
+  EXPECT_EQ(Decide({{}, {2}, {}}).ranks, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(state_.incidents.size(), 1u);
+}
+
+TEST_F(DataGroupIncidentTest, WithWhatIsUnfinishedEveryGroupIsARestartOfTheJob) {
+  Decide({{1}, {}, {}});
+  At(3).attempt = 1;  // made again; rank 1 is not
+  job_.now_ms += kMinuteMs;
+  const api::Incident& incident = Decide({{2}, {}, {}});
+  EXPECT_EQ(incident.action, OnHostLoss::kRestart);
+  EXPECT_EQ(incident.message, "worker 2 lost host n2: all workers restart");
+  EXPECT_EQ(state_.min_attempt, 2);
+}
+
+// Whoever is waited for: a stall that more than half of the workers share stops every group.
+TEST_F(DataGroupIncidentTest, AStallRestartsTheWholeJob) {
+  RestartStalled(job_, "the job makes no progress", {1}, state_);
+  EXPECT_EQ(state_.incidents.back().action, OnHostLoss::kRestart);
+  EXPECT_EQ(state_.min_attempt, 1);
 }
 
 TEST_F(DataGroupIncidentTest, WhatAGroupHasNotFinishedIsPartOfTheNextGroupsIncident) {

@@ -100,9 +100,8 @@ absl::StatusOr<bool> JobController::IsConfirmed(const api::TrainingJob& job, con
     YM_ASSIGN_OR_RETURN(const auto gang, placer_.ReadGang(job));
     return MayLeaveHosts(job, gang.get(), clock_.WallMs());
   }
-  const api::Incident& incident = step.recovery.incidents.back();
-  if (!step.decided || incident.cause != api::IncidentCause::kWorkerRemoved) return true;
-  auto pod = client_.Get(TargetOf(kube::Pods(), job, MemberName(job, incident.ranks.front())));
+  if (step.removed < 0) return true;
+  auto pod = client_.Get(TargetOf(kube::Pods(), job, MemberName(job, step.removed)));
   if (absl::IsNotFound(pod.status())) return true;
   YM_RETURN_IF_ERROR(pod.status());
   return (*pod)["metadata"].contains("deletionTimestamp");

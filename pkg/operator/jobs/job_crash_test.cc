@@ -1,6 +1,7 @@
 // The process that runs a job is killed at every write of a story, one after the other, and the
 // next one carries on: the end is the same.
 #include "pkg/api/gang.h"
+#include "pkg/api/progress_report.h"
 #include "pkg/base/testing/rounds.h"
 #include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
@@ -139,6 +140,43 @@ TEST_F(JobLeadershipTest, AnIncidentHasTheHostOfAPodThatWentBeforeTheNextLeaderL
   EXPECT_EQ(incidents[0]["cause"], "WorkerRemoved");
   EXPECT_EQ(incidents[0]["firstRank"], 1);
   EXPECT_EQ(incidents[0].value("host", "(none)"), "n1");
+}
+
+// Its group has a pod that is there, and that is not asked for.
+TEST_F(JobLeadershipTest, ARemovedPodRestartsItsDataGroup) {
+  SeedJob(4, 4, {{"recovery", {{"unit", "DataGroup"}}}, {"parallelism", {{"tensor", 16}}}});
+  RunAll();
+  const auto before = Uids();
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", PodName("a", 1), ""}, {}).ok());
+  RunUntilStable();
+  EXPECT_EQ(Status()["recovery"]["incidents"][0]["cause"], "WorkerRemoved");
+  RunAll();
+  EXPECT_EQ(Condition("Recovering"), "False");
+  for (const auto& [rank, uid] : before) EXPECT_EQ(Uid(rank) == uid, rank >= 2) << rank;
+}
+
+// Whoever is waited for: a stall is one of more than half of the workers.
+TEST_F(JobLeadershipTest, AStallRestartsEveryDataGroup) {
+  SeedJob(4, 6,
+          {{"recovery", {{"unit", "DataGroup"}, {"onStall", "Restart"}}},
+           {"parallelism", {{"tensor", 16}}}});
+  RunAll();
+  clock_.Advance(3'600'000);
+  RunUntilStable();
+  const auto before = Uids();
+  const auto wait = [&](int rank, api::ProcessActivity processes) {
+    json pod = Pod(rank);
+    pod["metadata"]["annotations"][api::kProgressAnnotation] =
+        api::EncodeProgressReport({api::ProgressState::kWaiting, clock_.WallMs() - 60'000,
+                                   processes, std::nullopt, 2, 0, clock_.WallMs()});
+    client_.Seed(kube::Pods(), pod);
+    RunUntilStable();
+  };
+  wait(1, api::ProcessActivity::kStopped);
+  EXPECT_EQ(Uids(), before) << "the others may go on without its group";
+  for (const int rank : {0, 2}) wait(rank, api::ProcessActivity::kBusy);
+  EXPECT_EQ(Status()["recovery"]["incidents"][0]["cause"], "Stalled");
+  for (const auto& [rank, uid] : before) EXPECT_NE(Uid(rank), uid) << rank;
 }
 
 }  // namespace

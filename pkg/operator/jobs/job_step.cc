@@ -254,6 +254,9 @@ class JobStepper {
                         });
     if (drains && !HasCheckpoint()) return;
     step_.decided = DecideIncident(job_, failures, step_.recovery);
+    if (failures.lost.empty() && failures.failed.empty() && !failures.removed.empty()) {
+      step_.removed = failures.removed.front();
+    }
     if (!step_.decided) LookForProgress();
     if (!step_.decided) DecideMove();
   }

@@ -120,9 +120,11 @@ void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
     }
     const api::Incident* known = FindIncident(before.status.recovery, incident.attempt);
     const bool ended = incident.end_ms != 0 && (known == nullptr || known->end_ms == 0);
-    if (known != nullptr && !ended) continue;
+    // A restart of data groups may become one of the job, and that repeats work.
+    const bool begins = known == nullptr || known->action != incident.action;
+    if (!begins && !ended) continue;
     const std::optional<std::size_t> stopped = StoppedWorkers(before, incident);
-    if (known == nullptr && !stopped) {
+    if (begins && !stopped) {
       add(NameOf(incident.cause), all, RepeatedSeconds(before, checkpoint_ms, incident.start_ms));
     }
     if (ended) {

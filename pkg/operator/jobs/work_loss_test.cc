@@ -155,6 +155,29 @@ TEST(WorkLossTest, ADataGroupThatRestartsByItselfCostsItsGpusAndNoWorkOfTheOther
   EXPECT_EQ(status.lost_gpu_seconds["WorkerFailed"], 8 * 30) << "one of two workers";
 }
 
+TEST(WorkLossTest, TheRestartOfADataGroupThatBecomesOneOfTheJobRepeatsItsWork) {
+  api::TrainingJob job = Running(600'000);
+  job.checkpoint.interval_seconds = 3'600;
+  job.recovery.unit = api::RestartUnit::kDataGroup;
+  job.job.parallelism_given = true;
+  job.job.parallelism.tensor = 8;
+  job.job.parallelism.data = 2;
+  api::TrainingJobStatus whole = WithIncident(job);
+  AddLostWork(job, kNow, whole);
+  ASSERT_GT(whole.lost_gpu_seconds["WorkerFailed"], 0);
+  api::TrainingJobStatus status = WithIncident(job);
+  api::Incident& incident = status.recovery.incidents.back();
+  incident.action = api::OnHostLoss::kReplace;
+  incident.ranks = {1};
+  AddLostWork(job, kNow, status);
+  for (int i = 0; i < 2; ++i) {
+    job.status = status;
+    incident.action = api::OnHostLoss::kRestart;
+    AddLostWork(job, kNow + 10'000, status);
+    EXPECT_EQ(status.lost_gpu_seconds, whole.lost_gpu_seconds) << "once";
+  }
+}
+
 TEST(WorkLossTest, JobsThatHaveRunAndAreNotOverHaveStartedGpus) {
   state::ObjectTable<api::TrainingJob> jobs;
   const auto add = [&](const char* name, auto change) {
