@@ -297,7 +297,8 @@ void DescribeSpec(FieldVisitor& in, FabricSpec& spec) {
               "Hash of single switches, by switch id.");
   in.TextMap("switchNames", spec.switch_names, kMaxSwitchNames, kSwitchName,
              "What the operators of the network call a switch, by switch id: shown to people in "
-             "place of the id, and taken where a switch or a link is named.");
+             "place of the id, and taken in commands, annotations and reports. Other fields of a "
+             "Fabric take ids alone.");
   in.Texts("absentSwitches", spec.absent_switches, {.max_entries = 4096, .is_set = true}, {253, 1},
            "Switches, by id, that are in the description and not in the network, because some "
            "fabric pods or segments have fewer: their cables are never used.",

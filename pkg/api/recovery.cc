@@ -115,8 +115,8 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
   fields.Enum("onStall", on_stall, kStallNames,
               Defaulted("What happens when all workers run and make no progress, as the agents see "
                         "it. Keep shows it in the condition Stalled; Restart restarts all workers, "
-                        "on other hosts where a single host is the suspect, and takes a restart of "
-                        "the budget, at most once an hour."));
+                        "whatever unit says, on other hosts where a single host is the suspect, "
+                        "and takes a restart of the budget, at most once an hour."));
   seconds("stallSeconds", stall_seconds, 0,
           "How long no iteration may end before a job counts as stalled whose processes all seem "
           "to run. 0: 600. Stopped processes count after 30 s.");
