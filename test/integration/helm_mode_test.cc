@@ -106,6 +106,7 @@ TEST_F(HelmModeTest, TheNotesNameWhatIsStillMissing) {
                                "--set", "mode=Observe,crds.install=false"});
   ASSERT_TRUE(observing.ok()) << observing.status();
   EXPECT_THAT(*observing, HasSubstr("It only observes"));
+  EXPECT_THAT(*observing, HasSubstr("networkPolicy.pageFrom"));
   EXPECT_THAT(*observing, Not(HasSubstr("kubectl apply -f my-trainingjob.yaml")));
 }
 
