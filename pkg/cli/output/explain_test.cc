@@ -160,17 +160,6 @@ TEST_F(ExplainTest, AJobOfThatNameInAnotherNamespaceIsSaid) {
   EXPECT_TRUE(Explain(ClusterState(), "demo", "bert").ok());
 }
 
-TEST_F(ExplainTest, AJobOfThatNameInAnotherNamespaceIsSaid) {
-  client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
-                                      {"kind", "TrainingJob"},
-                                      {"metadata", {{"name", "bert"}, {"namespace", "demo"}}},
-                                      {"spec", {{"workers", 2}}}});
-  EXPECT_EQ(MessageOf(Explain(ClusterState(), "default", "bert").status()),
-            "there is no job bert in namespace default; there is one in namespace demo: add -n "
-            "demo");
-  EXPECT_TRUE(Explain(ClusterState(), "demo", "bert").ok());
-}
-
 TEST_F(ExplainTest, PodsThatAreNoWholeGangAreExplained) {
   JobPod("w", 0);
   for (const char* name : {"w", "job-w"}) {
