@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <set>
 #include <string_view>
 
 #include "pkg/api/gang.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/jobs/asked_action.h"
 #include "pkg/workload/data_groups.h"
 
 namespace yardmaster::op {
@@ -34,21 +34,6 @@ const Worker& At(const JobObservation& job, int rank) {
   return job.workers[static_cast<std::size_t>(rank)];
 }
 
-// When the worker's first container ended; the far future if that was not reported.
-std::int64_t FinishedMs(const Worker& worker) {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  for (const api::ContainerExit& exit : worker.exits) {
-    if (exit.finished_ms != 0 && exit.exit_code != 0) first = std::min(first, exit.finished_ms);
-  }
-  return first;
-}
-
-int FirstToFail(const JobObservation& job, const std::vector<int>& ranks) {
-  return *std::min_element(ranks.begin(), ranks.end(), [&](int a, int b) {
-    return std::pair(FinishedMs(At(job, a)), a) < std::pair(FinishedMs(At(job, b)), b);
-  });
-}
-
 // "worker 3", "launcher 0".
 std::string NameOfMember(const JobObservation& job, int member) {
   const RoleRange* role = job.RoleOf(member);
@@ -63,21 +48,6 @@ std::string Ranks(const JobObservation& job, const std::vector<int>& ranks) {
                    : StrCat(ranks.size(), " pods, the first is ", NameOfMember(job, ranks[0]), ",");
 }
 
-bool OnlyRoles(const JobObservation& job, const std::vector<int>& ranks) {
-  return !ranks.empty() && ranks.front() >= job.ranks();
-}
-
-// What the policies of all that is concerned ask for at least. `for_workers`: theirs.
-OnHostLoss ActionFor(const JobObservation& job, const std::vector<int>& ranks,
-                     OnHostLoss for_workers) {
-  OnHostLoss action = OnlyRoles(job, ranks) ? OnHostLoss::kReplace : for_workers;
-  for (const int member : ranks) {
-    const RoleRange* role = job.RoleOf(member);
-    if (role != nullptr) action = std::max(action, role->on_failure);
-  }
-  return action;
-}
-
 const char* Consequence(OnHostLoss action) {
   switch (action) {
     case OnHostLoss::kReplace:
@@ -90,78 +60,21 @@ const char* Consequence(OnHostLoss action) {
   return "";
 }
 
-// What follows from failures, before the budget is asked.
-struct Asked {
-  OnHostLoss action = OnHostLoss::kRestart;
-  // Restart means the data groups concerned.
-  bool by_group = false;
-  // Of failed workers: the first, what its policy says, and whether it is left out of the budget.
-  int root = -1;
-  const api::FailureRule* rule = nullptr;
-  bool of_role = false;
-  bool ignored = false;
-  // Ranks of the incident before that are not made again yet, where that replaces single ones.
-  std::vector<int> unfinished = {};
-
-  // The host of the first worker is to be avoided.
-  bool moves() const { return rule != nullptr && rule->action == FailureAction::kReplaceHost; }
-};
-
-// A role may ask for a restart of all.
-bool RestartsByGroup(const JobObservation& job, const std::vector<int>& ranks, OnHostLoss action) {
-  return action == OnHostLoss::kRestart && !job.group_of_rank.empty() &&
-         ActionFor(job, ranks, OnHostLoss::kReplace) == OnHostLoss::kReplace;
-}
-
-Asked AskedByFailure(const JobObservation& job, const std::vector<int>& failed) {
-  Asked asked;
-  asked.root = FirstToFail(job, failed);
-  const Worker& worker = At(job, asked.root);
-  asked.of_role = job.RoleOf(asked.root) != nullptr;
-  asked.rule = asked.of_role ? nullptr : MatchRule(job.policy.rules, worker);
-  asked.ignored =
-      asked.rule != nullptr ? asked.rule->action == FailureAction::kIgnore : IsDisrupted(worker);
-  asked.action = ActionFor(job, failed, job.policy.on_worker_failure);
-  if (asked.rule != nullptr && asked.rule->action == FailureAction::kReplace) {
-    asked.action = OnHostLoss::kReplace;
-  } else if (asked.rule != nullptr && asked.rule->action == FailureAction::kRestart) {
-    asked.action = OnHostLoss::kRestart;
-  } else if (asked.rule != nullptr && asked.rule->action == FailureAction::kFail) {
-    asked.action = OnHostLoss::kFail;
-  } else if ((asked.rule != nullptr || asked.ignored) && asked.action == OnHostLoss::kFail) {
-    asked.action = OnHostLoss::kRestart;
-  }
-  asked.by_group = RestartsByGroup(job, failed, asked.action);
-  return asked;
-}
-
-// The hosts of `ranks` are there, and a fault of theirs is why they are left.
-bool HaveFault(const JobObservation& job, const std::vector<int>& ranks) {
-  return At(job, ranks[0]).host_verdict.reachable();
-}
-
-Asked AskedByLoss(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause) {
-  Asked asked;
-  asked.action = ActionFor(job, ranks, job.policy.on_host_loss);
-  // A job that runs slowly is better than one that has failed.
-  const bool goes_on = cause == IncidentCause::kHostLost && HaveFault(job, ranks) &&
-                       At(job, ranks[0]).host_verdict.holds_back;
-  if ((goes_on || cause == IncidentCause::kWorkerRemoved) && asked.action == OnHostLoss::kFail) {
-    asked.action = OnHostLoss::kRestart;
-  }
-  asked.by_group = RestartsByGroup(job, ranks, asked.action);
-  return asked;
-}
-
 std::vector<int> Union(const std::vector<int>& a, const std::vector<int>& b) {
   std::vector<int> out;
   std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
   return out;
 }
 
+// With the ranks of the incident before that are not made again yet, where that replaces single
+// ones.
+struct AskedNow : Asked {
+  std::vector<int> unfinished = {};
+};
+
 // Of how many data groups the members are, and whether another one goes on.
-struct GroupsOf {
-  GroupsOf(const JobObservation& job, const std::vector<int>& members) {
+struct TouchedGroups {
+  TouchedGroups(const JobObservation& job, const std::vector<int>& members) {
     std::set<int> seen;
     for (const int member : members) {
       if (member < job.ranks()) seen.insert(job.group_of_rank[static_cast<std::size_t>(member)]);
@@ -180,8 +93,8 @@ struct GroupsOf {
 
 // Restarts the data groups of `ranks` in place of all workers, where that is asked and one group at
 // least goes on. What follows, for people.
-std::string SetMembers(const JobObservation& job, const std::vector<int>& ranks, const Asked& asked,
-                       Incident& incident) {
+std::string SetMembers(const JobObservation& job, const std::vector<int>& ranks,
+                       const AskedNow& asked, Incident& incident) {
   incident.ranks = ranks;
   if (incident.action == OnHostLoss::kReplace) incident.ranks = Union(ranks, asked.unfinished);
   if (incident.action != OnHostLoss::kRestart || !asked.by_group) {
@@ -189,7 +102,7 @@ std::string SetMembers(const JobObservation& job, const std::vector<int>& ranks,
   }
   std::vector<int> members =
       Union(workload::WithDataGroups(ranks, job.group_of_rank), asked.unfinished);
-  const GroupsOf groups(job, members);
+  const TouchedGroups groups(job, members);
   if (!groups.one_goes_on) return Consequence(incident.action);
   incident.action = OnHostLoss::kReplace;
   incident.ranks = std::move(members);
@@ -248,7 +161,7 @@ void AvoidHostOfRoot(const JobObservation& job, const Asked& asked, api::Recover
   if (asked.moves() && !host.empty()) Avoid(host, job.now_ms, kAvoidHostMs, recovery.avoided);
 }
 
-void DecideFailure(const JobObservation& job, const std::vector<int>& failed, const Asked& asked,
+void DecideFailure(const JobObservation& job, const std::vector<int>& failed, const AskedNow& asked,
                    api::RecoveryState& recovery, Incident& incident) {
   const Worker& worker = At(job, asked.root);
   incident.cause = IncidentCause::kWorkerFailed;
@@ -295,7 +208,7 @@ IncidentCause CauseOfLoss(const JobObservation& job, const std::vector<int>& mem
 }
 
 void DecideLoss(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause,
-                const Asked& asked, api::RecoveryState& recovery, Incident& incident) {
+                const AskedNow& asked, api::RecoveryState& recovery, Incident& incident) {
   incident.first_rank = ranks[0];
   const Worker& first = At(job, ranks[0]);
   incident.host = first.phase == WorkerPhase::kMissing ? first.slot_host : first.host;
@@ -342,7 +255,7 @@ void DecideLoss(const JobObservation& job, const std::vector<int>& ranks, Incide
 }
 
 // Of an incident that concerns all, the ranks that caused it are listed for people.
-void Shorten(Incident& incident) {
+void LimitRanks(Incident& incident) {
   if (incident.action != OnHostLoss::kReplace && incident.ranks.size() > kShownRanks) {
     incident.ranks.resize(kShownRanks);
   }
@@ -393,11 +306,11 @@ bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, Inci
       incident.ranks, asked.by_group ? workload::WithDataGroups(ranks, job.group_of_rank) : ranks);
   incident.message.resize(std::min(incident.message.size(), incident.message.find(kJoined)));
   incident.message += kJoined;
-  if (asked.by_group && !GroupsOf(job, incident.ranks).one_goes_on) {
+  if (asked.by_group && !TouchedGroups(job, incident.ranks).one_goes_on) {
     incident.action = OnHostLoss::kRestart;
     recovery.min_attempt = incident.attempt;
     incident.message += Consequence(incident.action);
-    Shorten(incident);
+    LimitRanks(incident);
   } else {
     incident.message += StrCat(incident.ranks.size(), " pods in all");
   }
@@ -451,32 +364,6 @@ const char* NameOf(api::IncidentCause cause) {
   return "";
 }
 
-bool IsDisrupted(const Worker& worker) {
-  const auto& conditions = worker.final_conditions;
-  return std::find(conditions.begin(), conditions.end(), "DisruptionTarget") != conditions.end();
-}
-
-const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules,
-                                  const Worker& worker) {
-  for (const api::FailureRule& rule : rules) {
-    if (!rule.pod_condition.empty()) {
-      const auto& conditions = worker.final_conditions;
-      if (std::find(conditions.begin(), conditions.end(), rule.pod_condition) != conditions.end()) {
-        return &rule;
-      }
-      continue;
-    }
-    for (const api::ContainerExit& exit : worker.exits) {
-      if (exit.exit_code == 0) continue;
-      if (!rule.container.empty() && rule.container != exit.container) continue;
-      const bool listed = std::find(rule.exit_codes.begin(), rule.exit_codes.end(),
-                                    exit.exit_code) != rule.exit_codes.end();
-      if (listed != rule.not_in) return &rule;
-    }
-  }
-  return nullptr;
-}
-
 bool DecideIncident(const JobObservation& job, const RankFailures& failures,
                     api::RecoveryState& recovery) {
   const bool lost = !failures.lost.empty();
@@ -488,7 +375,7 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
   const IncidentCause cause = lost     ? CauseOfLoss(job, ranks)
                               : failed ? IncidentCause::kWorkerFailed
                                        : IncidentCause::kWorkerRemoved;
-  Asked asked = failed ? AskedByFailure(job, ranks) : AskedByLoss(job, ranks, cause);
+  AskedNow asked{failed ? AskedByFailure(job, ranks) : AskedByLoss(job, ranks, cause)};
   if (JoinIncident(job, ranks, cause, asked, recovery)) return true;
   asked.unfinished = Unfinished(job, recovery.active());
   Incident incident;
@@ -500,7 +387,7 @@ bool DecideIncident(const JobObservation& job, const RankFailures& failures,
   } else {
     DecideLoss(job, ranks, cause, asked, recovery, incident);
   }
-  Shorten(incident);
+  LimitRanks(incident);
   Begin(std::move(incident), recovery);
   return true;
 }
@@ -525,7 +412,7 @@ void RestartStalled(const JobObservation& job, const std::string& why,
   incident.cause = IncidentCause::kStalled;
   incident.action = OnHostLoss::kRestart;
   incident.ranks = suspects;
-  Shorten(incident);
+  LimitRanks(incident);
   std::set<std::string> hosts;
   for (const int rank : suspects) hosts.insert(At(job, rank).host);
   if (hosts.size() == 1) {

@@ -45,12 +45,6 @@ struct RankFailures {
 // "HostLost": as a condition's reason and a key of lost GPU time have it.
 const char* NameOf(api::IncidentCause cause);
 
-// The pod was ended from outside: its condition DisruptionTarget is True.
-bool IsDisrupted(const Worker& worker);
-
-// The first rule that matches a failed worker, or null.
-const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules, const Worker& worker);
-
 // Records what follows from `failures` in `recovery`. False: nothing is to be decided.
 bool DecideIncident(const JobObservation& job, const RankFailures& failures,
                     api::RecoveryState& recovery);

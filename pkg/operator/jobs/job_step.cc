@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
+#include "pkg/operator/jobs/asked_action.h"
 #include "pkg/operator/jobs/incident.h"
 #include "pkg/operator/jobs/no_progress.h"
 
