@@ -43,8 +43,13 @@ class TraceLoop {
   static constexpr std::int64_t kEveryMs = 2'000;
 
   RunResult RunOnce() {
-    tracing_.Offer(tracer_.Look(cache_.Take(), runtime_.clock().WallMs()));
-    return {.done = 1};
+    RunResult result{.done = 1};
+    const absl::Status looked =
+        Contain([&] { tracing_.Offer(tracer_.Look(cache_.Take(), runtime_.clock().WallMs())); });
+    // A look that was not finished has lost changes: the next one is a first one.
+    if (!looked.ok()) tracer_.Forget();
+    result.Fail("", looked);
+    return result;
   }
 
   Tracing& tracing_;

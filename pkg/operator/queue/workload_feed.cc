@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pkg/api/names.h"
+#include "pkg/base/run_once.h"
 
 namespace yardmaster::op {
 
@@ -51,8 +52,11 @@ bool WorkloadFeed::Discover() {
 }
 
 void WorkloadFeed::Run(const std::stop_token& stop) {
-  while (!stop.stop_requested() && !Discover()) {
-    if (!timing_.sleeper.Sleep(kDiscoverAgainMs, stop)) return;
+  bool known = false;
+  while (!stop.stop_requested() && !known) {
+    const absl::Status status = Contain([&] { known = Discover(); });
+    if (!status.ok() && handlers_.failed) handlers_.failed(status);
+    if (!known && !timing_.sleeper.Sleep(kDiscoverAgainMs, stop)) return;
   }
 }
 

@@ -1,12 +1,14 @@
 #include "pkg/operator/queue/workload_feed.h"
 
 #include <atomic>
+#include <stdexcept>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/run_once.h"
 #include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::op {
@@ -124,6 +126,27 @@ TEST(WorkloadCacheTest, WhatIsWrittenCountsUntilTheWatchHasCaughtUp) {
   cache.Remove(JsonView(object("8", "second")));
   EXPECT_TRUE(cache.OfJob("team/a").empty());
   EXPECT_EQ(heard.size(), 2u);
+}
+
+TEST_F(WorkloadFeedTest, WhatACallThrowsIsAFailureOfThatCall) {
+  client_.SetHook([](const kube::Call&) -> absl::Status { throw std::runtime_error("no memory"); });
+  absl::Status failed;
+  WorkloadFeed feed(client_, cache_,
+                    {.failed =
+                         [&](const absl::Status& status) {
+                           const MutexLock lock(mutex_);
+                           failed = status;
+                           changed_.notify_all();
+                         }},
+                    {clock_, sleeper_, 1});
+  feed.Start();
+  {
+    MutexLock lock(mutex_);
+    while (failed.ok()) changed_.wait(lock);
+    EXPECT_TRUE(IsDefect(failed)) << failed;
+  }
+  feed.Stop();
+  EXPECT_EQ(cache_.service(), QueueService::kUnknown);
 }
 
 }  // namespace

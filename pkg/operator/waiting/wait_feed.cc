@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pkg/api/suspended_wait.h"
+#include "pkg/base/run_once.h"
 #include "pkg/kube/object.h"
 #include "pkg/operator/waiting/wait_controller.h"
 #include "pkg/operator/waiting/waiting_job.h"
@@ -48,7 +49,12 @@ void WaitFeed::Run(const std::stop_token& stop) {
   std::vector<kube::Resource> left;
   for (const char* kind : kKinds) left.push_back(*ResourceOfWaitingKind(kind));
   while (!stop.stop_requested()) {
-    std::erase_if(left, [this](const kube::Resource& resource) { return Serve(resource); });
+    std::erase_if(left, [this](const kube::Resource& resource) {
+      bool served = false;
+      const absl::Status status = Contain([&] { served = Serve(resource); });
+      if (!status.ok() && handlers_.failed) handlers_.failed(status);
+      return served;
+    });
     if (left.empty() || !timing_.sleeper.Sleep(kLookForKindsAgainMs, stop)) return;
   }
 }

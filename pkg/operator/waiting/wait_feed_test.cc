@@ -1,8 +1,10 @@
 #include "pkg/operator/waiting/wait_feed.h"
 
 #include <set>
+#include <stdexcept>
 
 #include "pkg/base/mutex.h"
+#include "pkg/base/run_once.h"
 #include "pkg/operator/testing/wait_fixture.h"
 
 namespace yardmaster::op {
@@ -56,6 +58,26 @@ TEST_F(WaitFeedTest, AClusterWithoutJobSetsIsServedAllTheSame) {
   feed_.Start();
   Await("team/Job/a", 1);
   feed_.Stop();
+}
+
+TEST_F(WaitFeedTest, WhatACallThrowsIsAFailureOfThatCall) {
+  client_.SetHook([](const kube::Call&) -> absl::Status { throw std::runtime_error("no memory"); });
+  std::vector<absl::Status> failed;
+  WaitFeed feed(client_,
+                {[](const std::string&) {},
+                 [&](const absl::Status& status) {
+                   const MutexLock lock(mutex_);
+                   failed.push_back(status);
+                   changed_.notify_all();
+                 }},
+                {clock_, sleeper_, 1});
+  feed.Start();
+  {
+    MutexLock lock(mutex_);
+    while (failed.size() < 2) changed_.wait(lock);  // Jobs and JobSets
+    EXPECT_TRUE(IsDefect(failed[0]) && IsDefect(failed[1])) << failed[0];
+  }
+  feed.Stop();
 }
 
 }  // namespace
