@@ -141,7 +141,8 @@ class Explainer {
         segments[places_.segment_of(domain).index()] += domains[domain.index()];
       }
     }
-    if (total < model_.workers) {
+    fabric_is_short_ = total < model_.workers;
+    if (fabric_is_short_) {
       const std::int64_t short_by = empty_.HostsFor(model_.workers - total);
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
           StrCat(Count(short_by, "host"), " short in the fabric: the gang needs ",
@@ -255,6 +256,8 @@ class Explainer {
              const std::vector<std::int64_t>& capacities, std::string_view has) {
     const int largest = *std::max_element(sets.size.begin(), sets.size.end());
     if (largest == 1) return;
+    // Of a gang that is one group, in a fabric that is one place of this level, all is said.
+    if (fabric_is_short_ && largest == model_.workers && capacities.size() == 1) return;
     const auto alike = std::count(sets.size.begin(), sets.size.end(), largest);
     const Shortage shortage = ShortageOf(capacities, largest, alike);
     if (shortage.workers == 0) return;
@@ -344,6 +347,7 @@ class Explainer {
   const PlannerOptions& options_;
   GangPlan& plan_;
   const WorkerNeed need_;
+  bool fabric_is_short_ = false;  // fewer hosts than the gang needs
 };
 
 }  // namespace

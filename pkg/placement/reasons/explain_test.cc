@@ -40,6 +40,20 @@ TEST(ExplainTest, AGangLargerThanTheFabricNeverFits) {
               Contains(Relaxation{"hosts: 2 more in segment p0s10", Outcome::kPlaced}));
 }
 
+TEST(ExplainTest, WhatTheFabricLacksIsNotSaidAgainOfItsOnlyFabricPod) {
+  const auto shortages = [](const std::vector<std::vector<int>>& fabric) {
+    const Case c = MakeCase(MakeCluster(fabric), MakeJob(8, 1, 1, 20, 1));
+    std::vector<std::string> said;
+    for (const Reason& reason : PlanGang(c.cluster, c.request()).reasons) {
+      if (reason.message.find(" short in ") != std::string::npos) said.push_back(reason.message);
+    }
+    return said;
+  };
+  EXPECT_THAT(shortages({{4, 4}}), ElementsAre(StartsWith("12 hosts short in the fabric: ")));
+  EXPECT_THAT(shortages({{4, 4}, {4}}), ElementsAre(StartsWith("8 hosts short in the fabric: "),
+                                                    StartsWith("12 hosts short in fabric pod p")));
+}
+
 TEST(ExplainTest, AClusterWithoutHostsIsSaidToHaveNone) {
   for (const bool counts_gpus : {true, false}) {
     Case c = MakeCase(MakeCluster({}), MakeJob(2, 1, 1, 1, 1, 1));
