@@ -20,14 +20,14 @@ def up(name):
     os.environ["KUBECONFIG"] = re.search(r"KUBECONFIG='?([^' ]*)", export)[1]
 
 
-def values(folder, webhook_port, page_port):
+def values(folder, webhook_port, page_port, operator_args=()):
     """What this machine needs otherwise stands behind what the chart writes, and wins. The extender's certificate is in folder/extender."""
     elsewhere = ["--metrics-bind-address=127.0.0.1:0", "--health-bind-address=127.0.0.1:0"]
     files = ["--%s=%s" % (flag, folder / "extender" / file)
              for flag, file in (("tls-cert-file", "tls.crt"), ("tls-key-file", "tls.key"), ("client-ca-file", "ca.crt"))]
     path = folder / "values.yaml"
     path.write_text(yaml.safe_dump({
-        "operator": {"extraArgs": [*elsewhere, "--page-bind-address=127.0.0.1:%s" % page_port, "--reports-bind-address=127.0.0.1:0"]},
+        "operator": {"extraArgs": [*elsewhere, "--page-bind-address=127.0.0.1:%s" % page_port, "--reports-bind-address=127.0.0.1:0", *operator_args]},
         "extender": {"extraArgs": [*elsewhere, "--bind-address=127.0.0.1:%s" % webhook_port, *files]}}))
     return str(path)
 
