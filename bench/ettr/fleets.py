@@ -57,7 +57,7 @@ class Followed:
                     self._take(json.loads(line))
             except LookupError:
                 known = False  # the version is too old
-            except (OSError, http.client.HTTPException, ApiError):
+            except (OSError, ValueError, http.client.HTTPException, ApiError):
                 time.sleep(0.2)
             finally:
                 connection.close()
