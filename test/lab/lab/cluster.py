@@ -23,6 +23,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.
 _POLL_SECONDS = 0.02
 _NICS_AT_ONCE = 4
 _START_SECONDS = 120
+_NOWHERE = ["--metrics-bind-address", "127.0.0.1:0", "--health-bind-address", "127.0.0.1:0"]
 
 
 class Cluster:
@@ -52,7 +53,7 @@ class Cluster:
         self.api = Api(self.kubeconfig)
         self.api.post("/apis/yardmaster.dev/v1alpha1/fabrics", fabric_manifest(self._lab.shape))
         self.api.post("/api/v1/namespaces", {"metadata": {"name": "lab"}})
-        self.node = TestNode(self.api, self._lab.hosts, os.path.join(self._folder, "pods"))
+        self.node = TestNode(self.api, self._lab.hosts, os.path.join(self._folder, "pods"), cgroups=self._cgroups())
         self.node.register()
         threading.Thread(target=self.node.run, daemon=True).start()
         self._report_ports()
@@ -78,22 +79,36 @@ class Cluster:
             file.write("ports:\n" + "".join(f"- {{rail: 0, port: {p}, interface: e{p}}}\n" for p in range(self._lab.shape.planes)))
         with open(os.path.join(self._folder, "extender-port"), encoding="ascii") as file:
             port = file.read().strip()
-        nowhere = ["--metrics-bind-address", "127.0.0.1:0", "--health-bind-address", "127.0.0.1:0"]
         self._ours("extender", ["--bind-address", f"127.0.0.1:{port}", "--tls-cert-file", self._path("extender.crt"),
                                 "--tls-key-file", self._path("extender.key"), "--client-ca-file", self._path("ca.crt"),
-                                "--network-plan-wait", "10", *nowhere])
-        self._ours("operator", ["--plan-min-delay-ms", "50", "--plan-max-delay-ms", "500", *nowhere])
-        self._ours("agent", ["--nodes-matching", "yardmaster.dev/segment", "--plan-dir", self._plans, "--sysfs-root",
-                             self._sysfs, "--nic-ports-file", self._path("nic-ports.yaml"), "--link-poll-ms", "50",
-                             "--link-down-ms", "50", "--link-up-ms", "2000",
-                             "--grpc-bind-address", f"unix:{self._path('agent.sock')}", *nowhere])
+                                "--network-plan-wait", "10", *_NOWHERE])
+        self._ours("operator", ["--plan-min-delay-ms", "50", "--plan-max-delay-ms", "500", *self._operator_arguments(),
+                                *_NOWHERE])
+        self._start_agents()
+
+    # What else may be: another kind of cluster.
+    def _cgroups(self):
+        """Cgroups of containers, as PodRunner has it."""
+        return None
+
+    def _operator_arguments(self):
+        return []
+
+    def _start_agents(self):
+        self._agent("agent", ["--nodes-matching", "yardmaster.dev/segment", "--plan-dir", self._plans, "--sysfs-root",
+                              self._sysfs, "--grpc-bind-address", f"unix:{self._path('agent.sock')}"])
+
+    def _agent(self, name, arguments):
+        self._ours("agent", ["--nic-ports-file", self._path("nic-ports.yaml"), "--link-poll-ms", "50", "--link-down-ms",
+                             "50", "--link-up-ms", "2000", *arguments, *_NOWHERE], name)
 
     def _path(self, name):
         return os.path.join(self._folder, name)
 
-    def _ours(self, process, arguments):
+    def _ours(self, process, arguments, name=None):
+        """`name`: of its log, where there are several of them."""
         program = os.path.join(os.environ["YARDMASTER_BIN"], f"yardmaster-{process}")
-        self._run(process, [program, "--kubeconfig", self._path(f"{process}.kubeconfig"), *arguments])
+        self._run(name or process, [program, "--kubeconfig", self._path(f"{process}.kubeconfig"), *arguments])
 
     def _run(self, name, command):
         with open(self._path(f"{name}.log"), "ab") as log:
@@ -130,27 +145,37 @@ class Cluster:
                 process.kill()
 
     # Jobs.
-    def submit(self, job, arguments, shared, launcher=("python3",)):
+    def submit(self, job, arguments, shared, launcher=("python3",), recovery=None):
         """A TrainingJob whose workers are test/lab's training program, with the folder `shared` at /shared."""
         environment = {"GLOO_SOCKET_IFNAME": "n0,n1", "OMP_NUM_THREADS": "1"}
-        self.submit_command(job, [*launcher, "/lab/train.py", *arguments], shared, environment, {})
+        self.submit_command(job, [*launcher, "/lab/train.py", *arguments], shared, environment, {}, recovery)
 
-    def submit_command(self, job, command, shared, environment, annotations):
-        """A TrainingJob of such workers, with environment variables and annotations of its pods."""
+    def submit_command(self, job, command, shared, environment, annotations, recovery=None):
+        """A TrainingJob of such workers, with environment variables and annotations of its pods; `recovery`: more of its
+        spec.recovery."""
         container = {"name": "trainer", "image": "lab", "command": command,
                      "env": [{"name": name, "value": value} for name, value in environment.items()],
                      "volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
         manifest = job.training_job()
-        manifest["spec"]["recovery"] = {"onHostLoss": "Replace", "hostGraceSeconds": 1, "maxRestarts": 100}
+        manifest["spec"]["recovery"] = {"onHostLoss": "Replace", "hostGraceSeconds": 1, "maxRestarts": 100} | (recovery or {})
         manifest["spec"]["template"] = {"metadata": {"annotations": annotations}, "spec": {
             "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 2, "containers": [container],
             "volumes": [{"name": "shared", "hostPath": {"path": shared}}]}}
         self.api.post("/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs", manifest)
 
+    def set_recovery(self, job, recovery):
+        """Changes these fields of the TrainingJob's spec.recovery."""
+        self.api.patch(f"/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs/{job.name}", {"spec": {"recovery": recovery}})
+
     def condition(self, job, kind):
         """Whether the TrainingJob has this condition."""
-        item = self.api.get(f"/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs/{job.name}")
-        return any(c["type"] == kind and c["status"] == "True" for c in item.get("status", {}).get("conditions", []))
+        return self.why("trainingjobs", job.name, kind) is not None
+
+    def why(self, plural, name, kind):
+        """"Reason: message" of a condition that is True; None: it is not."""
+        status = self.api.get(f"/apis/yardmaster.dev/v1alpha1/namespaces/lab/{plural}/{name}").get("status", {})
+        return next((f"{c['reason']}: {c['message']}" for c in status.get("conditions", [])
+                     if c["type"] == kind and c["status"] == "True"), None)
 
     def logs(self, pod):
         """What kubectl logs prints."""

@@ -5,7 +5,7 @@ machine's root (what is written is gone with it), mounts its volumes and runs th
 Signals are passed on. Exit code: the command's, or 128 + signal.
 
 SPEC: {"namespace", "hostname", "root", "mounts": [[source, target, read only]], "environment", "command",
-"directory"}. `root` is a folder for the overlay.
+"directory", "cgroups"}. `root` is a folder for the overlay; `cgroups`: folders of cgroups that it joins.
 """
 
 import ctypes
@@ -101,6 +101,9 @@ def _become(spec):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         spec = json.load(file)
+    for cgroup in spec["cgroups"]:
+        with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
+            file.write("0")
     if spec["namespace"] is not None:
         netns.enter(spec["namespace"])
     _check(_libc.unshare(_NEWNS | _NEWPID | _NEWUTS), "unshare")

@@ -8,6 +8,7 @@ import json
 import threading
 
 from lab import netns, spray, wire
+from lab.impair import Impairment
 
 # Buffers hold what all senders of a port may have in flight: switches that pause instead of dropping.
 QUEUE_BYTES = 1_000_000
@@ -200,6 +201,11 @@ class Fabric:
         for plane in range(self.shape.planes):
             for segment in range(self.shape.segments):
                 netns.nft("flush set ip flows seen\n", self.shape.tor(segment, plane))
+
+    def impair(self, host, plane, delay_seconds, loss):
+        """Of the cable of a host's NIC port, both ways; what it gives has end()."""
+        near, far = next(ends for ends in self._ports[host.name] if ends[0].device == f"e{plane}")
+        return [Impairment(end.namespace, end.device, end.mac, delay_seconds, loss) for end in (near, far)]
 
     def carrier(self, namespace, device):
         """Whether the far end of a port's cable is up (and the port itself)."""

@@ -27,9 +27,9 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
 class TestNode:
-    def __init__(self, api, hosts, folder, environment=None):
-        """`environment`: what every container gets besides its own."""
-        self._api, self._folder, self._environment = api, folder, environment or {}
+    def __init__(self, api, hosts, folder, environment=None, cgroups=None):
+        """`environment`: what every container gets besides its own. `cgroups`: as PodRunner has it."""
+        self._api, self._folder, self._environment, self._cgroups = api, folder, environment or {}, cgroups
         self._hosts = {host.name: host for host in hosts}
         self._runners = {}  # pod uid -> runner
         self._names = {}  # pod uid -> (address, names)
@@ -110,7 +110,7 @@ class TestNode:
         elif pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
             self._name(pod)
             self._runners[uid] = PodRunner(self._api, self._hosts[node], pod, self._folder, self._hosts_file,
-                                           lambda runner: None, self._environment)
+                                           lambda runner: None, self._environment, self._cgroups)
             if pod["metadata"].get("deletionTimestamp"):
                 self._runners[uid].update(pod)
 

@@ -72,7 +72,9 @@ def volume_path(folder, volume):
 class PodRunner:
     """One thread for the pod's life. update() and forget() are called by the watcher."""
 
-    def __init__(self, api, host, pod, folder, hosts_file, on_end, environment=None):
+    def __init__(self, api, host, pod, folder, hosts_file, on_end, environment=None, cgroups=None):
+        """`cgroups`: gives the folders of cgroups that a container joins, by host, uid of the pod and name."""
+        self._cgroups = cgroups or (lambda *_: [])
         self._api, self.host, self.pod, self._on_end = api, host, pod, on_end
         self._environment = environment or {}
         self.uid = pod["metadata"]["uid"]
@@ -253,6 +255,7 @@ class PodRunner:
         return {"namespace": self.host.namespace, "hostname": self._hostname(), "mounts": mounts,
                 "environment": environment, "directory": container.get("workingDir", "/"),
                 "root": os.path.join(self._folder, "root-" + container["name"]),
+                "cgroups": self._cgroups(self.host, self.uid, container["name"]),
                 "command": [expand(part, environment) for part in command]}
 
     def _hostname(self):

@@ -5,12 +5,20 @@ import tempfile
 import unittest
 
 from lab import spray, sprayed
+from lab.agents import encode_report
 from lab.container import inside
 from lab.experiment import collisions, utilisation
 from lab.failures import longest_delay
 from lab.jobs import GOODPUT, Job
 from lab.pods import PodRunner, expand, field_of, volume_path
 from lab.shape import Shape, fabric_manifest
+
+
+class Agents(unittest.TestCase):
+    def test_a_report_is_what_protoc_makes_of_it(self):
+        # protoc --encode=yardmaster.agent.v1.IterationReport pkg/rpc/agent.proto, behind gRPC's five bytes.
+        self.assertEqual(encode_report("u1", 300, 0.5, 0.25).hex(),
+                         "0000000019" "0a0275311" "0ac0219000000000000e03f21000000000000d03f")
 
 
 class Pods(unittest.TestCase):

@@ -2,7 +2,8 @@
 
 The arithmetic is small and real, and the loss goes down; the time that a GPU would take for it is slept.
 Ranks find each other by MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as under torchrun. Rank 0 writes one
-JSON line an iteration: {"time", "step", "seconds", "loss"}.
+JSON line an iteration: {"time", "step", "seconds", "loss"}. With --report every rank writes what it measures of its own
+iterations to a file of its own: {"step", "seconds", "compute"}.
 """
 
 import argparse
@@ -26,6 +27,8 @@ def parse(arguments):
     parser.add_argument("--activation-megabytes", type=float, default=0.25, help="of a micro-batch, between stages")
     parser.add_argument("--micro-batches", type=int, default=4)
     parser.add_argument("--compute", type=float, default=0.5, help="seconds of GPU time an iteration")
+    parser.add_argument("--busy", type=float, default=0, help="seconds of CPU time an iteration, beside that")
+    parser.add_argument("--report", default="", help="folder for a file rank-N.jsonl of every rank")
     parser.add_argument("--iterations", type=int, default=0, help="0: until stopped")
     parser.add_argument("--record", default="", help="file for rank 0's lines")
     parser.add_argument("--checkpoint", default="", help="folder on storage that all ranks share")
@@ -69,12 +72,16 @@ def _loop(options, step, keeper, first, rank):
     stop = []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(True))
     record = open(options.record, "a", encoding="ascii") if options.record and rank == 0 else None
+    report = open(os.path.join(options.report, f"rank-{rank}.jsonl"), "a", encoding="ascii") if options.report else None
     number = first
     while not stop and (options.iterations == 0 or number < options.iterations):
-        began = time.monotonic()
+        began, computed = time.monotonic(), _Computed.seconds
         loss = step.run(number)
         seconds = time.monotonic() - began
         number += 1
+        if report:
+            print(json.dumps({"step": number, "seconds": round(seconds, 4),
+                              "compute": round(_Computed.seconds - computed, 4)}), file=report, flush=True)
         if record:
             print(json.dumps({"time": time.time(), "step": number, "seconds": round(seconds, 4),
                               "loss": round(loss, 6)}), file=record, flush=True)
@@ -87,17 +94,32 @@ def _loop(options, step, keeper, first, rank):
         os._exit(143)
 
 
-def _busy_layers(torch, width, seconds):
-    """Layers of width x width weights; forward and backward take `seconds` together."""
+class _Computed:
+    """What this process has computed so far, without waiting for others."""
+    seconds = 0.0
+
+
+def _compute(seconds, busy):
+    """Takes the GPU's time, and so much CPU time, however long that takes where something holds the process back."""
+    began = time.monotonic()
+    time.sleep(seconds)
+    end = time.thread_time() + busy
+    while time.thread_time() < end:
+        pass
+    _Computed.seconds += time.monotonic() - began
+
+
+def _busy_layers(torch, width, seconds, busy):
+    """Layers of width x width weights; forward and backward take `seconds` together, and `busy` seconds of CPU time."""
     class Busy(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
-            time.sleep(seconds * FORWARD_SHARE / _LAYERS)
+            _compute(seconds * FORWARD_SHARE / _LAYERS, busy * FORWARD_SHARE / _LAYERS)
             return x.view_as(x)
 
         @staticmethod
         def backward(ctx, gradient):
-            time.sleep(seconds * (1 - FORWARD_SHARE) / _LAYERS)
+            _compute(seconds * (1 - FORWARD_SHARE) / _LAYERS, busy * (1 - FORWARD_SHARE) / _LAYERS)
             return gradient
 
     class Layer(torch.nn.Module):
@@ -120,7 +142,7 @@ class _DataParallel:
     def __init__(self, torch, dist, options, rank, world):
         self._torch = torch
         width = _width(options.megabytes)
-        model = _busy_layers(torch, width, options.compute)
+        model = _busy_layers(torch, width, options.compute, options.busy)
         # A bucket a layer, so that gradients travel while the backward pass goes on, half by either connection.
         dist._DEFAULT_FIRST_BUCKET_BYTES = 1  # pylint: disable=protected-access
         self.model = torch.nn.parallel.DistributedDataParallel(
@@ -161,7 +183,7 @@ class _Pipeline:
         self._group, self._size = groups[self._stage], half
         width = _width(options.megabytes)
         self._rows = max(_BATCH, int(options.activation_megabytes * 1e6 / 4 / width))
-        self.model = _busy_layers(torch, width, options.compute / options.micro_batches)
+        self.model = _busy_layers(torch, width, options.compute / options.micro_batches, options.busy / options.micro_batches)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=_RATE)
         generator = torch.Generator().manual_seed(7)
         self._target = torch.randn(width, width, generator=generator) / width**0.5
