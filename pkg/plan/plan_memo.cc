@@ -27,7 +27,8 @@ bool Equal(const JobState& a, const JobState& b) {
   return same_place && a.job == b.job && a.groups == b.groups && Equal(a.eligible, b.eligible) &&
          Equal(a.preferred, b.preferred) && Equal(a.role_hosts, b.role_hosts) &&
          a.lost_ranks == b.lost_ranks && a.problems == b.problems && a.started_ms == b.started_ms &&
-         a.leaving == b.leaving && a.expedited_since_ms == b.expedited_since_ms;
+         a.leaving == b.leaving && a.gave_back_ms == b.gave_back_ms &&
+         a.expedited_since_ms == b.expedited_since_ms;
 }
 
 // Only reservations and waits for hosts that come free look at the time.

@@ -65,6 +65,8 @@ TEST(PlanMemoTest, WhateverPlanningLooksAtMakesAnotherPlanNecessary) {
       [](Snapshot& c) { c.places = std::make_shared<const fabric::Places>(*c.places); },
       // Reservations look at the time, and waits for hosts that come free.
       [](Snapshot& c) { c.jobs[1].job.reserve_after_ms = 60'000; },
+      [](Snapshot& c) { c.jobs[1].gave_back_ms = 1; },
+      [](Snapshot& c) { c.jobs[1].expedited_since_ms = 1; },
       [](Snapshot& c) {
         c.leaving.push_back({HostId(0), 1'000, 8, {}, "Pod default/a"});
       },

@@ -32,11 +32,11 @@ std::optional<std::int64_t> ReservesSinceMs(const Snapshot& snapshot, JobId job)
   const JobState& state = snapshot.jobs[job.index()];
   const std::optional<std::int64_t>& after_ms = state.job.reserve_after_ms;
   std::optional<std::int64_t> since_ms = state.expedited_since_ms;
-  if (after_ms && snapshot.now_ms - state.job.created_ms >= *after_ms) {
-    const std::int64_t waited_since_ms = state.job.created_ms + *after_ms;
-    since_ms = std::min(waited_since_ms, since_ms.value_or(waited_since_ms));
-  }
-  return since_ms;
+  if (!after_ms) return since_ms;
+  // While it had a place it did not wait.
+  const std::int64_t waited_ms = std::max(state.job.created_ms, state.gave_back_ms) + *after_ms;
+  if (waited_ms > snapshot.now_ms) return since_ms;
+  return std::min(waited_ms, since_ms.value_or(waited_ms));
 }
 
 void Free(const JobState& state, Cluster& cluster) {

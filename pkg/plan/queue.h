@@ -2,7 +2,8 @@
 //
 // Order: priority (higher first), then those that are expedited (JobState::expedited_since_ms),
 // then creation time, then namespace/name. A job that is expedited, or has waited for its
-// reserve_after_ms, reserves the place that will be free first. Others use reserved hosts
+// reserve_after_ms since it was created or gave its place back, reserves the place that will be
+// free first. Others use reserved hosts
 // only if they are known to end in time, or are preemptible. A preemptible job, or one that does
 // not end when it said, is stopped when the place is needed, regardless of its priority
 // (BackfilledAheadOf), so a job with a reservation is not delayed by jobs that did not wait.

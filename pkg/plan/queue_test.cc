@@ -272,8 +272,10 @@ TEST(QueueTest, AnExpeditedJobStopsNothingThatStartedBeforeItLostItsPlace) {
   running.job.preemptible = true;
   running.job.created_ms = 950'000;
   running.started_ms = 960'000;
-  s.jobs[1].job.reserve_after_ms.reset();
   s.jobs[1].expedited_since_ms = 970'000;
+  s.jobs[1].gave_back_ms = 970'000;
+  EXPECT_FALSE(BackfilledAheadOf(s, JobId(1), JobId(0))) << "nor does the time that it had a place";
+  s.jobs[1].job.reserve_after_ms.reset();
   EXPECT_FALSE(BackfilledAheadOf(s, JobId(1), JobId(0)));
   s.jobs[1].expedited_since_ms = 950'000;
   EXPECT_TRUE(BackfilledAheadOf(s, JobId(1), JobId(0)));

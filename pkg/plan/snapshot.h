@@ -95,6 +95,8 @@ struct JobState {
   // Of a waiting job: since when it waits for hosts that come free soon (leaving_hosts.h); nothing:
   // it has not begun to.
   std::optional<std::int64_t> awaits_since_ms;
+  // Of a waiting job that had a place: when it gave the last one back; 0: it had none.
+  std::int64_t gave_back_ms = 0;
   // Of a waiting job that lost its place through no act of its owner: since when it goes before
   // jobs of its priority (queue.h); nothing: it does not, or not any more.
   std::optional<std::int64_t> expedited_since_ms;

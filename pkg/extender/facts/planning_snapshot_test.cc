@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/api/refusals.h"
+#include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/testing/facts_fixture.h"
 
 namespace yardmaster::extender {
@@ -120,6 +121,22 @@ TEST_F(PlanningSnapshotTest, APromiseHoldsInItsPassWhatASnapshotAfterItCounts) {
   const std::vector<placement::HostState> in_pass = facts.snapshot->cluster.hosts;
   TakeSnapshot(facts);
   EXPECT_EQ(facts.snapshot->cluster.hosts, in_pass);
+}
+
+TEST_F(PlanningSnapshotTest, AGangThatGaveItsPlaceBackWaitsSinceThen) {
+  AddJob("a", 1);
+  AddJob("b", 1);
+  PassFacts facts = Facts();
+  const std::int64_t lost_ms = facts.now.wall_ms - 5'000;
+  for (const char* job : {"a", "b"}) {
+    auto gang = std::make_shared<api::Gang>(*facts.gangs[GangOf(job)]);
+    SetCondition(gang->status, *gang, api::kPlannedCondition, false, "HostLost", "", lost_ms);
+    gang->status.plan_generation = job == std::string("a") ? 3 : 0;
+    facts.gangs[GangOf(job)] = gang;
+  }
+  TakeSnapshot(facts);
+  EXPECT_EQ(facts.Job(IdOfJob(*facts.snapshot, GangOf("a"))).gave_back_ms, lost_ms);
+  EXPECT_EQ(facts.Job(IdOfJob(*facts.snapshot, GangOf("b"))).gave_back_ms, 0) << "it had none";
 }
 
 TEST_F(PlanningSnapshotTest, GangsThatWaitAreLeftOutBehindOneThatIsYetToBeMade) {
