@@ -146,8 +146,9 @@ std::optional<double> CpuThrottle::Fraction(std::int64_t steady_ms, const std::s
   std::int64_t most_us = -1;
   for (const auto& [name, last] : pod.samples.back().cgroups) {
     // The oldest sample that has it: containers restart.
-    const auto first = std::find_if(pod.samples.begin(), pod.samples.end(),
-                                    [&](const Sample& s) { return s.cgroups.count(name) != 0; });
+    const auto first =
+        std::find_if(pod.samples.begin(), pod.samples.end(),
+                     [&, &name = name](const Sample& s) { return s.cgroups.count(name) != 0; });
     const ThrottleCounters& before = first->cgroups.at(name);
     const auto fraction = FractionOf(before, last);
     const std::int64_t used_us = last.usage_us - before.usage_us;

@@ -68,7 +68,7 @@ class CpuThrottle {
   };
 
   void Read(std::int64_t steady_ms, const std::string& pod_uid, Pod& pod) const;
-  void Forget(std::int64_t steady_ms);
+  void Forget(std::int64_t steady_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string cgroup_root_;
   Mutex mutex_;
