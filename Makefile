@@ -101,10 +101,11 @@ test-arm64: setup ## node agent and shims for arm64, cross-built; unit tests of 
 kills: build ## tens of thousands of kills of the operator
 	@build/release/test/chaos/ym_job_kills_test --histories=200 --first-seed=1000
 
-lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planned ports and levels against default ECMP (15 minutes)
+lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planned ports and levels against default ECMP, and grey failures (35 minutes)
 	@hack/setup lab
 	mkdir -p out
 	test/lab/spray
+	test/lab/grey
 	test/lab/run $(LAB_ARGS)
 
 check: check-asan-ubsan check-tsan ## tests (but end-to-end ones) under the address, undefined-behaviour and thread sanitizers
