@@ -25,8 +25,8 @@ def definition(kind):
 
 
 class Job:
-    def __init__(self, name, kind, workers, priority):
-        self.name, self.kind, self.workers, self.priority = name, kind, workers, priority
+    def __init__(self, name, kind, workers, priority, movable=True):
+        self.name, self.kind, self.workers, self.priority, self.movable = name, kind, workers, priority, movable
         self.uid = ""
         self.suspended = False
         self.lives = 0
@@ -58,7 +58,7 @@ class Job:
         if self.kind == "TrainingJob":
             body = {"spec": {"workers": self.workers, "gpusPerWorker": 8, "parallelism": {"tensor": 8},
                              "recovery": {"hostGraceSeconds": 1, "maxRestarts": 1000},
-                             "priorityClassName": f"chaos-{self.priority}",
+                             "priorityClassName": f"chaos-{self.priority}", "movable": "AtCheckpoint" if self.movable else "Never",
                              "template": {"spec": {"containers": [{"name": "t", "image": "i"}]}}}}
         elif self.kind == "Job":
             body = self.batch_job(self.name, self.workers, {})
@@ -163,6 +163,12 @@ class Job:
 
 def random_job(name, draw: random.Random):
     return Job(name, draw.choice(sorted(KINDS)), draw.randint(1, 6), draw.randint(0, 2))
+
+
+def random_movable_job(name, draw: random.Random):
+    """Mostly one that may move."""
+    kind = "TrainingJob" if draw.random() < 0.8 else draw.choice(sorted(KINDS))
+    return Job(name, kind, draw.randint(1, 4), draw.randint(0, 2), movable=draw.random() < 0.85)
 
 
 def rank_of(pod):

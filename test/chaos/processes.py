@@ -13,6 +13,7 @@ class Proxy:
         self.upstream = upstream
         self.mode = "pass"  # or delay, swallow (answers are lost), hang (nothing moves), cut
         self.delay = 0.0
+        self.lost = 0  # pieces of answers
         self.connections = set()
 
     async def start(self):
@@ -51,6 +52,7 @@ class Proxy:
                 if self.mode == "delay":
                     await asyncio.sleep(self.delay)
                 if self.mode == "swallow" and not upwards:
+                    self.lost += 1
                     continue
                 writer.write(data)
                 await writer.drain()
