@@ -1,6 +1,7 @@
 // A TrainingJob's life on a real control plane: a suspended job gives its hosts back, a lost host
 // is replaced, and a job ends by its own rules. That each condition can be waited for is in
 // wait_conditions_test.cc.
+#include "pkg/api/progress_report.h"
 #include "pkg/base/clock.h"
 #include "test/e2e/story_fixture.h"
 
@@ -20,6 +21,21 @@ class TrainingJobLifeTest : public StoryTest {
                     .Kubectl({"patch", "trainingjob", job, "-n", "team", "--type=merge", "-p",
                               StrCat(R"({"spec": )", spec, "}")})
                     .ok());
+  }
+  // As the pod's agent would.
+  static void Report(const std::string& pod, const std::string& annotation,
+                     const std::string& text) {
+    const json object = {
+        {"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"metadata",
+         {{"name", pod}, {"namespace", "team"}, {"annotations", {{annotation, text}}}}}};
+    // One patch: the agent may not read a single pod.
+    const auto done =
+        cluster_->plane().Kubectl({"apply", "--server-side", "--force-conflicts", "-f", "-",
+                                   "--as=system:serviceaccount:yardmaster-system:yardmaster-agent"},
+                                  object.dump());
+    EXPECT_TRUE(done.ok()) << done.status();
   }
   static void EndPods(const std::string& phase) {
     for (const json& pod : Pods()) {
@@ -207,18 +223,7 @@ TEST_F(TrainingJobLifeTest, ASlowHostIsLeftForAFreeOne) {
                           {"computeSeconds", 1},
                           {"recentComputeSeconds", seconds},
                           {"time", FormatTime(1000 * ++reported_s)}};
-    const json pod = {{"apiVersion", "v1"},
-                      {"kind", "Pod"},
-                      {"metadata",
-                       {{"name", StrCat("uneven-", rank)},
-                        {"namespace", "team"},
-                        {"annotations", {{"yardmaster.dev/profile", profile.dump()}}}}}};
-    // One patch: the agent may not read a single pod.
-    const auto done =
-        cluster_->plane().Kubectl({"apply", "--server-side", "--force-conflicts", "-f", "-",
-                                   "--as=system:serviceaccount:yardmaster-system:yardmaster-agent"},
-                                  pod.dump());
-    EXPECT_TRUE(done.ok()) << done.status();
+    Report(StrCat("uneven-", rank), api::kProfileAnnotation, profile.dump());
   };
   for (int rank = 0; rank < 4; ++rank) report(rank, rank == 1 ? 1.9 : 1.0);
   EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(Job("uneven"), "Degraded") == "True"; }))
@@ -284,6 +289,37 @@ TEST_F(TrainingJobLifeTest, AReplacementGoesToTheHostThatHasTheImagesAlready) {
   Patch("warm", R"({"recovery": {"standby": 0}})");
   EXPECT_TRUE(WaitFor(kPatience, [&] { return pods().empty() && standby().empty(); }))
       << Job("warm").dump(1);
+  CheckPromises();
+}
+
+TEST_F(TrainingJobLifeTest, AHostWithAStoppedWorkerIsLeftWhereTheJobWantsToRestart) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("still", 3, R"("priority": 0)")).ok());
+  Patch("still", R"({"recovery": {"onStall": "Restart"}})");
+  ASSERT_TRUE(Wait("still", "condition=Running"));
+  const auto host = [](int rank) -> std::string {
+    const json now = cluster_->Get({"pod", "-n", "team", StrCat("still-", rank)});
+    return now.is_object() ? now.value("/spec/nodeName"_json_pointer, "") : "";
+  };
+  const std::vector<std::string> before = {host(0), host(1), host(2)};
+  // In the present attempt, whose start the API server keeps in whole seconds.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  api::ProgressReport report;
+  report.state = api::ProgressState::kWaiting;
+  report.processes = api::ProcessActivity::kStopped;
+  report.iteration_seconds = 1;
+  report.last_progress_ms = report.time_ms = RealClock().WallMs() / 1000 * 1000;
+  Report("still-1", api::kProgressAnnotation, api::EncodeProgressReport(report));
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    const std::string now = host(1);
+    return !now.empty() && now != before[1] && ConditionOf(Job("still"), "Running") == "True" &&
+           ConditionOf(Job("still"), "Recovering") == "False";
+  })) << Job("still").dump(1);
+  const json incident = Job("still").value("/status/recovery/incidents/0"_json_pointer, json());
+  EXPECT_EQ(incident.value("cause", ""), "Stalled") << incident.dump(1);
+  EXPECT_NE(incident.value("message", "").find("a process is stopped"), std::string::npos)
+      << incident.dump(1);
+  EXPECT_NE(ConditionOf(Job("still"), "Stalled"), "True");
+  for (const int rank : {0, 2}) EXPECT_EQ(host(rank), before[static_cast<std::size_t>(rank)]);
   CheckPromises();
 }
 
