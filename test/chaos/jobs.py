@@ -25,8 +25,9 @@ def definition(kind):
 
 
 class Job:
-    def __init__(self, name, kind, workers, priority, movable=True):
-        self.name, self.kind, self.workers, self.priority, self.movable = name, kind, workers, priority, movable
+    def __init__(self, name, kind, workers, priority, movable=True, in_segment=False):
+        self.name, self.kind, self.workers, self.priority = name, kind, workers, priority
+        self.movable, self.in_segment = movable, in_segment  # of TrainingJobs
         self.uid = ""
         self.suspended = False
         self.lives = 0
@@ -60,6 +61,8 @@ class Job:
                              "recovery": {"hostGraceSeconds": 1, "maxRestarts": 1000},
                              "priorityClassName": f"chaos-{self.priority}", "movable": "AtCheckpoint" if self.movable else "Never",
                              "template": {"spec": {"containers": [{"name": "t", "image": "i"}]}}}}
+            if self.in_segment:
+                body["spec"]["placement"] = {"data": {"within": "Segment", "mode": "Required"}}
         elif self.kind == "Job":
             body = self.batch_job(self.name, self.workers, {})
         else:
@@ -166,9 +169,10 @@ def random_job(name, draw: random.Random):
 
 
 def random_movable_job(name, draw: random.Random):
-    """Mostly one that may move."""
+    """Mostly one that may move. One that needs a whole place in a segment may wait until others have moved."""
     kind = "TrainingJob" if draw.random() < 0.8 else draw.choice(sorted(KINDS))
-    return Job(name, kind, draw.randint(1, 4), draw.randint(0, 2), movable=draw.random() < 0.85)
+    return Job(name, kind, draw.randint(1, 4), draw.randint(0, 2), movable=draw.random() < 0.85,
+               in_segment=kind == "TrainingJob" and draw.random() < 0.5)
 
 
 def rank_of(pod):
