@@ -250,6 +250,66 @@ TEST_F(TrainingJobLifeTest, ASlowHostIsLeftForAFreeOne) {
   CheckPromises();
 }
 
+// A namespace of the Pod Security Standard Restricted, with a quota that every pod has to ask for
+// and defaults for those that do not.
+class StrictNamespaceTest : public TrainingJobLifeTest {
+ protected:
+  static constexpr char kNamespace[] = "strict";
+
+  void SetUp() override {
+    ASSERT_TRUE(cluster_->plane().Kubectl({"create", "namespace", kNamespace}).ok());
+    ASSERT_TRUE(cluster_->plane()
+                    .Kubectl({"label", "namespace", kNamespace,
+                              "pod-security.kubernetes.io/enforce=restricted"})
+                    .ok());
+    const json amounts = {{"cpu", "1"}, {"memory", "1Gi"}};
+    ASSERT_TRUE(Apply("LimitRange", {{"limits", json::array({{{"type", "Container"},
+                                                              {"default", amounts},
+                                                              {"defaultRequest", amounts}}})}})
+                    .ok());
+    ASSERT_TRUE(Apply("ResourceQuota", {{"hard",
+                                         {{"requests.cpu", "500m"},
+                                          {"limits.cpu", "500m"},
+                                          {"requests.memory", "1Mi"},
+                                          {"limits.memory", "1Mi"}}}})
+                    .ok());
+    ASSERT_TRUE(WaitFor(kPatience, [] {
+      const json quota = cluster_->Get({"resourcequota", "-n", kNamespace, "strict"});
+      return quota.is_object() && quota.contains("/status/used"_json_pointer);
+    }));
+  }
+  void TearDown() override {
+    EXPECT_TRUE(
+        cluster_->plane().Kubectl({"delete", "namespace", kNamespace, "--timeout=120s"}).ok());
+    TrainingJobLifeTest::TearDown();
+  }
+  static absl::Status Apply(const std::string& kind, const json& spec) {
+    return cluster_->plane().Apply(json{
+        {"apiVersion", "v1"},
+        {"kind", kind},
+        {"metadata", {{"name", "strict"}, {"namespace", kNamespace}}},
+        {"spec", spec}}.dump());
+  }
+};
+
+TEST_F(StrictNamespaceTest, TakesAStandbyAsItIs) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("warm", 2, R"("priority": 0)")).ok());
+  Patch("warm", R"({"recovery": {"standby": 1}})");
+  const auto pods = [] {
+    return cluster_->Get({"pods", "-n", "team", "-l", "yardmaster.dev/standby=warm"})["items"];
+  };
+  ASSERT_TRUE(WaitFor(kPatience, [&] { return pods().size() == 1; })) << Job("warm").dump(1);
+  json spec = pods()[0]["spec"];
+  spec.erase("nodeName");
+  const absl::Status applied = Apply("Pod", spec);
+  ASSERT_TRUE(applied.ok()) << applied;
+  const json there = cluster_->Get({"pod", "-n", kNamespace, "strict"})["spec"];
+  EXPECT_EQ(there["containers"][0]["resources"], spec["containers"][0]["resources"]);
+  EXPECT_EQ(there["containers"].size(), 1u);
+  Patch("warm", R"({"recovery": {"standby": 0}})");
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return pods().empty(); }));
+}
+
 TEST_F(TrainingJobLifeTest, AReplacementGoesToTheHostThatHasTheImagesAlready) {
   ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("warm", 3, R"("priority": 0)")).ok());
   Patch("warm", R"({"recovery": {"onHostLoss": "Replace", "standby": 1}})");

@@ -11,6 +11,7 @@
 
 #include "pkg/api/field_codec.h"
 #include "pkg/api/gang.h"
+#include "pkg/api/metadata.h"
 #include "pkg/api/refusals.h"
 #include "pkg/api/standby.h"
 #include "pkg/api/status_text.h"
@@ -66,11 +67,18 @@ std::vector<std::string> HostsRefused(const api::TrainingJob& job, const api::Ga
   return out;
 }
 
-// The pod belongs to the job of this uid; empty: it is no standby.
+// A round searches for so long, and the next one begins so many times as long after it: jobs take
+// turns, and standbys never cost more than a twentieth of a core.
+constexpr std::int64_t kRoundMs = 250;
+constexpr std::int64_t kPause = 20;
+
+// The pod belongs to the job of this uid in its namespace; empty: it is no standby.
 std::string JobUidOf(const api::Pod& pod) {
-  if (!api::Find(pod.metadata.labels, api::kStandbyLabel)) return "";
+  const auto label = api::Find(pod.metadata.labels, api::kStandbyLabel);
   const api::OwnerReference* owner = pod.metadata.controller();
-  return owner != nullptr && owner->kind == api::kTrainingJobKind ? owner->uid : "";
+  const bool is_standby =
+      label && owner != nullptr && owner->kind == api::kTrainingJobKind && owner->name == *label;
+  return is_standby ? owner->uid : "";
 }
 
 bool IsRefusedIn(const std::vector<api::Standby>& status, const std::string& pod) {
@@ -92,33 +100,53 @@ StandbyController::StandbyController(kube::Client& client, state::ClusterCache& 
 
 void StandbyController::Forget() {
   memories_.clear();
+  last_ = {};
   builder_ = state::SnapshotBuilder();
 }
 
 RunResult StandbyController::RunOnce() {
+  const std::int64_t begin_ms = clock_.SteadyMs();
+  if (begin_ms < not_before_ms_) return {};
   const state::ClusterState cluster = cache_.Take();
-  std::map<std::string, Pods> pods;
+  // By the namespace and uid of the job: a pod of another namespace may name any uid.
+  std::map<std::pair<std::string, std::string>, Pods> pods;
   for (const auto& pod : cluster.pods) {
-    if (std::string job = JobUidOf(*pod); !job.empty()) pods[std::move(job)].push_back(pod);
+    if (std::string job = JobUidOf(*pod); !job.empty()) {
+      pods[{pod->metadata.namespace_name, std::move(job)}].push_back(pod);
+    }
   }
-  const bool any = std::any_of(cluster.jobs.begin(), cluster.jobs.end(),
-                               [](const auto& job) { return MayHaveStandbys(*job); });
+  const auto pods_of = [&](const api::TrainingJob& job) {
+    const auto found = pods.find({job.metadata.namespace_name, job.metadata.uid});
+    return found == pods.end() ? Pods() : found->second;
+  };
+  std::vector<std::shared_ptr<const api::TrainingJob>> jobs;
+  std::set<std::string> seen;
+  bool any = false;
+  for (const auto& job : cluster.jobs) {
+    if (!IsOurs(*job)) continue;
+    if (job->recovery.standby == 0 && job->status.standby.empty() && pods_of(*job).empty())
+      continue;
+    any |= MayHaveStandbys(*job);
+    seen.insert(job->metadata.uid);
+    jobs.push_back(job);
+  }
+  std::erase_if(memories_, [&](const auto& known) { return seen.count(known.first) == 0; });
+  // Behind the last one that was looked at.
+  std::stable_partition(jobs.begin(), jobs.end(),
+                        [&](const auto& job) { return KeyOf(job->metadata) > last_; });
   std::optional<plan::Snapshot> snapshot;
   if (any) snapshot = builder_.Build(cluster);
-  std::set<std::string> seen;
   RunResult result;
-  for (const auto& job : cluster.jobs) {
-    const std::string& uid = job->metadata.uid;
-    const auto of_job = pods.find(uid);
-    if (job->recovery.standby == 0 && job->status.standby.empty() && of_job == pods.end()) continue;
-    seen.insert(uid);
-    result.Fail(kube::MakeKey(job->metadata.namespace_name, job->metadata.name), Contain([&] {
-                  return Reconcile(*job, cluster, snapshot ? &*snapshot : nullptr,
-                                   of_job == pods.end() ? Pods() : of_job->second);
+  for (const auto& job : jobs) {
+    if (!may_write_() || (result.done > 0 && clock_.SteadyMs() - begin_ms > kRoundMs)) break;
+    last_ = KeyOf(job->metadata);
+    result.Fail(last_.text(), Contain([&] {
+                  return Reconcile(*job, cluster, snapshot ? &*snapshot : nullptr, pods_of(*job));
                 }));
     ++result.done;
   }
-  std::erase_if(memories_, [&](const auto& known) { return seen.count(known.first) == 0; });
+  const std::int64_t end_ms = clock_.SteadyMs();
+  not_before_ms_ = end_ms + kPause * (end_ms - begin_ms);
   return result;
 }
 
@@ -173,16 +201,21 @@ absl::Status StandbyController::Create(const api::TrainingJob& job, const json& 
                                        StandbyMemory& memory, api::Standby& status) {
   if (!may_write_()) return absl::UnavailableError("this process does not lead any more");
   const auto made = client_.Create(TargetOf(kube::Pods(), job), pod, {kFieldManager});
+  std::string refusal;
   if (IsRefusal(made.status())) {
-    NoteRefusal(status.pod,
-                api::CutStatusText(StrCat("the pod is refused: ", MessageOf(made.status()))),
-                clock_.WallMs(), memory);
+    refusal = StrCat("the pod is refused: ", MessageOf(made.status()));
+  } else if (absl::IsAlreadyExists(made.status())) {
+    // The cache may be behind, and not have ours yet.
+    const auto there = cache_.FindPod(kube::MakeKey(job.metadata.namespace_name, status.pod));
+    if (there == nullptr || JobUidOf(*there) == job.metadata.uid) return absl::OkStatus();
+    refusal = StrCat("pod ", status.pod, " exists and does not belong to this job; delete it");
+  }
+  if (!refusal.empty()) {
+    NoteRefusal(status.pod, api::CutStatusText(refusal), clock_.WallMs(), memory);
     status.state = api::StandbyState::kRefused;
     status.message = memory.refusals[status.pod].message;
     return absl::OkStatus();
   }
-  // Of this name is what we want: the cache may be behind.
-  if (absl::IsAlreadyExists(made.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(made.status());
   cache_.Assume(state::Kind::kPod, *made);
   return absl::OkStatus();

@@ -12,9 +12,12 @@
 // processes that both believe to lead, and answers that are lost, do no harm.
 //
 // Cost: a look at every pod, and where a job asks for standbys a snapshot and the replacements of
-// its hosts. Thread safety: one thread. Lifetimes: everything passed in outlives the controller.
+// its hosts. A round that takes long leaves jobs to the next one, which begins later: no more than
+// a twentieth of a core is spent, and jobs take turns. Thread safety: one thread. Lifetimes:
+// everything passed in outlives the controller.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,6 +26,7 @@
 
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/namespaced_name.h"
 #include "pkg/base/run_once.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/job_notice.h"
@@ -67,6 +71,8 @@ class StandbyController {
   const std::function<bool()> may_write_;
   state::SnapshotBuilder builder_;
   std::map<std::string, StandbyMemory> memories_;  // by uid of the job
+  NamespacedName last_;                            // the job that was looked at last
+  std::int64_t not_before_ms_ = 0;                 // the next round; steady
 };
 
 }  // namespace yardmaster::op

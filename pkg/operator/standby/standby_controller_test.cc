@@ -231,7 +231,7 @@ TEST_F(StandbyControllerTest, ALostAnswerMakesNoSecondPod) {
   SetBackup("n5");
   client_.FailNext(kube::Verb::kCreate, "pods", absl::DeadlineExceededError("no answer"), 1,
                    kube::FaultWhen::kAfterEffect);
-  EXPECT_FALSE(TryRound().ok());
+  EXPECT_EQ(TryRound().done, 0);
   Look();
   EXPECT_EQ(Standbys().size(), 1u);
 }
@@ -240,8 +240,23 @@ TEST_F(StandbyControllerTest, AProcessThatDoesNotLeadWritesNothing) {
   RunJob({{"recovery", {{"standby", 1}}}});
   leads_ = false;
   const std::int64_t before = client_.version();
-  EXPECT_FALSE(TryRound().ok());
+  (void)TryRound();
   EXPECT_EQ(client_.version(), before);
+}
+
+TEST_F(StandbyControllerTest, APodOfSomeoneElseUnderItsNameIsSaidAndLeftAlone) {
+  Run();
+  json pod = Standbys().at(0);
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", pod["metadata"]["name"], ""}, {}).ok());
+  pod["metadata"].erase("ownerReferences");
+  pod["metadata"]["uid"] = "other";
+  client_.Seed(kube::Pods(), pod);
+  Look();
+  EXPECT_EQ(StateOf(0), "Refused");
+  EXPECT_NE(StandbyStatus()[0]["message"].get<std::string>().find("does not belong to this job"),
+            std::string::npos);
+  EXPECT_EQ(Standbys().at(0)["metadata"]["uid"], "other");
+  EXPECT_EQ(CountNotices("StandbyRefused"), 1);
 }
 
 TEST_F(StandbyControllerTest, APodWithTheLabelThatIsOfNoJobIsLeftAlone) {
@@ -310,6 +325,29 @@ TEST_F(StandbyControllerTest, TwoProcessesThatBothBelieveToLeadMakeOnePod) {
   EXPECT_EQ(Standbys().size(), 1u);
   Look();
   EXPECT_EQ(Standbys().size(), 1u);
+}
+
+TEST_F(StandbyControllerTest, TheStatusOfAJobThatAnotherControllerRunsIsLeftAlone) {
+  SeedJob(2, 6, {{"recovery", {{"standby", 1}}}, {"managedBy", "kueue.x-k8s.io/multikueue"}});
+  json job = *client_.Find(kube::TrainingJobs(), "team", "a");
+  job["status"]["standby"] = json::parse(R"([{"state": "Ready", "host": "far", "pod": "p"}])");
+  client_.Seed(kube::TrainingJobs(), job);
+  const std::int64_t before = client_.version();
+  Look();
+  EXPECT_EQ(client_.version(), before);
+}
+
+TEST_F(StandbyControllerTest, APodOfAnotherNamespaceThatNamesTheJobIsNotItsStandby) {
+  Run();
+  json pod = Standbys().at(0);
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", pod["metadata"]["name"], ""}, {}).ok());
+  pod["metadata"]["namespace"] = "other";
+  pod["metadata"]["uid"] = "forged";
+  pod["status"] = {{"phase", "Running"}};
+  client_.Seed(kube::Pods(), pod);
+  Look();
+  EXPECT_EQ(Standbys().size(), 2u) << "the job's own is made again";
+  EXPECT_EQ(StateOf(0), "Pulling");
 }
 
 }  // namespace

@@ -60,6 +60,20 @@ TEST_F(StandbyStepTest, AnImageWithoutTheProgramIsThereAllTheSame) {
   EXPECT_THAT(step.remove, IsEmpty());
 }
 
+TEST_F(StandbyStepTest, APodThatTheKubeletEvictedIsMadeAgainLater) {
+  Want("n5");
+  api::Pod& pod = AddPod("on-n5", "Failed");
+  pod.exits = {{"image-0", 137, 0}};
+  pod.final_conditions = {"DisruptionTarget"};
+  StandbyStep step = Next();
+  EXPECT_THAT(step.remove, SizeIs(1));
+  EXPECT_EQ(step.status[0].state, StandbyState::kRefused);
+  EXPECT_THAT(step.status[0].message, HasSubstr("evicted"));
+  view_.pods.clear();
+  Pass(kMinuteMs);
+  EXPECT_THAT(Next().create, SizeIs(1));
+}
+
 TEST_F(StandbyStepTest, APodThatEndedBeforeItsImagesIsTriedAgainLaterAndLater) {
   Want("n5");
   std::int64_t wait_ms = kMinuteMs;
