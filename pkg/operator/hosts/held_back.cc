@@ -25,7 +25,8 @@ std::vector<std::string> HostHealth::ObserveHeldBack(HeldBackByJob jobs, std::in
     const auto before = held_back_.find(job);
     const bool known = before != held_back_.end();
     if (!known || before->second.found != found) changed.push_back(job);
-    const bool same = known && before->second.found.host == found.host &&
+    const bool same = known && !before->second.found.limited &&
+                      before->second.found.host == found.host &&
                       before->second.found.slow_rank == found.slow_rank;
     hosts.insert(found.host);
     next[job] = {std::move(found), same ? before->second.since_ms : now_ms};

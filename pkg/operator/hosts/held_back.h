@@ -36,6 +36,8 @@ struct HeldBack {
   std::string stays;
   // The rank there that computes longer than its like; -1: the host has lost bandwidth.
   int slow_rank = -1;
+  // Slow by the job's own CPU limit: the grace begins when it is not any more.
+  bool limited = false;
   bool operator==(const HeldBack&) const = default;
 };
 

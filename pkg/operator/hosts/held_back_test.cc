@@ -71,6 +71,20 @@ TEST_F(HeldBackTest, APlaneThatFlapsAndAnotherHostBeginTheGraceAgain) {
   EXPECT_EQ(Assess("team/a", "n2", now_ms).state, HostHealthState::kHealthy);
 }
 
+TEST_F(HeldBackTest, TheGraceBeginsWhenTheJobsOwnLimitHoldsItBackNoMore) {
+  HeldBack found = By("n1", "every host has that limit");
+  found.slow_rank = 1;
+  found.limited = true;
+  health_.ObserveHeldBack({{"team/a", found}}, 0);
+  health_.ObserveHeldBack({{"team/a", found}}, 10 * kGraceMs);
+  found.stays = "";
+  found.limited = false;
+  health_.ObserveHeldBack({{"team/a", found}}, 20 * kGraceMs);
+  EXPECT_EQ(Assess("team/a", "n1", 21 * kGraceMs - 1).state, HostHealthState::kHealthy);
+  health_.ObserveHeldBack({{"team/a", found}}, 21 * kGraceMs);
+  EXPECT_EQ(Assess("team/a", "n1", 21 * kGraceMs).state, HostHealthState::kLost);
+}
+
 TEST_F(HeldBackTest, AnotherLeaderBeginsTheGraceAgain) {
   health_.ObserveHeldBack({{"team/a", By("n1")}}, 0);
   health_.Restart(kGraceMs);

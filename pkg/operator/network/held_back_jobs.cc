@@ -61,7 +61,8 @@ class JobHolders {
     }
     if (slow_ == nullptr) return std::nullopt;
     return HeldBack{slow_->host, slow_->has,
-                    slow_->stays.empty() ? WhyRanksStay(slow_host_) : slow_->stays, slow_->rank};
+                    slow_->stays.empty() ? WhyRanksStay(slow_host_) : slow_->stays, slow_->rank,
+                    slow_->limited};
   }
 
  private:

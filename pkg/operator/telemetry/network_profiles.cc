@@ -108,7 +108,7 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
       paces.push_back({rank, pod->node_name, pod->metadata.uid, report->samples,
                        report->recent_compute_seconds ? report->recent_compute_seconds
                                                       : report->compute_seconds,
-                       report->gpu_clock_mhz, report->time_ms, report->cpu_throttled.value_or(0)});
+                       report->gpu_clock_mhz, report->time_ms, report->cpu_throttled});
       paces.back().gpu_model = GpuModelOf(network.places(), cluster, pod->node_name);
       reports.push_back(*std::move(report));
     } else {

@@ -38,11 +38,14 @@ std::optional<SlowHost> SlowWorkers::Observe(const NamespacedName& gang,
     if (slow.first_report_ms == 0 || slow.report_ms < slow.first_report_ms) {
       slow.first_report_ms = slow.report_ms;
     }
+    ComparedWorker told = worker;
+    told.limited = worker.limited.value_or(slow.limited);
+    if (*told.limited) slow.first_report_ms = 0;
     if (std::abs(worker.times - slow.told_times) > kToldChange * slow.told_times ||
-        worker.limited != slow.limited) {
+        *told.limited != slow.limited) {
       slow.told_times = worker.times;
-      slow.limited = worker.limited;
-      slow.has = PaceText(worker);
+      slow.limited = *told.limited;
+      slow.has = PaceText(told);
     }
     now.emplace(pace.rank, std::move(slow));
   }
@@ -53,7 +56,7 @@ std::optional<SlowHost> SlowWorkers::Observe(const NamespacedName& gang,
                 [&](const auto& entry) { return now_ms - entry.second.seen_ms > kReportLifeMs; });
   for (const auto& [rank, slow] : fresh) {
     if (found && slow.since_ms >= since_ms) continue;
-    found = SlowHost{rank, slow.host, slow.has, WhyStays(fresh, slow)};
+    found = SlowHost{rank, slow.host, slow.has, WhyStays(fresh, slow), slow.limited};
     since_ms = slow.since_ms;
   }
   if (!now.empty()) gangs_[gang] = std::move(now);

@@ -10,7 +10,9 @@
 // was seen first no more than kReportLifeMs ago. An older one speaks neither for nor against. Of a
 // gang with two slow hosts none is left, for it would go on at the pace of the other one. A host
 // where the job's own CPU limit explains the pace (stragglers.h) is not left: the next host has the
-// same limit.
+// same limit. The first slow report is the first one after the last that the limit explains: for a
+// moment, as in a checkpoint, a worker uses less than its limit. Where it is not known what the
+// limit does, it does what it did.
 //
 // Complexity: Observe takes O(n log n) of the compared workers. Determinism: depends on the calls
 // alone. Thread safety: none; one thread owns it.
@@ -36,8 +38,9 @@ inline constexpr std::int64_t kReportLifeMs = 1'000'000;
 struct SlowHost {
   int rank = 0;  // the lowest slow one there
   std::string host;
-  std::string has;    // PaceText
-  std::string stays;  // why no rank is to leave it yet; empty: reports confirm that it is slow
+  std::string has;       // PaceText
+  std::string stays;     // why no rank is to leave it yet; empty: reports confirm that it is slow
+  bool limited = false;  // the job's own CPU limit explains it
 };
 using SlowHosts = std::map<NamespacedName, SlowHost>;  // by gang
 
@@ -63,7 +66,8 @@ class SlowWorkers {
     double told_times = 0;       // for `has`
     bool limited = false;
     std::string has;
-    std::int64_t first_report_ms = 0;  // the time in the first one; 0: no report had one
+    // The time in the first one that the limit does not explain; 0: none had one.
+    std::int64_t first_report_ms = 0;
   };
   using SlowByRank = std::map<int, Slow>;
 

@@ -24,7 +24,8 @@ class SlowWorkersTest : public ::testing::Test {
     for (int rank = 0; rank < 8; ++rank) {
       const auto at = times.find(rank);
       WorkerPace pace{rank, StrCat("n", rank), StrCat(pods_, "-", rank), 40, 1, {}, time_ms_};
-      compared.push_back({pace, at == times.end() ? 1.0 : at->second, {}, rank == limited_rank_});
+      compared.push_back({pace, at == times.end() ? 1.0 : at->second, {}, {}});
+      if (limits_are_known_) compared.back().limited = rank == limited_rank_;
     }
     return workers_.Observe(kGang, compared, now_ms_);
   }
@@ -38,6 +39,7 @@ class SlowWorkersTest : public ::testing::Test {
   std::int64_t time_ms_ = 1'700'000'000'000;
   bool agents_report_ = true;
   int limited_rank_ = -1;
+  bool limits_are_known_ = true;
   std::string pods_ = "p";
 };
 
@@ -107,7 +109,33 @@ TEST_F(SlowWorkersTest, AHostStaysWhileItsOwnCpuLimitMakesAWorkerSlow) {
     EXPECT_THAT(found->stays, HasSubstr("resources.limits.cpu"));
   }
   limited_rank_ = -1;
+  EXPECT_THAT(Round({{3, 2}})->stays, HasSubstr("confirms"));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Leaves({{3, 2}}));
   EXPECT_TRUE(Leaves({{3, 2}})) << "it is slow without the limit, too";
+}
+
+TEST_F(SlowWorkersTest, AReportThatDipsBelowTheLimitMovesNothing) {
+  for (int i = 0; i < 20; ++i) {
+    limited_rank_ = i % 4 == 3 ? -1 : 3;
+    time_ms_ += 480'000;
+    EXPECT_FALSE(Leaves({{3, 2}})) << "a checkpoint, and reports that are renewed seldom";
+  }
+}
+
+TEST_F(SlowWorkersTest, WhereTheLimitIsNotKnownItIsAsItWas) {
+  limited_rank_ = 3;
+  EXPECT_TRUE(Round({{3, 2}}));
+  limits_are_known_ = false;
+  for (int i = 0; i < 20; ++i) {
+    const auto found = Round({{3, 2}});
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->limited);
+    EXPECT_THAT(found->has, HasSubstr("throttled by its own CPU limit"));
+    EXPECT_THAT(found->stays, HasSubstr("resources.limits.cpu"));
+  }
+  pods_ = "q";
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(Leaves({{3, 2}}));
+  EXPECT_TRUE(Leaves({{3, 2}})) << "nothing was ever known of a limit";
 }
 
 TEST_F(SlowWorkersTest, AReportWithoutATimeConfirmsNothing) {

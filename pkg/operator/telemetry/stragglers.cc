@@ -32,16 +32,17 @@ std::optional<double> MedianOf(const Paces& alike, std::optional<double> WorkerP
 // Of all of them: a worker without a limit is not throttled.
 double MedianThrottled(const Paces& alike) {
   std::vector<double> values;
-  for (const WorkerPace* pace : alike) values.push_back(pace->cpu_throttled);
+  for (const WorkerPace* pace : alike) values.push_back(pace->cpu_throttled.value_or(0));
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-bool LimitExplains(const ComparedWorker& worker, double usually_throttled) {
+std::optional<bool> LimitExplains(const ComparedWorker& worker, double usually_throttled) {
   if (worker.times <= 1 || worker.clock_share.value_or(1) < kSameClock) return false;
+  if (!worker.pace.cpu_throttled) return std::nullopt;
   const double lacks = 1 - 1 / worker.times;
-  return worker.pace.cpu_throttled - usually_throttled >= lacks / 2;
+  return *worker.pace.cpu_throttled - usually_throttled >= lacks / 2;
 }
 
 void CompareAlike(const Paces& alike, std::vector<ComparedWorker>& out) {
@@ -92,7 +93,7 @@ std::string PaceText(const ComparedWorker& worker) {
   const auto tenths = static_cast<std::int64_t>(std::floor(worker.times * 10));
   return StrCat(tenths / 10, ".", tenths % 10, " times the compute time of its like",
                 clock.empty() ? "" : StrCat(", with ", clock),
-                worker.limited ? ", throttled by its own CPU limit" : "");
+                worker.limited.value_or(false) ? ", throttled by its own CPU limit" : "");
 }
 
 std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& compared, double share,

@@ -41,15 +41,17 @@ struct WorkerPace {
   std::optional<double> compute_seconds;  // of an iteration: of the last ones, if that is known
   std::optional<double> gpu_clock_mhz;    // of its slowest GPU
   std::int64_t time_ms = 0;               // of its newest iteration; 0: not known
-  double cpu_throttled = 0;               // fraction of its CPU periods; 0: not known, too
-  std::string gpu_model = {};             // of its host; empty: not stated
+  // Fraction of its CPU periods. nullopt: not known, as of one without a limit.
+  std::optional<double> cpu_throttled = {};
+  std::string gpu_model = {};  // of its host; empty: not stated
 };
 
 struct ComparedWorker {
   WorkerPace pace;
   double times = 1;                   // as long as its like
   std::optional<double> clock_share;  // of the clock of its like
-  bool limited = false;               // its own CPU limit explains why it is slow
+  // Its own CPU limit explains why it is slow; nullopt: not known.
+  std::optional<bool> limited = {};
 };
 
 // The workers that can be compared, the slowest first. Empty: too few report.

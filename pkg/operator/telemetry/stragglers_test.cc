@@ -45,7 +45,8 @@ TEST_F(StragglersTest, LowClocksOfGpusAreNamedAsTheCause) {
 }
 
 TEST_F(StragglersTest, ItsOwnCpuLimitIsNamedAsTheCauseWhereItExplainsTheTime) {
-  const auto look = [&](double throttled, double others_throttled, double megahertz = 1'800) {
+  const auto look = [&](std::optional<double> throttled, double others_throttled,
+                        double megahertz = 1'800) {
     for (int rank = 0; rank < 8; ++rank) {
       WorkerPace pace{rank, StrCat("n", rank), "", 40, 1, 1'800, 0, others_throttled};
       if (rank == 5) {
@@ -62,6 +63,7 @@ TEST_F(StragglersTest, ItsOwnCpuLimitIsNamedAsTheCauseWhereItExplainsTheTime) {
   EXPECT_EQ(look(0.25, 0), slow + ", throttled by its own CPU limit");
   EXPECT_EQ(look(0.2, 0), slow) << "a fifth of its periods costs no half of its time";
   EXPECT_EQ(look(0.8, 0.7), slow) << "the others are throttled, too, and are not slow";
+  EXPECT_EQ(look(std::nullopt, 0), slow) << "not known";
   EXPECT_EQ(look(0.8, 0, 1'000), slow + ", with GPUs at 55 % of their clock")
       << "a clock is the host's";
 }
