@@ -14,6 +14,7 @@
 #include "pkg/operator/job_status_patch.h"
 #include "pkg/operator/jobs/job_end.h"
 #include "pkg/operator/jobs/job_move_step.h"
+#include "pkg/operator/jobs/no_progress.h"
 #include "pkg/operator/jobs/refusal_reason.h"
 #include "pkg/operator/jobs/work_loss.h"
 #include "pkg/operator/pods/pod_builder.h"
@@ -47,11 +48,29 @@ bool LacksService(const api::TrainingJob& job, const JobStep& step) {
   return step.create.empty() && step.pods > 0 && !step.recovery.suspended && ServiceWasRefused(job);
 }
 
+bool HasRestartedSince(const api::RecoveryState& recovery, std::int64_t stalled_ms) {
+  return recovery.active() != nullptr ||
+         (!recovery.incidents.empty() && recovery.incidents.back().start_ms >= stalled_ms);
+}
+
+// What a job that is not stalled is told.
+std::string MessageOfNoStall(const std::string& reason) {
+  if (reason == kProgressing) return "the job makes progress or has restarted";
+  if (reason != kProgressNotKnown) return "no pod of the job is refused";
+  return "agents do not report any more that the job makes no progress, and none reports that it "
+         "does";
+}
+
 // Why nothing of the job is refused any more; empty: a job that waits to be made says so.
-std::string ReasonOfNoStall(const api::TrainingJob& job, const JobStep& step) {
+std::string ReasonOfNoStall(const api::TrainingJob& job, const JobObservation& observed,
+                            const JobStep& step) {
   if (step.recovery.suspended) return "Suspended";
   if (step.outcome != JobOutcome::kRunning) return "Ended";
-  if (MadeNoProgress(job)) return kProgressing;
+  if (const auto stalled_ms = NoProgressMs(job)) {
+    const bool goes_on =
+        HasRestartedSince(step.recovery, *stalled_ms) || MadeProgressSince(observed, *stalled_ms);
+    return goes_on ? kProgressing : kProgressNotKnown;
+  }
   return step.pods > 0 || !step.create.empty() ? "PodsCreated" : "";
 }
 
@@ -201,19 +220,21 @@ absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& ste
   const bool stalled = stall.exists();
   const api::Condition* before = api::FindCondition(job.status.conditions, kStalled);
   const bool was_stalled = before != nullptr && before->status == api::ConditionStatus::kTrue;
+  const bool was_none = before == nullptr || before->status == api::ConditionStatus::kFalse;
   const std::string reason = stalled ? stall.reason : reason_of_none;
-  if (reason.empty() || (!stalled && !was_stalled)) return absl::OkStatus();
+  if (reason.empty() || (!stalled && (was_none || before->reason == reason))) {
+    return absl::OkStatus();
+  }
   // The numbers of a quota change with every try, and suspects as more agents report.
   const bool fresh = stalled && !(was_stalled && before->reason == stall.reason);
+  const api::ConditionStatus status = stalled                       ? api::ConditionStatus::kTrue
+                                      : reason == kProgressNotKnown ? api::ConditionStatus::kUnknown
+                                                                    : api::ConditionStatus::kFalse;
   api::TrainingJob next = job;
-  api::SetCondition(
-      next.status.conditions,
-      {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, reason,
-       stalled                  ? stall.message
-       : reason == kProgressing ? "the job makes progress or has restarted"
-                                : "no pod of the job is refused",
-       job.metadata.generation, 0},
-      clock_.WallMs());
+  api::SetCondition(next.status.conditions,
+                    {kStalled, status, reason, stalled ? stall.message : MessageOfNoStall(reason),
+                     job.metadata.generation, 0},
+                    clock_.WallMs());
   // Why it has no place follows from it.
   YM_RETURN_IF_ERROR(
       WriteStatus(job, StatusOf(next, placer_.GangOf(job).get(), step, clock_.WallMs())));
@@ -369,7 +390,7 @@ absl::Status JobController::Act(api::TrainingJob& job, const JobObservation& obs
   absl::Status said;
   if (all_made || asked || stall.exists()) {
     said = SetStalled(job, step, stall.exists() ? stall : step.no_progress,
-                      asked ? "AwaitingHosts" : ReasonOfNoStall(job, step));
+                      asked ? "AwaitingHosts" : ReasonOfNoStall(job, observed, step));
   }
   YM_RETURN_IF_ERROR(said);
   YM_RETURN_IF_ERROR(done);

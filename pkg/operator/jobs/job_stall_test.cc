@@ -36,6 +36,11 @@ class JobStallTest : public JobFixture {
         api::EncodeProgressReport(reports_[rank]);
     client_.Seed(kube::Pods(), pod);
   }
+  void Withdraw(int rank) {
+    json pod = Pod(rank);
+    pod["metadata"]["annotations"].erase(api::kProgressAnnotation);
+    client_.Seed(kube::Pods(), pod);
+  }
   void Stop(int rank) {
     Report(rank, api::ProgressState::kWaiting, api::ProcessActivity::kStopped);
   }
@@ -84,7 +89,62 @@ TEST_F(JobStallTest, TheLastWordOfAnAgentThatIsGoneDoesNotStay) {
   RunUntilStable();
   EXPECT_EQ(Condition("Stalled"), "True");
   Pass(api::kProgressLifeMs + 1);
+  EXPECT_EQ(Condition("Stalled"), "Unknown");
+  EXPECT_EQ(Reason("Stalled"), "NotKnown");
+  EXPECT_NE(Message("Stalled").find("agents do not report any more"), std::string::npos);
+  const std::int64_t version = client_.version();
+  Pass(kHourMs);
+  EXPECT_EQ(client_.version(), version) << "nothing is written while nothing changes";
+  Stop(2);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "True");
+}
+
+TEST_F(JobStallTest, AReportThatIsWithdrawnIsNoProgressAndALaterOneMayBe) {
+  Run();
+  Report(1, api::ProgressState::kProgressing);  // after a pause that ended long before
+  Pass(kHourMs);
+  Stop(2);
+  RunUntilStable();
+  ASSERT_EQ(Condition("Stalled"), "True");
+  Withdraw(2);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "Unknown");
+  EXPECT_EQ(Reason("Stalled"), "NotKnown");
+  Pass(60'000);
+  Report(2, api::ProgressState::kProgressing);
+  RunUntilStable();
   EXPECT_EQ(Condition("Stalled"), "False");
+  EXPECT_EQ(Reason("Stalled"), "Progressing");
+}
+
+TEST_F(JobStallTest, AProcessThatIsContinuedAndAHostThatIsNotReadyAreNoProgress) {
+  Run();
+  Stop(2);
+  RunUntilStable();
+  ASSERT_EQ(Condition("Stalled"), "True");
+  Report(2, api::ProgressState::kWaiting, api::ProcessActivity::kBusy);
+  RunUntilStable();
+  EXPECT_EQ(Reason("Stalled"), "NotKnown") << "it may still wait";
+  Stop(2);
+  RunUntilStable();
+  ASSERT_EQ(Condition("Stalled"), "True");
+  SetNode("n1", false);
+  RunUntilStable();
+  EXPECT_NE(Reason("Stalled"), "Progressing") << "nothing is known of its worker";
+}
+
+TEST_F(JobStallTest, ASuspendedJobIsNotStalledWhateverIsKnown) {
+  Run();
+  Stop(2);
+  RunUntilStable();
+  Withdraw(2);
+  RunUntilStable();
+  ASSERT_EQ(Reason("Stalled"), "NotKnown");
+  Suspend(true);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "False");
+  EXPECT_EQ(Reason("Stalled"), "Suspended");
 }
 
 TEST_F(JobStallTest, WithRestartTheJobLeavesTheHostAndGoesOn) {

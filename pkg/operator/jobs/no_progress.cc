@@ -167,8 +167,24 @@ class Finder {
   NoProgress found_;
 };
 
+bool SaysProgress(const Worker& worker, const JobObservation& job, std::int64_t stalled_ms) {
+  return worker.progress && worker.progress->state == api::ProgressState::kProgressing &&
+         worker.progress->time_ms >= stalled_ms - kSeenBeforeMs &&
+         !job.IsAhead(worker.progress->time_ms);
+}
+
 }  // namespace
 
 NoProgress FindNoProgress(const JobObservation& job) { return Finder(job).Run(); }
+
+bool MadeProgressSince(const JobObservation& job, std::int64_t stalled_ms) {
+  if (job.checkpoint_ms > stalled_ms && !job.IsAhead(job.checkpoint_ms)) return true;
+  const std::vector<Waiting> waiting = WaitingWorkers(job);
+  return std::any_of(
+             waiting.begin(), waiting.end(),
+             [](const Waiting& worker) { return worker.report->gpus_compute.value_or(false); }) ||
+         std::any_of(job.workers.begin(), job.workers.begin() + job.ranks(),
+                     [&](const Worker& worker) { return SaysProgress(worker, job, stalled_ms); });
+}
 
 }  // namespace yardmaster::op

@@ -24,6 +24,10 @@
 //      clocks and measurements are wrong (kApartMs) and than one iteration, where all report.
 //   Else there is none.
 //
+// That a job is not found to be stalled does not mean that it makes progress: agents go, and
+// withdraw what they have said. It is known to where a worker's agent says so, or that its GPUs
+// compute, or the job has reported a checkpoint.
+//
 // Thread safety: pure function. Complexity: linear in the workers. Determinism: suspects ascend.
 #pragma once
 
@@ -40,6 +44,10 @@ inline constexpr std::int64_t kStoppedMs = 30'000;
 inline constexpr std::int64_t kAutomaticLimitMs = 600'000;
 inline constexpr std::int64_t kApartMs = 5'000;
 
+// How long before a condition what was written later may have been seen: agents write at intervals,
+// and clocks differ.
+inline constexpr std::int64_t kSeenBeforeMs = 60'000;
+
 struct NoProgress {
   StallReason stall;          // reason kNoProgress or kCannotRun; empty: the job is not stalled
   std::vector<int> suspects;  // ranks
@@ -49,5 +57,9 @@ struct NoProgress {
 
 // REQUIRES: all ranks run, and no incident is under way.
 NoProgress FindNoProgress(const JobObservation& job);
+
+// The job is known to have made progress after it was stalled, or nothing was known of it, at
+// `stalled_ms`.
+bool MadeProgressSince(const JobObservation& job, std::int64_t stalled_ms);
 
 }  // namespace yardmaster::op

@@ -196,6 +196,35 @@ TEST(FindNoProgress, ReportsOfAnEarlierAttemptAndOfTheFutureDoNotCount) {
   EXPECT_FALSE(FindNoProgress(job).stall.exists());
 }
 
+TEST(MadeProgressSince, OnlyWhatSaysSo) {
+  JobObservation job = Running(4);
+  for (int rank = 0; rank < 4; ++rank) Wait(job, rank, 20 * kMinute);
+  const std::int64_t stalled_ms = kNow - 5 * kMinute;
+  EXPECT_FALSE(MadeProgressSince(job, stalled_ms));
+  job.workers[1].progress.reset();
+  job.workers[2].progress->time_ms = 0;
+  EXPECT_FALSE(MadeProgressSince(job, stalled_ms)) << "agents are gone, or have withdrawn it";
+
+  JobObservation says = job;
+  says.workers[0].progress->state = api::ProgressState::kProgressing;
+  EXPECT_TRUE(MadeProgressSince(says, stalled_ms));
+  says.workers[0].progress->time_ms = stalled_ms - 2 * kMinute;
+  EXPECT_FALSE(MadeProgressSince(says, stalled_ms)) << "after an earlier pause";
+  says.workers[0].progress->time_ms = kNow + kMinute;
+  EXPECT_FALSE(MadeProgressSince(says, stalled_ms)) << "its time is yet to come";
+
+  JobObservation computes = job;
+  computes.workers[3].progress->gpus_compute = true;
+  EXPECT_TRUE(MadeProgressSince(computes, stalled_ms));
+  computes.workers[3].progress->time_ms = kNow - api::kProgressLifeMs - 1;
+  EXPECT_FALSE(MadeProgressSince(computes, stalled_ms)) << "long ago";
+
+  job.checkpoint_ms = stalled_ms - kMinute;
+  EXPECT_FALSE(MadeProgressSince(job, stalled_ms));
+  job.checkpoint_ms = stalled_ms + kMinute;
+  EXPECT_TRUE(MadeProgressSince(job, stalled_ms));
+}
+
 // What the step of a job makes of it.
 
 TEST(JobStall, WithoutThePolicyNothingRestarts) {

@@ -2,7 +2,9 @@
 // reason and the message of its condition Stalled. Thread safety: values and pure functions.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +38,10 @@ inline constexpr char kComputeDomainUnavailable[] = "ComputeDomainUnavailable";
 inline constexpr char kNoProgress[] = "NoProgress";
 inline constexpr char kCannotRun[] = "WorkerCannotRun";
 
+// The condition is Unknown: it was one of these, and nothing shows that it still is, nor that the
+// job goes on.
+inline constexpr char kProgressNotKnown[] = "NotKnown";
+
 // The job's condition Stalled is True for one of `reasons`.
 inline bool IsStalledBy(const api::TrainingJob& job,
                         std::initializer_list<std::string_view> reasons) {
@@ -53,8 +59,14 @@ inline bool ServiceWasRefused(const api::TrainingJob& job) {
 inline bool PodsWereRefused(const api::TrainingJob& job) {
   return IsStalledBy(job, {kQuotaExceeded, kPodsRefused});
 }
-inline bool MadeNoProgress(const api::TrainingJob& job) {
-  return IsStalledBy(job, {kNoProgress, kCannotRun});
+// When the job was found to make no progress, or when that was not known any more; nullopt: it was
+// not, or goes on.
+inline std::optional<std::int64_t> NoProgressMs(const api::TrainingJob& job) {
+  const api::Condition* stalled = api::FindCondition(job.status.conditions, "Stalled");
+  if (stalled == nullptr || stalled->status == api::ConditionStatus::kFalse) return std::nullopt;
+  const std::string& reason = stalled->reason;
+  const bool found = reason == kNoProgress || reason == kCannotRun || reason == kProgressNotKnown;
+  return found ? std::optional(stalled->transition_ms) : std::nullopt;
 }
 inline bool WasRefused(const api::TrainingJob& job) {
   return PodsWereRefused(job) || ServiceWasRefused(job);
