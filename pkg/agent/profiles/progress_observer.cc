@@ -99,6 +99,8 @@ void ProgressObserver::Assess(std::int64_t steady_ms, const std::string& uid, Po
     return processes->restarted ? Publish(uid, report) : Withdraw(uid);
   }
   const auto state = AssessProgress(facts, processes, limits_);
+  const bool waits = state == api::ProgressState::kWaiting;
+  if (!waits && !facts.progress_known) return Withdraw(uid);
   if (!state) {
     // Its iterations are not known any more, after a long pause; that it goes on is.
     return facts.quiet_ms < kLookMs ? Publish(uid, report) : Withdraw(uid);
@@ -106,7 +108,7 @@ void ProgressObserver::Assess(std::int64_t steady_ms, const std::string& uid, Po
   report.state = *state;
   report.iteration_seconds = static_cast<double>(facts.iteration_ms) / 1000;
   report.longest_pause_seconds = static_cast<double>(facts.longest_pause_ms) / 1000;
-  if (*state == api::ProgressState::kWaiting) {
+  if (waits) {
     if (processes) report.processes = processes->activity;
     report.gpus_compute = sources_.gpus_compute(uid);
     if (report.is_stopped()) pod.tracker.DiscountPause();

@@ -9,7 +9,8 @@
 // What is said of a pod changes when it begins to wait, when it makes progress again, and when its
 // processes or GPUs turn out to do something else; the time of its last progress is that of the
 // first of these. The report's own time is that of the last look, and a pod that is said to wait is
-// not reported any more once nothing is known of it, as while its counters cannot be read.
+// not reported any more once nothing is known of it, as while its counters cannot be read, and is
+// again when they can and it has not gone on meanwhile.
 //
 // Thread safety: Report and reports from any thread; the others from one. Lifetime: what the
 // functions use outlives it.

@@ -137,23 +137,58 @@ TEST_F(ProgressObserverTest, AProcessThatHasStartedSinceIsProgress) {
       << "it starts, and its iterations are not known";
 }
 
-TEST_F(ProgressObserverTest, AWorkerWhoseCountersAreNotReadAnyMoreIsNotSaidToWait) {
-  double sent = 0;
-  const auto train = [&](std::int64_t for_ms, double bytes) {
+class ProgressOfTrafficTest : public ProgressObserverTest {
+ protected:
+  void Send(std::int64_t for_ms, double bytes) {
     for (std::int64_t end = clock_.SteadyMs() + for_ms; clock_.SteadyMs() < end;) {
-      observer_.AddTraffic(clock_.SteadyMs(), kUid, sent += bytes);
+      observer_.AddTraffic(clock_.SteadyMs(), kUid, sent_ += bytes);
       Pass(1'000);
     }
-  };
-  train(60'000, 1e9);
-  observer_.AddPeriod(clock_.SteadyMs(), kUid, 2);
-  train(10'000, 1e9);
-  train(70'000, 0);
+  }
+  void TrainByTraffic() {
+    Send(60'000, 1e9);
+    observer_.AddPeriod(clock_.SteadyMs(), kUid, 2);
+    Send(10'000, 1e9);
+  }
+
+  double sent_ = 0;
+};
+
+TEST_F(ProgressOfTrafficTest, AWorkerWhoseCountersAreNotReadAnyMoreIsNotSaidToWait) {
+  TrainByTraffic();
+  Send(70'000, 0);
   ASSERT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting);
   Pass(10'000);
   EXPECT_TRUE(observer_.reports().empty());
-  train(10'000, 1e9);
+  Send(10'000, 1e9);
   EXPECT_TRUE(observer_.reports().empty()) << "what is not said to wait needs no word";
+}
+
+TEST_F(ProgressOfTrafficTest, AHangIsReportedAgainAfterAGap) {
+  TrainByTraffic();
+  Send(700'000, 0);
+  const std::int64_t since_ms = observer_.reports().at(kUid).last_progress_ms;
+  Pass(10'000);
+  ASSERT_TRUE(observer_.reports().empty());
+  Send(2'000, 0);
+  ASSERT_EQ(observer_.reports().count(kUid), 1u);
+  EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting);
+  EXPECT_NEAR(static_cast<double>(observer_.reports().at(kUid).last_progress_ms),
+              static_cast<double>(since_ms), 1'000);
+}
+
+// A stall of the thread: nothing was read and nothing was looked at.
+TEST_F(ProgressOfTrafficTest, CountersThatBeganAnewUnseenAreNeitherProgressNorAHang) {
+  TrainByTraffic();
+  Send(700'000, 0);
+  ASSERT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting);
+  clock_.Advance(6'000);
+  sent_ = 0;
+  Send(50'000, 0);
+  EXPECT_TRUE(observer_.reports().empty());
+  Send(20'000, 0);
+  ASSERT_EQ(observer_.reports().count(kUid), 1u) << "it waits for a minute since";
+  EXPECT_EQ(observer_.reports().at(kUid).state, ProgressState::kWaiting);
 }
 
 // Of processes that are given.

@@ -29,7 +29,7 @@ double ProgressTracker::Threshold() const {
 // Progress until `steady_ms` that began at `begin_ms`.
 void ProgressTracker::Advance(std::int64_t steady_ms, std::int64_t begin_ms) {
   if (At(progress_ms_).armed && !discounted_) {
-    longest_pause_ms_ = std::max(longest_pause_ms_, begin_ms - progress_ms_);
+    longest_pause_ms_ = std::max(longest_pause_ms_, begin_ms - QuietSinceMs());
   }
   discounted_ = false;
   progress_ms_ = steady_ms;
@@ -49,15 +49,29 @@ void ProgressTracker::EndSecond(std::int64_t steady_ms, double bytes_per_second)
   ten_highest_ = 0;
 }
 
+// After a gap in the readings, or counters that went backwards.
+void ProgressTracker::Resume(std::int64_t steady_ms, double sent_bytes) {
+  const std::int64_t gap_ms = steady_ms - *read_ms_;
+  const double sent = sent_bytes - read_bytes_;
+  if (sent < 0) {
+    if (gap_ms > kUnreadMs) unknown_ms_ = steady_ms;
+  } else if (sent * 1000 / static_cast<double>(gap_ms) > Threshold()) {
+    Advance(steady_ms, *read_ms_);
+  }
+}
+
 void ProgressTracker::AddTraffic(std::int64_t steady_ms, double sent_bytes) {
   if (reports_itself_) return;
   if (!read_ms_ || steady_ms - *read_ms_ > kUnreadMs || sent_bytes < read_bytes_) {
+    if (read_ms_) {
+      Resume(steady_ms, sent_bytes);
+    } else {
+      progress_ms_ = steady_ms;
+    }
     second_begin_ms_ = steady_ms;
     second_begin_bytes_ = sent_bytes;
     ten_begin_ms_ = steady_ms;
     ten_highest_ = 0;
-    progress_ms_ = steady_ms;
-    discounted_ = false;
   }
   read_ms_ = steady_ms;
   read_bytes_ = sent_bytes;
@@ -105,7 +119,8 @@ void ProgressTracker::Restart(std::int64_t steady_ms) {
 
 ProgressFacts ProgressTracker::At(std::int64_t steady_ms) const {
   ProgressFacts facts;
-  facts.quiet_ms = std::max<std::int64_t>(0, steady_ms - progress_ms_);
+  facts.quiet_ms = std::max<std::int64_t>(0, steady_ms - QuietSinceMs());
+  facts.progress_known = progress_ms_ >= unknown_ms_;
   facts.longest_pause_ms = longest_pause_ms_;
   if (reports_itself_) {
     facts.armed = reports_ >= kMinReports;

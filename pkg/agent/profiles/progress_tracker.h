@@ -14,7 +14,12 @@
 // ten minutes before its last progress, or it has reported kMinReports times itself. A job that
 // never had a period, starts, warms up or has left its loop is not armed, the last where its
 // processes have ended or it has sent without a period for ten minutes. Nor is one whose counters
-// are not read: a gap in them, or one that goes backwards, counts as progress.
+// are not read, until they are again.
+//
+// What was sent in a gap in the readings is progress if its mean would be; else the pause goes on,
+// for the counters are those of the whole time. Counters that go backwards (a driver was loaded
+// again) say nothing of the time since the last reading: where that is short the pause goes on,
+// else it is not known, and what is quiet counts from then on.
 //
 // When it fails: traffic that goes on at kCeased of the job's own hides that it has ceased. A job
 // that sends nothing over the counted ports is never armed. One that leaves its loop and is quiet
@@ -26,6 +31,7 @@
 // constant for each call.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -38,11 +44,12 @@ inline constexpr std::int64_t kPeriodWindowMs = 120'000;
 
 struct ProgressFacts {
   bool armed = false;
-  std::int64_t quiet_ms = 0;  // since the last progress
+  std::int64_t quiet_ms = 0;  // since the last progress, or what is not known
   // Mean of an iteration, or of the time from one report to the next; 0: not known.
   std::int64_t iteration_ms = 0;
   // Between two times of progress since the worker was first armed.
   std::int64_t longest_pause_ms = 0;
+  bool progress_known = true;  // nothing that is not known has been since the last progress
 };
 
 class ProgressTracker {
@@ -64,6 +71,8 @@ class ProgressTracker {
  private:
   void EndSecond(std::int64_t steady_ms, double bytes_per_second);
   void Advance(std::int64_t steady_ms, std::int64_t begin_ms);
+  void Resume(std::int64_t steady_ms, double sent_bytes);
+  std::int64_t QuietSinceMs() const { return std::max(progress_ms_, unknown_ms_); }
   double Threshold() const;
 
   // Traffic: the second and the ten seconds that are under way.
@@ -83,6 +92,7 @@ class ProgressTracker {
   std::optional<std::int64_t> period_ms_;  // when one was measured last
   double iteration_ms_ = 0;
   std::int64_t progress_ms_ = 0;
+  std::int64_t unknown_ms_ = 0;  // the end of the last time of which nothing is known
   std::int64_t longest_pause_ms_ = 0;
   bool discounted_ = false;
 };

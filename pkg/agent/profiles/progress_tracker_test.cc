@@ -34,6 +34,13 @@ class Job {
       tracker_.AddTraffic(now_ms_, sent_);
     }
   }
+  // Nothing is read meanwhile. `gigabytes`: of a period.
+  void SendUnread(std::int64_t for_ms, double gigabytes) {
+    now_ms_ += for_ms;
+    sent_ += gigabytes * 1e9 * static_cast<double>(for_ms) / static_cast<double>(period_ms_);
+    tracker_.AddTraffic(now_ms_, sent_);
+  }
+  void Reset() { sent_ = 0; }
   ProgressFacts Facts() const { return tracker_.At(now_ms_); }
   std::optional<ProgressState> Verdict(
       const std::optional<ProcessSummary>& processes = std::nullopt) const {
@@ -132,6 +139,42 @@ TEST(ProgressTracker, CountersThatAreNotReadOrBeginAnewAreNoStop) {
   job.now_ms_ += 100'000;
   job.tracker_.AddTraffic(job.now_ms_, 0);
   EXPECT_EQ(job.Facts().quiet_ms, 0);
+}
+
+TEST(ProgressTracker, AHangGoesOnOverAGapInTheReadings) {
+  for (const std::int64_t hangs_ms : {70'000, 700'000}) {
+    Job job(2'000);
+    job.Train(200'000);
+    job.Pause(hangs_ms);
+    ASSERT_EQ(job.Verdict(), ProgressState::kWaiting);
+    job.now_ms_ += 6'000;
+    job.Pause(1'000);
+    EXPECT_TRUE(job.Facts().armed);
+    EXPECT_GE(job.Facts().quiet_ms, hangs_ms);
+    EXPECT_EQ(job.Verdict(), ProgressState::kWaiting);
+  }
+}
+
+TEST(ProgressTracker, WhatWasSentInAGapIsProgress) {
+  Job job(2'000);
+  job.Train(200'000);
+  job.Pause(10'000);
+  job.SendUnread(60'000, 0.5);
+  EXPECT_EQ(job.Facts().quiet_ms, 0);
+  EXPECT_NEAR(static_cast<double>(job.Facts().longest_pause_ms), 10'000, 2'000)
+      << "what was not read is no pause";
+}
+
+TEST(ProgressTracker, ACounterThatGoesBackwardsIsNoProgress) {
+  Job job(2'000);
+  job.Train(200'000);
+  job.Pause(700'000);
+  job.Reset();
+  job.Pause(1'000);
+  EXPECT_GE(job.Facts().quiet_ms, 700'000);
+  EXPECT_EQ(job.Verdict(), ProgressState::kWaiting);
+  job.Train(3'000);
+  EXPECT_LT(job.Facts().quiet_ms, 3'000);
 }
 
 TEST(ProgressTracker, ReportsOfTheProcessCountInsteadOfTraffic) {
