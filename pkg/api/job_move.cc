@@ -15,6 +15,20 @@ namespace {
 
 constexpr ListRule kHosts{16'384};
 
+// What the last request alone means for later ones.
+MoveRecord RecordOf(const JobMove& move) {
+  MoveRecord record;
+  if (move.id.empty()) return record;
+  const bool refused = move.state == JobMoveState::kRefused;
+  if (!move.by_policy) record.request_id = move.id;
+  if (!refused && !move.active()) record.last_ms = move.ended_ms;
+  if (move.by_policy && refused) record.policy_refused_ms = move.ended_ms;
+  if (move.by_policy && !refused) {
+    record.policy_moves.push_back({move.asked_ms, move.price_gpu_seconds});
+  }
+  return record;
+}
+
 }  // namespace
 
 void MoveRequest::Describe(FieldVisitor& fields) {
@@ -98,6 +112,10 @@ void JobMove::Describe(FieldVisitor& fields) {
       "record", record,
       About("What earlier requests mean for later ones; the next request does not replace it.")
           .OrNull());
+  // An earlier version wrote none, and an API server whose CRD is older keeps none.
+  fields.Check([&](FieldReader&) {
+    if (record == MoveRecord{}) record = RecordOf(*this);
+  });
 }
 
 }  // namespace yardmaster::api

@@ -6,6 +6,7 @@
 
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
+#include "pkg/base/clock.h"
 
 namespace yardmaster::api {
 namespace {
@@ -71,6 +72,44 @@ TEST(JobMoveTest, IsReadAsItWasWrittenAndTakesFieldsAwayInAMergePatch) {
   EXPECT_EQ(there["move"]["record"]["requestId"], "apply-1");
   there.merge_patch(EncodeTrainingJobStatus({}));
   EXPECT_FALSE(there.contains("move")) << there;
+}
+
+MoveRecord RecordOf(const nlohmann::json& move) {
+  const auto job =
+      DecodeTrainingJob(nlohmann::json{{"metadata", {{"name", "a"}, {"namespace", "t"}}},
+                                       {"spec", {{"workers", 2}}},
+                                       {"status", {{"move", move}}}},
+                        UnknownFields::kIgnore);
+  EXPECT_TRUE(job.ok()) << job.status();
+  return job.ok() ? job->status.move.record : MoveRecord();
+}
+
+// An earlier version wrote none, and an API server whose CRD is older keeps none.
+TEST(JobMoveTest, WithoutARecordItFollowsFromTheLastRequestAlone) {
+  constexpr std::int64_t kAskedMs = 1'800'000'000'000, kEndedMs = kAskedMs + 60'000;
+  const auto move = [](const char* state, bool by_policy) {
+    nlohmann::json object = {{"id", "m1"},
+                             {"state", state},
+                             {"byPolicy", by_policy},
+                             {"priceGPUSeconds", 7.5},
+                             {"askedTime", FormatTime(kAskedMs)}};
+    if (std::string_view(state) != "Asked" && std::string_view(state) != "Moving") {
+      object["endTime"] = FormatTime(kEndedMs);
+    }
+    return object;
+  };
+  EXPECT_EQ(RecordOf(nlohmann::json::object()), MoveRecord());
+  EXPECT_EQ(RecordOf(move("Asked", false)), (MoveRecord{"m1", 0, 0, {}}));
+  EXPECT_EQ(RecordOf(move("Refused", false)), (MoveRecord{"m1", 0, 0, {}}));
+  for (const char* over : {"Done", "Abandoned"}) {
+    EXPECT_EQ(RecordOf(move(over, false)), (MoveRecord{"m1", kEndedMs, 0, {}})) << over;
+    EXPECT_EQ(RecordOf(move(over, true)), (MoveRecord{"", kEndedMs, 0, {{kAskedMs, 7.5}}})) << over;
+  }
+  EXPECT_EQ(RecordOf(move("Moving", true)), (MoveRecord{"", 0, 0, {{kAskedMs, 7.5}}}));
+  EXPECT_EQ(RecordOf(move("Refused", true)), (MoveRecord{"", 0, kEndedMs, {}}));
+  nlohmann::json with = move("Done", true);
+  with["record"] = {{"requestId", "m0"}};
+  EXPECT_EQ(RecordOf(with), (MoveRecord{"m0", 0, 0, {}}));
 }
 
 TEST(GangMoveTest, TheSecondPromiseIsReadAsItWasWritten) {

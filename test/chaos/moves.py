@@ -64,13 +64,17 @@ def hosts_for(job, gangs, segments, draw):
 
 
 def pass_an_hour(api, job):
-    """For a job that has just moved: it may be asked to move once an hour."""
-    record = move_of(job).get("record", {})
+    """For a job that has just moved: it may be asked to move once an hour, and half a minute after a refusal."""
+    move = move_of(job)
+    record = move.get("record", {})
     past = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 2 * 3600))
     aged = {field: past for field in ("lastTime", "policyRefusedTime") if record.get(field, past) > past}
-    if aged:
+    changed = {"record": aged} if aged else {}
+    if move.get("state") == "Refused" and move.get("endTime", past) > past:
+        changed["endTime"] = past
+    if changed:
         api.merge(f"{collection('TrainingJob')}/{job['metadata']['name']}/status",
-                  {"metadata": {"resourceVersion": job["metadata"]["resourceVersion"]}, "status": {"move": {"record": aged}}})
+                  {"metadata": {"resourceVersion": job["metadata"]["resourceVersion"]}, "status": {"move": changed}})
 
 
 def ask(api, job, request, hosts):

@@ -1,5 +1,8 @@
 // Moves of a running job: what earlier requests, of people and of the policy, mean for later ones,
 // and how a move ends whose promise or whose job has ended.
+#include <set>
+#include <string>
+
 #include "gmock/gmock.h"
 
 #include "pkg/operator/jobs/job_move_step.h"
@@ -17,6 +20,22 @@ class JobMoveRecordTest : public MovingJobFixture {
     for (int rank = 0; rank < 2; ++rank) SetPod(rank, "Succeeded", Pod(rank)["spec"]["nodeName"]);
     RunUntilStable();
     ASSERT_EQ(Condition("Succeeded"), "True");
+  }
+  // As a version wrote it that had no record, or as an API server gives it whose CRD has none.
+  void PruneRecord() {
+    json job = Job();
+    job["status"]["move"].erase("record");
+    client_.Seed(kube::TrainingJobs(), job);
+  }
+  // Status writes of the operator in five rounds, after each of which the API server prunes.
+  int WritesWherePruned() {
+    client_.ClearCalls();
+    for (int i = 0; i < 5; ++i) {
+      PruneRecord();
+      Reconcile();
+    }
+    PruneRecord();
+    return client_.CountCalls(kube::Verb::kPatch, "trainingjobs/status");
   }
 };
 
@@ -62,10 +81,12 @@ TEST_F(JobMoveRecordTest, ARefusalDoesNotShortenTheHourAfterAMove) {
   clock_.Advance(kLeastRunMs);
   for (const char* id : {"m2", "m3", "m4"}) {
     Ask({"n4", "n5"}, id);
+    EXPECT_EQ(MoveId(), id);
     EXPECT_EQ(State(), "Refused") << id;
     EXPECT_EQ(Why(), "the job was asked to move less than an hour ago") << id;
+    clock_.Advance(kRefusedAgainMs);
   }
-  clock_.Advance(kMoveAgainMs - kLeastRunMs);
+  clock_.Advance(kMoveAgainMs - kLeastRunMs - 3 * kRefusedAgainMs);
   Ask({"n4", "n5"}, "m5");
   EXPECT_EQ(State(), "Asked");
 }
@@ -78,7 +99,9 @@ TEST_F(JobMoveRecordTest, NorAfterOneThatWasAbandoned) {
   ASSERT_EQ(State(), "Abandoned");
   for (const char* id : {"m2", "m3"}) {
     Ask({"n4", "n5"}, id);
+    EXPECT_EQ(MoveId(), id);
     EXPECT_EQ(State(), "Refused") << id;
+    clock_.Advance(kRefusedAgainMs);
   }
 }
 
@@ -105,9 +128,104 @@ TEST_F(JobMoveRecordTest, AMoveByThePolicyThatWasRefusedHasCostNothingAndIsRemem
   EXPECT_TRUE(Record().policy_moves.empty());
   EXPECT_EQ(Record().policy_refused_ms, refused_ms);
   EXPECT_EQ(Record().last_ms, 0);
+  clock_.Advance(kRefusedAgainMs);
   Ask({"n2"}, "m1");
+  ASSERT_EQ(MoveId(), "m1");
   ASSERT_EQ(State(), "Refused");
   EXPECT_EQ(Record().policy_refused_ms, refused_ms);
+}
+
+TEST_F(JobMoveRecordTest, WithoutARecordAnAnsweredAnnotationIsNotFollowedAgain) {
+  RunJob();
+  Ask();
+  MoveOnce();
+  EXPECT_EQ(WritesWherePruned(), 0);
+  clock_.Advance(kMoveAgainMs);
+  EXPECT_EQ(WritesWherePruned(), 0);
+  EXPECT_EQ(MoveId(), "m1");
+  EXPECT_EQ(State(), "Done");
+  EXPECT_EQ(Pins(), (Hosts{"n2", "n3"}));
+  Ask({"n4", "n5"}, "m2");
+  EXPECT_EQ(State(), "Asked");
+}
+
+TEST_F(JobMoveRecordTest, WithoutARecordARefusalIsWrittenOnce) {
+  for (const char* text : {R"({"version": 1, "id": "m1", "hosts": ["n2"]})", "n2,n3"}) {
+    RunJob();
+    AskBy(text);
+    ASSERT_EQ(State(), "Refused") << text;
+    clock_.Advance(kRefusedAgainMs);
+    EXPECT_EQ(WritesWherePruned(), 0) << text;
+    EXPECT_EQ(CountNotices("NotMoved"), 1) << text;
+    notices_.clear();
+    ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
+    ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", GangName(), ""}, {}).ok());
+    for (const json& pod : client_.All(kube::Pods())) {
+      ASSERT_TRUE(client_.Delete({kube::Pods(), "team", pod["metadata"]["name"], ""}, {}).ok());
+    }
+    NewLeader();
+  }
+}
+
+TEST_F(JobMoveRecordTest, WithoutARecordTheHourAfterAMoveIsKept) {
+  RunJob();
+  Ask();
+  MoveOnce();
+  PruneRecord();
+  clock_.Advance(kLeastRunMs);
+  Ask({"n4", "n5"}, "m2");
+  EXPECT_EQ(State(), "Refused");
+  EXPECT_EQ(Why(), "the job was asked to move less than an hour ago");
+}
+
+TEST_F(JobMoveRecordTest, TheIdOfTheLastMoveIsAnsweredWhateverTheRecordSays) {
+  api::TrainingJob job;
+  job.metadata.annotations[api::kMoveAnnotation] = api::EncodeMoveRequest({"m1", {"n2"}});
+  job.status.move.id = "m1";
+  job.status.move.state = api::JobMoveState::kDone;
+  EXPECT_EQ(NextMove(job, nullptr, 1'800'000'000'000, kLeastRunMs).move, job.status.move);
+}
+
+TEST_F(JobMoveRecordTest, AfterARefusalOneRequestIsLookedAtEveryHalfMinute) {
+  RunJob();
+  Ask({"n2"}, "m0");
+  ASSERT_EQ(State(), "Refused");
+  client_.ClearCalls();
+  std::set<std::string> answered;
+  for (int i = 1; i <= 90; ++i) {
+    clock_.Advance(1'000);
+    Ask({"n2"}, StrCat("m", i));
+    answered.insert(MoveId());
+  }
+  EXPECT_EQ(answered, (std::set<std::string>{"m0", "m30", "m60", "m90"}));
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "trainingjobs/status"), 3);
+  EXPECT_EQ(CountNotices("NotMoved"), 4);
+}
+
+// Of the extender, too, which has written the Gang for it.
+TEST_F(JobMoveRecordTest, ARequestThatComesSoonAfterARefusalIsLookedAtByItself) {
+  RunJob();
+  Ask();
+  Answer(api::GangMoveState::kRefused, "host n2 is full");
+  clock_.Advance(10'000);
+  Ask({"n4", "n5"}, "m2");
+  EXPECT_EQ(MoveId(), "m1");
+  const auto again = Reconcile();
+  ASSERT_TRUE(again);
+  EXPECT_LE(*again, 20'000);
+  clock_.Advance(20'000);
+  RunUntilStable();
+  EXPECT_EQ(MoveId(), "m2");
+  EXPECT_EQ(State(), "Asked");
+}
+
+// By a clock that was wrong.
+TEST_F(JobMoveRecordTest, ARefusalOfTheFutureKeepsNobodyWaiting) {
+  RunJob();
+  Ask({"n2"}, "m1");
+  clock_.Advance(-kRefusedAgainMs);
+  Ask({"n2"}, "m2");
+  EXPECT_EQ(MoveId(), "m2");
 }
 
 TEST_F(JobMoveRecordTest, AJobLeavesItsHostsOnlyForAPromiseThatTheApiServerHas) {

@@ -52,19 +52,32 @@ std::int64_t TimeToLeaveMs(const api::GangMove& promise, std::int64_t now_ms) {
   return promise.expires_ms - kLeaveMs - now_ms;
 }
 
+// Until the next request of a person may be looked at: each one costs writes of two objects, an
+// event and a verification, and its answer says something of hosts.
+std::int64_t WaitAfterRefusalMs(const JobMove& last, std::int64_t now_ms) {
+  const bool waits =
+      last.state == JobMoveState::kRefused && IsWithin(last.ended_ms, now_ms, kRefusedAgainMs);
+  return waits ? last.ended_ms + kRefusedAgainMs - now_ms : 0;
+}
+
 // The request that the annotation makes, if it is a new one.
 MoveStep FollowAnnotation(const api::TrainingJob& job, std::int64_t now_ms,
                           std::int64_t least_run_ms) {
-  MoveStep same{job.status.move, false, std::nullopt};
+  const JobMove& last = job.status.move;
+  MoveStep same{last, false, std::nullopt};
   const auto text = api::Find(job.metadata.annotations, api::kMoveAnnotation);
   if (!text) return same;
   auto request = api::DecodeMoveRequest(*text);
   // A request that cannot be read is refused once.
   std::string id =
       request.ok() ? request->id : StrCat("unreadable-", api::ShortHash(std::string(*text)));
-  if (id == job.status.move.record.request_id) return same;
+  if (id == last.id || id == last.record.request_id) return same;
+  if (const std::int64_t wait_ms = WaitAfterRefusalMs(last, now_ms); wait_ms > 0) {
+    same.look_again_ms = wait_ms;
+    return same;
+  }
   JobMove move;
-  move.record = job.status.move.record;
+  move.record = last.record;
   move.id = move.record.request_id = std::move(id);
   move.asked_ms = now_ms / 1000 * 1000;
   const auto refused = [&](std::string why) {

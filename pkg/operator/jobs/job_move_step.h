@@ -2,7 +2,8 @@
 //
 //   asked      by the annotation yardmaster.dev/move with another id than the last one that was
 //              answered, or by the operator's policy in the status. A job that may not move now is
-//              told so (move_terms.h).
+//              told so (move_terms.h). After a refusal the annotation is looked at again in
+//              kRefusedAgainMs: of a series of requests most are never answered.
 //   promised   the ledger keeps the next hosts for it (extender/steps/move_step.h). The job is
 //              asked for a checkpoint where its policy says how; then an incident of cause Moved
 //              begins, in the same write as the state Moving.
@@ -27,6 +28,9 @@
 #include "pkg/api/training_job.h"
 
 namespace yardmaster::op {
+
+// From a refusal until the job's annotation is looked at again.
+inline constexpr std::int64_t kRefusedAgainMs = 30'000;
 
 struct MoveStep {
   api::JobMove move;   // to be written

@@ -59,6 +59,7 @@ TEST_F(JobMoveTest, ARefusedRequestLeavesTheJobAsItIs) {
   EXPECT_EQ(CountNotices("NotMoved"), 1);
   RunUntilStable();
   EXPECT_EQ(State(), "Refused") << "the same annotation is one request";
+  clock_.Advance(kRefusedAgainMs);
   Ask({"n4", "n5"}, "m2");
   EXPECT_EQ(State(), "Asked");
 }
@@ -68,9 +69,11 @@ TEST_F(JobMoveTest, RequestsThatCannotBeAreRefusedWithTheirReason) {
   AskBy("n2,n3");
   EXPECT_EQ(State(), "Refused");
   EXPECT_THAT(Why(), HasSubstr("metadata.annotations[\"yardmaster.dev/move\"]"));
+  clock_.Advance(kRefusedAgainMs);
   Ask({"n2"}, "m2");
   EXPECT_THAT(Why(), HasSubstr("has 1 hosts and the job has 2 workers"));
   Change({{"movable", "Never"}});
+  clock_.Advance(kRefusedAgainMs);
   Ask({"n2", "n3"}, "m3");
   EXPECT_EQ(Why(), "spec.movable: is Never");
 }
@@ -92,10 +95,10 @@ TEST_F(JobMoveTest, AJobIsNotMovedAgainWithinAnHour) {
   MarkReleased();
   RunUntilStable();
   ASSERT_EQ(State(), "Done");
-  clock_.Advance(kMoveAgainMs - 1'000);
+  clock_.Advance(kMoveAgainMs - kRefusedAgainMs);
   Ask({"n4", "n5"}, "m2");
   EXPECT_EQ(State(), "Refused");
-  clock_.Advance(1'000);
+  clock_.Advance(kRefusedAgainMs);
   Ask({"n4", "n5"}, "m3");
   EXPECT_EQ(State(), "Asked");
 }

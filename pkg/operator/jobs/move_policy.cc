@@ -7,6 +7,7 @@
 
 #include "pkg/api/field_codec.h"
 #include "pkg/api/names.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/gather/disruption_budgets.h"
 #include "pkg/operator/job_status_patch.h"
@@ -109,6 +110,10 @@ double MoveSpending::Update(const state::ObjectTable<api::TrainingJob>& jobs, st
   return sum;
 }
 
+void MoveSpending::Add(const std::string& uid, const api::MoveExpense& expense) {
+  spent_[uid].push_back(expense);
+}
+
 const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                              const plan::Rebalancing& proposed, double left) {
   const Segments busy = BusySegments(cluster, snapshot);
@@ -130,12 +135,13 @@ const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Sna
   return nullptr;
 }
 
-absl::Status AskForMove(kube::Client& client, state::ClusterCache& cache,
-                        const state::ClusterState& cluster, const plan::Snapshot& snapshot,
-                        const plan::Move& move, std::int64_t now_ms) {
+absl::StatusOr<bool> AskForMove(kube::Client& client, state::ClusterCache& cache,
+                                const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                                const plan::Move& move, std::int64_t now_ms,
+                                MoveSpending& spending) {
   const NamespacedName& key = snapshot.jobs[move.job.index()].job.key;
   const auto known = OwnerOf(cluster, key);
-  if (known == nullptr) return absl::OkStatus();  // gone since
+  if (known == nullptr) return false;  // gone since
   api::TrainingJob job = *known;
   api::JobMove asked;
   asked.id = StrCat("policy-", now_ms);
@@ -147,13 +153,19 @@ absl::Status AskForMove(kube::Client& client, state::ClusterCache& cache,
   asked.record = job.status.move.record;
   std::vector<api::MoveExpense>& moves = asked.record.policy_moves;
   DropOld(now_ms, moves);
-  moves.push_back({asked.asked_ms, asked.price_gpu_seconds});
+  const api::MoveExpense expense{asked.asked_ms, asked.price_gpu_seconds};
+  moves.push_back(expense);
   // More than one an hour are by clocks that were wrong.
   for (; moves.size() > api::kKeptExpenses; moves.erase(moves.begin())) {
     moves[1].gpu_seconds += moves[0].gpu_seconds;
   }
   for (const fabric::HostId host : move.to) asked.hosts.push_back(snapshot.places->name(host));
-  return PatchJobStatus(client, cache, job, {{"move", api::EncodeObject(asked)}});
+  const absl::Status written =
+      PatchJobStatus(client, cache, job, {{"move", api::EncodeObject(asked)}});
+  const bool may_be_there = !absl::IsAborted(written) && !absl::IsNotFound(written);
+  if (may_be_there) spending.Add(job.metadata.uid, expense);
+  YM_RETURN_IF_ERROR(written);
+  return true;
 }
 
 }  // namespace yardmaster::op

@@ -11,8 +11,8 @@
 // One move is asked for at a look.
 //
 // What was spent in the last day follows from the records of jobs (api/job_move.h), which later
-// requests do not replace, and from what this process has seen of jobs that are gone since: another
-// leader does not know of those. A move that was refused has cost nothing.
+// requests do not replace, and from what this process has seen of jobs, or asked of them, that are
+// gone since: another leader does not know of those. A move that was refused has cost nothing.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the object.
 #pragma once
@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "pkg/api/disruption_budget.h"
 #include "pkg/api/training_job.h"
@@ -57,6 +57,9 @@ class MoveSpending {
  public:
   // Of the last day, up to now.
   double Update(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms);
+  // A move of the job may have been asked for. The job's record replaces it as soon as Update has
+  // the job; of one that is gone by then it stays.
+  void Add(const std::string& uid, const api::MoveExpense& expense);
 
  private:
   std::map<std::string, std::vector<api::MoveExpense>> spent_;  // by uid of the job
@@ -66,9 +69,11 @@ class MoveSpending {
 const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                              const plan::Rebalancing& proposed, double left);
 
-// Writes that the policy asks for it. Errors: Aborted where the job is newer than `cluster` has it.
-absl::Status AskForMove(kube::Client& client, state::ClusterCache& cache,
-                        const state::ClusterState& cluster, const plan::Snapshot& snapshot,
-                        const plan::Move& move, std::int64_t now_ms);
+// Writes that the policy asks for it, and adds it to `spending`, also where the answer is lost.
+// False: the job is gone. Errors: Aborted where the job is newer than `cluster` has it.
+absl::StatusOr<bool> AskForMove(kube::Client& client, state::ClusterCache& cache,
+                                const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                                const plan::Move& move, std::int64_t now_ms,
+                                MoveSpending& spending);
 
 }  // namespace yardmaster::op

@@ -48,6 +48,9 @@ MoveProposals::MoveProposals(metrics::Registry& registry, kube::Client& client,
 absl::Status MoveProposals::Look(const state::ClusterState& cluster, std::int64_t now_ms,
                                  const std::stop_token& stop) {
   if (options_.mode == MovesMode::kOff) return absl::OkStatus();
+  // Also where the look fails: a job may be gone at the next one.
+  const double spent = spending_.Update(cluster.jobs, now_ms);
+  spent_.Set(spent);
   const bool asks = options_.mode == MovesMode::kAuto;
   plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   snapshot.now_ms = now_ms;
@@ -75,18 +78,18 @@ absl::Status MoveProposals::Look(const state::ClusterState& cluster, std::int64_
   admissions_.Set(admissions);
   if (listener_) listener_(answer, snapshot);
   if (!asks || stop.stop_requested()) return absl::OkStatus();
-  return Ask(cluster, snapshot, answer, now_ms);
+  return Ask(cluster, snapshot, answer, spent, now_ms);
 }
 
 absl::Status MoveProposals::Ask(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
-                                const plan::Rebalancing& proposed, std::int64_t now_ms) {
-  const double spent = spending_.Update(cluster.jobs, now_ms);
-  spent_.Set(spent);
+                                const plan::Rebalancing& proposed, double spent,
+                                std::int64_t now_ms) {
   const plan::Move* move =
       ChooseMove(cluster, snapshot, proposed, options_.gpu_seconds_per_day - spent);
   if (move == nullptr) return absl::OkStatus();
-  YM_RETURN_IF_ERROR(AskForMove(client_, cache_, cluster, snapshot, *move, now_ms));
-  asked_.Increment();
+  YM_ASSIGN_OR_RETURN(const bool asked,
+                      AskForMove(client_, cache_, cluster, snapshot, *move, now_ms, spending_));
+  if (asked) asked_.Increment();
   return absl::OkStatus();
 }
 

@@ -38,8 +38,8 @@ class MoveProposals {
                 MovePolicyOptions options = {}, Listener listener = nullptr);
 
   // Counts those of this cluster, and asks for one where that is the policy. Errors: of
-  // plan::ProposeMoves, then the metrics are as they were; of reading disruption budgets and of
-  // asking. `stop` cuts the search, and nothing is asked for then.
+  // plan::ProposeMoves, then the metrics of proposals are as they were; of reading disruption
+  // budgets and of asking. `stop` cuts the search, and nothing is asked for then.
   absl::Status Look(const state::ClusterState& cluster, std::int64_t now_ms,
                     const std::stop_token& stop = {});
   // Another process says them.
@@ -47,7 +47,7 @@ class MoveProposals {
 
  private:
   absl::Status Ask(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
-                   const plan::Rebalancing& proposed, std::int64_t now_ms);
+                   const plan::Rebalancing& proposed, double spent, std::int64_t now_ms);
 
   kube::Client& client_;
   state::ClusterCache& cache_;

@@ -161,8 +161,8 @@ class AutoMovesTest : public MoveProposalsTest {
     registry_ = std::make_unique<metrics::Registry>();
     auto_ = std::make_unique<MoveProposals>(*registry_, client_, cache_, options);
   }
-  // The API server has every job as `cluster_` has it; then one look.
-  void Look() {
+  // The API server has every job as `cluster_` has it.
+  void SeedJobs() {
     for (const auto& job : cluster_.jobs) {
       client_.Seed(
           kube::TrainingJobs(),
@@ -172,11 +172,21 @@ class AutoMovesTest : public MoveProposalsTest {
             {{"name", job->metadata.name}, {"namespace", "team"}, {"uid", job->metadata.uid}}},
            {"spec", nlohmann::json::object()}});
     }
+  }
+  void Look() {
+    SeedJobs();
     ASSERT_TRUE(auto_->Look(cluster_, kNowMs).ok());
   }
   nlohmann::json MoveOf(const std::string& job) {
     const auto object = client_.Find(kube::TrainingJobs(), "team", job);
     return object ? object->value("/status/move"_json_pointer, nlohmann::json()) : nlohmann::json();
+  }
+  // The job whose move was asked for is gone.
+  void EraseAsked() {
+    ASSERT_TRUE(Asked());
+    const std::string name = MoveOf("x").is_null() ? "y" : "x";
+    cluster_.jobs.Erase({"team", name});
+    cluster_.gangs.Erase({"team", api::GangName(api::kTrainingJobKind, name)});
   }
   bool Asked() { return !MoveOf("x").is_null() || !MoveOf("y").is_null(); }
   void Change(const std::string& name, const std::function<void(api::TrainingJob&)>& change) {
@@ -242,6 +252,49 @@ TEST_F(AutoMovesTest, WhatMovesOfTheLastDayHaveCostIsSpent) {
   spend({23});
   Look();
   EXPECT_TRUE(Asked());
+}
+
+// It is asked for, and nothing of the job is there at the next look.
+TEST_F(AutoMovesTest, AMoveOfAJobThatGoesBeforeTheNextLookIsSpent) {
+  Look();
+  EraseAsked();
+  Look();
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_spent_gpu_seconds 33600\n"));
+}
+
+TEST_F(AutoMovesTest, AMoveWhoseAnswerIsLostMayHaveBeenAskedFor) {
+  client_.FailNext(kube::Verb::kPatch, "trainingjobs/status", absl::UnavailableError("lost"), 1,
+                   kube::FaultWhen::kAfterEffect);
+  SeedJobs();
+  EXPECT_FALSE(auto_->Look(cluster_, kNowMs).ok());
+  EraseAsked();
+  Look();
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_spent_gpu_seconds 33600\n"));
+}
+
+TEST_F(AutoMovesTest, AMoveThatCouldNotBeAskedForHasCostNothing) {
+  for (const absl::Status& refusal : {absl::AbortedError("newer"), absl::NotFoundError("gone")}) {
+    client_.FailNext(kube::Verb::kPatch, "trainingjobs/status", refusal);
+    SeedJobs();
+    EXPECT_FALSE(auto_->Look(cluster_, kNowMs).ok());
+    EXPECT_FALSE(Asked());
+  }
+  cluster_.jobs.Erase({"team", "x"});
+  cluster_.jobs.Erase({"team", "y"});
+  Look();
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_spent_gpu_seconds 0\n"));
+}
+
+TEST_F(AutoMovesTest, ALookThatFailsHasSeenWhatWasSpent) {
+  auto gone = Job("gone", 1);
+  gone->status.move.record.policy_moves = {{kNowMs - 1'000, 80'000}};
+  cluster_.jobs.Put(std::move(gone));
+  client_.FailNext(kube::Verb::kList, "poddisruptionbudgets", absl::UnavailableError("down"));
+  EXPECT_FALSE(auto_->Look(cluster_, kNowMs).ok());
+  cluster_.jobs.Erase({"team", "gone"});
+  Look();
+  EXPECT_FALSE(Asked());
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_spent_gpu_seconds 80000\n"));
 }
 
 TEST_F(AutoMovesTest, AMoveThatIsRefusedLaterHasCostNothing) {
