@@ -231,7 +231,7 @@ TEST_F(StandbyControllerTest, ALostAnswerMakesNoSecondPod) {
   SetBackup("n5");
   client_.FailNext(kube::Verb::kCreate, "pods", absl::DeadlineExceededError("no answer"), 1,
                    kube::FaultWhen::kAfterEffect);
-  EXPECT_EQ(TryRound().done, 0);
+  EXPECT_FALSE(TryRound().ok());
   Look();
   EXPECT_EQ(Standbys().size(), 1u);
 }
