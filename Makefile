@@ -128,8 +128,9 @@ build-core build-fuzzers: build-%: setup
 	test/sanitizers/run cmake --preset asan-ubsan --log-level=WARNING
 	test/sanitizers/run cmake --build build/asan-ubsan -j $(JOBS) --target $*
 
-check-core: build-core ## unit tests of the pure core and of what decodes outside input under ASan and UBSan
+check-core: build-core ## the pure core and what decodes outside input under ASan and UBSan: unit tests, and a minute of fuzz
 	@test/sanitizers/run ctest --test-dir build/asan-ubsan --output-on-failure --no-tests=error -j $(JOBS) -L '^core$$' $(CTEST_ARGS)
+	test/fuzz/run --seconds 5 build/asan-ubsan
 
 fuzz: build-fuzzers ## every fuzz target under ASan and UBSan, FUZZ_SECONDS (60) each
 	@$(say) "running the fuzz targets"

@@ -17,7 +17,7 @@ set(YARDMASTER_LAYERS
 set(YARDMASTER_PURE fabric workload placement crux repac plan netplan capacity simulation/policies simulation/simulator)
 
 # The pure core and what decodes outside input: `core` builds their tests, which have the label core in
-# a build with sanitizers. Small, so that continuous integration has the time for it.
+# a build with sanitizers, and their fuzz targets. Small, so that continuous integration has the time.
 set(YARDMASTER_CORE base ${YARDMASTER_PURE} json api devices config kube http simulation/formats)
 add_custom_target(core)
 
