@@ -68,7 +68,7 @@ std::vector<std::string> HostsRefused(const api::TrainingJob& job, const api::Ga
 }
 
 // A round searches for so long, and the next one begins so many times as long after it: jobs take
-// turns, and standbys never cost more than a twentieth of a core.
+// turns, and searches never cost more than a twentieth of a core.
 constexpr std::int64_t kRoundMs = 250;
 constexpr std::int64_t kPause = 20;
 
@@ -101,12 +101,14 @@ StandbyController::StandbyController(kube::Client& client, state::ClusterCache& 
 void StandbyController::Forget() {
   memories_.clear();
   last_ = {};
+  not_before_ms_ = 0;
   builder_ = state::SnapshotBuilder();
 }
 
 RunResult StandbyController::RunOnce() {
   const std::int64_t begin_ms = clock_.SteadyMs();
   if (begin_ms < not_before_ms_) return {};
+  searched_ms_ = 0;
   const state::ClusterState cluster = cache_.Take();
   // By the namespace and uid of the job: a pod of another namespace may name any uid.
   std::map<std::pair<std::string, std::string>, Pods> pods;
@@ -136,23 +138,24 @@ RunResult StandbyController::RunOnce() {
                         [&](const auto& job) { return KeyOf(job->metadata) > last_; });
   std::optional<plan::Snapshot> snapshot;
   if (any) snapshot = builder_.Build(cluster);
+  const std::int64_t build_ms = clock_.SteadyMs() - begin_ms;
   RunResult result;
   for (const auto& job : jobs) {
-    if (!may_write_() || (result.done > 0 && clock_.SteadyMs() - begin_ms > kRoundMs)) break;
+    // After a failure the API server may not answer at all.
+    if (!may_write_() || !result.ok() || searched_ms_ > kRoundMs) break;
     last_ = KeyOf(job->metadata);
     result.Fail(last_.text(), Contain([&] {
                   return Reconcile(*job, cluster, snapshot ? &*snapshot : nullptr, pods_of(*job));
                 }));
     ++result.done;
   }
-  const std::int64_t end_ms = clock_.SteadyMs();
-  not_before_ms_ = end_ms + kPause * (end_ms - begin_ms);
+  not_before_ms_ = clock_.SteadyMs() + kPause * (build_ms + searched_ms_);
   return result;
 }
 
 bool StandbyController::Want(const api::TrainingJob& job, const state::ClusterState& cluster,
                              const plan::Snapshot* snapshot, StandbyView& view,
-                             std::vector<json>& manifests) const {
+                             std::vector<json>& manifests) {
   const NamespacedName key{job.metadata.namespace_name,
                            api::GangName(api::kTrainingJobKind, job.metadata.name)};
   const auto gang = cluster.gangs.Find(key);
@@ -163,8 +166,10 @@ bool StandbyController::Want(const api::TrainingJob& job, const state::ClusterSt
   // The Gang and the Nodes may be as yet out of step.
   if (!id || !snapshot->jobs[id->index()].assignment) return false;
   if (HostsChange(job, snapshot->jobs[id->index()])) return false;
+  const std::int64_t begin_ms = clock_.SteadyMs();
   StandbyHosts found =
       FindStandbyHosts(*snapshot, *id, HostsRefused(job, *gang, view.now_ms), job.recovery.standby);
+  searched_ms_ += clock_.SteadyMs() - begin_ms;
   view.short_of = std::move(found.short_of);
   for (std::string& host : found.hosts) {
     manifests.push_back(BuildStandbyPod(job, host));

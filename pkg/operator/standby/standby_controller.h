@@ -12,9 +12,9 @@
 // processes that both believe to lead, and answers that are lost, do no harm.
 //
 // Cost: a look at every pod, and where a job asks for standbys a snapshot and the replacements of
-// its hosts. A round that takes long leaves jobs to the next one, which begins later: no more than
-// a twentieth of a core is spent, and jobs take turns. Thread safety: one thread. Lifetimes:
-// everything passed in outlives the controller.
+// its hosts. A round that searches for long leaves jobs to the next one, which begins later: no
+// more than a twentieth of a core is spent, and jobs take turns. Thread safety: one thread.
+// Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class StandbyController {
   // are.
   bool Want(const api::TrainingJob& job, const state::ClusterState& cluster,
             const plan::Snapshot* snapshot, StandbyView& view,
-            std::vector<nlohmann::json>& manifests) const;
+            std::vector<nlohmann::json>& manifests);
   absl::Status Create(const api::TrainingJob& job, const nlohmann::json& pod, StandbyMemory& memory,
                       api::Standby& status);
   absl::Status Remove(const api::Pod& pod);
@@ -72,6 +72,7 @@ class StandbyController {
   state::SnapshotBuilder builder_;
   std::map<std::string, StandbyMemory> memories_;  // by uid of the job
   NamespacedName last_;                            // the job that was looked at last
+  std::int64_t searched_ms_ = 0;                   // in this round
   std::int64_t not_before_ms_ = 0;                 // the next round; steady
 };
 

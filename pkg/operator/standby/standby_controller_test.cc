@@ -226,6 +226,17 @@ TEST_F(StandbyControllerTest, ARefusedPodIsAnEventAndDoesNotStopTheJob) {
   EXPECT_EQ(StateOf(0), "Pulling");
 }
 
+TEST_F(StandbyControllerTest, ASlowWriteDoesNotPutTheNextRoundOff) {
+  RunJob({{"recovery", {{"standby", 2}}}});
+  SetBackup("n5");
+  client_.SetHook([this](const kube::Call& call) {
+    if (call.verb == kube::Verb::kCreate) clock_.Advance(30'000);
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(TryRound().done, 1);
+  EXPECT_EQ(TryRound().done, 1);
+}
+
 TEST_F(StandbyControllerTest, ALostAnswerMakesNoSecondPod) {
   RunJob({{"recovery", {{"standby", 1}}}});
   SetBackup("n5");

@@ -65,6 +65,14 @@ api::Standby StatusOfPod(const WantedStandby& wanted, const api::Pod* pod, std::
   return out;
 }
 
+// Once the pod has been Ready for longer than the longest wait.
+void ForgetRefusal(const std::string& pod, std::int64_t now_ms, StandbyMemory& memory) {
+  const auto known = memory.refusals.find(pod);
+  if (known == memory.refusals.end()) return;
+  if (known->second.ready_ms == 0) known->second.ready_ms = now_ms;
+  if (now_ms - known->second.ready_ms >= kLongestWaitMs) memory.refusals.erase(known);
+}
+
 }  // namespace
 
 void NoteRefusal(const std::string& pod, std::string message, std::int64_t now_ms,
@@ -73,6 +81,7 @@ void NoteRefusal(const std::string& pod, std::string message, std::int64_t now_m
   const int doublings = std::min(refusal.times++, 6);
   refusal.until_ms = now_ms + std::min(kFirstWaitMs << doublings, kLongestWaitMs);
   refusal.message = std::move(message);
+  refusal.ready_ms = 0;
 }
 
 StandbyStep NextStandbyStep(const StandbyView& view, StandbyMemory& memory) {
@@ -114,7 +123,9 @@ StandbyStep NextStandbyStep(const StandbyView& view, StandbyMemory& memory) {
     }
     if (pod == nullptr) step.create.push_back(i);
     step.status.push_back(StatusOfPod(wanted, pod.get(), view.now_ms));
-    if (step.status.back().state == api::StandbyState::kReady) memory.refusals.erase(wanted.pod);
+    if (step.status.back().state == api::StandbyState::kReady) {
+      ForgetRefusal(wanted.pod, view.now_ms, memory);
+    }
   }
   if (!view.short_of.empty()) {
     step.status.push_back({api::StandbyState::kNoHost, "", "", view.short_of});

@@ -5,7 +5,7 @@
 // Hosts come and go for moments: pods move to other hosts once these have been wanted for
 // kSettleMs. A pod that is refused, does not get its images, or asks for something of its host
 // because another changed it, is removed and tried again after a minute, then twice as long each
-// time, at most an hour.
+// time, at most an hour. Such a pod is forgotten once it has been Ready for an hour.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -26,6 +26,7 @@ inline constexpr std::int64_t kSettleMs = 30'000;
 struct StandbyRefusal {
   int times = 0;
   std::int64_t until_ms = 0;
+  std::int64_t ready_ms = 0;  // since when a pod of this name is Ready; 0: it is not
   std::string message;
 };
 

@@ -92,6 +92,27 @@ TEST_F(StandbyStepTest, APodThatEndedBeforeItsImagesIsTriedAgainLaterAndLater) {
   }
 }
 
+TEST_F(StandbyStepTest, APodThatIsEvictedAgainAndAgainIsMadeAgainLaterAndLater) {
+  Want("n5");
+  std::int64_t wait_ms = kMinuteMs;
+  for (int i = 0; i < 9; ++i) {
+    AddPod("on-n5", "Running");
+    EXPECT_EQ(Next().status[0].state, StandbyState::kReady);
+    Pass(kHourMs - 1);
+    EXPECT_EQ(Next().status[0].state, StandbyState::kReady);
+    api::Pod& pod = AddPod("on-n5", "Failed");
+    pod.exits = {{"image-0", 137, 0}};
+    pod.final_conditions = {"DisruptionTarget"};
+    EXPECT_THAT(Next().remove, SizeIs(1));
+    view_.pods.clear();
+    Pass(wait_ms - 1);
+    EXPECT_THAT(Next().create, IsEmpty()) << i;
+    Pass(1);
+    EXPECT_THAT(Next().create, SizeIs(1)) << i;
+    wait_ms = std::min(2 * wait_ms, kHourMs);
+  }
+}
+
 TEST_F(StandbyStepTest, APodThatAWebhookMadeAskForSomethingIsRemovedAndSaidWhy) {
   for (const char* resource : {"cpu", api::kGpuResource, "yardmaster.dev/host-port-tcp-80"}) {
     memory_ = {};
@@ -111,7 +132,7 @@ TEST_F(StandbyStepTest, APodThatAWebhookMadeAskForSomethingIsRemovedAndSaidWhy) 
   EXPECT_THAT(Next().remove, SizeIs(1));
 }
 
-TEST_F(StandbyStepTest, ARefusalIsForgottenOnceThePodIsReady) {
+TEST_F(StandbyStepTest, ARefusalIsForgottenOnceThePodHasBeenReadyForAnHour) {
   Want("n5");
   Next();
   NoteRefusal("on-n5", "quota", view_.now_ms, memory_);
@@ -120,6 +141,11 @@ TEST_F(StandbyStepTest, ARefusalIsForgottenOnceThePodIsReady) {
   EXPECT_THAT(Next().create, SizeIs(1));
   AddPod("on-n5", "Running");
   EXPECT_EQ(Next().status[0].state, StandbyState::kReady);
+  Pass(kHourMs - 1);
+  Next();
+  EXPECT_THAT(memory_.refusals, SizeIs(1));
+  Pass(1);
+  Next();
   EXPECT_THAT(memory_.refusals, IsEmpty());
 }
 
