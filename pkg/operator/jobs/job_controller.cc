@@ -226,7 +226,10 @@ absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& ste
     return absl::OkStatus();
   }
   // The numbers of a quota change with every try, and suspects as more agents report.
-  const bool fresh = stalled && !(was_stalled && before->reason == stall.reason);
+  // So do reports that cease and come again.
+  const bool was_told = was_stalled ? before->reason == stall.reason
+                                    : before != nullptr && before->reason == kProgressNotKnown;
+  const bool fresh = stalled && !was_told;
   const api::ConditionStatus status = stalled                       ? api::ConditionStatus::kTrue
                                       : reason == kProgressNotKnown ? api::ConditionStatus::kUnknown
                                                                     : api::ConditionStatus::kFalse;

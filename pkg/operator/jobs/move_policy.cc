@@ -10,6 +10,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/gather/disruption_budgets.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/operator/job_status_patch.h"
 
 namespace yardmaster::op {
@@ -162,7 +163,9 @@ absl::StatusOr<bool> AskForMove(kube::Client& client, state::ClusterCache& cache
   for (const fabric::HostId host : move.to) asked.hosts.push_back(snapshot.places->name(host));
   const absl::Status written =
       PatchJobStatus(client, cache, job, {{"move", api::EncodeObject(asked)}});
-  const bool may_be_there = !absl::IsAborted(written) && !absl::IsNotFound(written);
+  // A write that was sent twice may have met itself.
+  const bool may_be_there =
+      kube::WasReplayed(written) || (!absl::IsAborted(written) && !absl::IsNotFound(written));
   if (may_be_there) spending.Add(job.metadata.uid, expense);
   YM_RETURN_IF_ERROR(written);
   return true;

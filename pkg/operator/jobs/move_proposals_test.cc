@@ -13,6 +13,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::op {
@@ -264,6 +265,17 @@ TEST_F(AutoMovesTest, AMoveOfAJobThatGoesBeforeTheNextLookIsSpent) {
 
 TEST_F(AutoMovesTest, AMoveWhoseAnswerIsLostMayHaveBeenAskedFor) {
   client_.FailNext(kube::Verb::kPatch, "trainingjobs/status", absl::UnavailableError("lost"), 1,
+                   kube::FaultWhen::kAfterEffect);
+  SeedJobs();
+  EXPECT_FALSE(auto_->Look(cluster_, kNowMs).ok());
+  EraseAsked();
+  Look();
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_spent_gpu_seconds 33600\n"));
+}
+
+TEST_F(AutoMovesTest, AMoveThatWasSentTwiceAndMetItselfMayHaveBeenAskedFor) {
+  client_.FailNext(kube::Verb::kPatch, "trainingjobs/status",
+                   kube::MarkReplayed(absl::AbortedError("newer")), 1,
                    kube::FaultWhen::kAfterEffect);
   SeedJobs();
   EXPECT_FALSE(auto_->Look(cluster_, kNowMs).ok());
