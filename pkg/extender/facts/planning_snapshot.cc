@@ -114,7 +114,8 @@ void Refine(const PassFacts& facts, plan::JobId id, plan::Snapshot& snapshot) {
   if (job.assignment) return;
   job.awaits_since_ms = AwaitsSinceMs(facts, gang);
   if (const api::Condition* planned = api::FindCondition(status.conditions, api::kPlannedCondition);
-      planned != nullptr && status.plan_generation > 0) {
+      planned != nullptr && planned->status == api::ConditionStatus::kFalse &&
+      planned->transition_ms <= facts.now.wall_ms && status.plan_generation > 0) {
     job.gave_back_ms = planned->transition_ms;
   }
   job.expedited_since_ms = ExpeditedSinceMs(status, facts.now.wall_ms);

@@ -137,6 +137,9 @@ TEST_F(PlanningSnapshotTest, AGangThatGaveItsPlaceBackWaitsSinceThen) {
   TakeSnapshot(facts);
   EXPECT_EQ(facts.Job(IdOfJob(*facts.snapshot, GangOf("a"))).gave_back_ms, lost_ms);
   EXPECT_EQ(facts.Job(IdOfJob(*facts.snapshot, GangOf("b"))).gave_back_ms, 0) << "it had none";
+  facts.now.wall_ms = lost_ms - 1;
+  TakeSnapshot(facts);
+  EXPECT_EQ(facts.Job(IdOfJob(*facts.snapshot, GangOf("a"))).gave_back_ms, 0) << "another clock";
 }
 
 TEST_F(PlanningSnapshotTest, GangsThatWaitAreLeftOutBehindOneThatIsYetToBeMade) {
