@@ -39,7 +39,9 @@ std::optional<SlowHost> SlowWorkers::Observe(const NamespacedName& gang,
       slow.first_report_ms = slow.report_ms;
     }
     ComparedWorker told = worker;
-    told.limited = worker.limited.value_or(slow.limited);
+    if (worker.limited) slow.limit_known_ms = now_ms;
+    const bool was_limited = slow.limited && now_ms - slow.limit_known_ms <= kReportLifeMs;
+    told.limited = worker.limited.value_or(was_limited);
     if (*told.limited) slow.first_report_ms = 0;
     if (std::abs(worker.times - slow.told_times) > kToldChange * slow.told_times ||
         *told.limited != slow.limited) {

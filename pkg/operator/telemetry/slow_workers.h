@@ -12,7 +12,7 @@
 // where the job's own CPU limit explains the pace (stragglers.h) is not left: the next host has the
 // same limit. The first slow report is the first one after the last that the limit explains: for a
 // moment, as in a checkpoint, a worker uses less than its limit. Where it is not known what the
-// limit does, it does what it did.
+// limit does, it does what it did for kReportLifeMs, and nothing from then on.
 //
 // Complexity: Observe takes O(n log n) of the compared workers. Determinism: depends on the calls
 // alone. Thread safety: none; one thread owns it.
@@ -68,6 +68,7 @@ class SlowWorkers {
     std::string has;
     // The time in the first one that the limit does not explain; 0: none had one.
     std::int64_t first_report_ms = 0;
+    std::int64_t limit_known_ms = 0;  // when a report last said what its limit does: steady
   };
   using SlowByRank = std::map<int, Slow>;
 

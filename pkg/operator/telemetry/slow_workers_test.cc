@@ -133,6 +133,9 @@ TEST_F(SlowWorkersTest, WhereTheLimitIsNotKnownItIsAsItWas) {
     EXPECT_THAT(found->has, HasSubstr("throttled by its own CPU limit"));
     EXPECT_THAT(found->stays, HasSubstr("resources.limits.cpu"));
   }
+  for (int i = 20; i < 33; ++i) EXPECT_TRUE(Round({{3, 2}})->limited);
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(Leaves({{3, 2}})) << "it is too long ago";
+  EXPECT_TRUE(Leaves({{3, 2}}));
   pods_ = "q";
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(Leaves({{3, 2}}));
   EXPECT_TRUE(Leaves({{3, 2}})) << "nothing was ever known of a limit";
