@@ -44,8 +44,8 @@ void CheckIterations(const std::string& bytes) {
                              {"metadata", {{"name", "p"}, {"namespace", "n"}, {"uid", "u"}}}});
   agent::ProfileCollector collector(client, {});
   // Means of numbers that may be huge.
-  const bool taken = collector.Take(report).ok();
-  (void)collector.Take(report);
+  const bool taken = collector.Take(report, 0, 0).ok();
+  (void)collector.Take(report, 0, 0);
   agent::PodInput pod;
   pod.ns = "n";
   pod.name = "p";
