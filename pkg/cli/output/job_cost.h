@@ -15,8 +15,8 @@
 
 namespace yardmaster::cli {
 
-// One entry of `jobs` in the answer of `cost` (docs/cli-plan.md). Errors: InvalidArgument when the gang
-// is larger than the chooser takes.
+// One entry of `jobs` in the answer of `cost` (docs/cli-plan.md). Errors: InvalidArgument when the
+// gang is larger than the chooser takes.
 absl::StatusOr<nlohmann::ordered_json> CostOf(const api::TrainingJob& job,
                                               const std::vector<api::CapacityPool>& pools);
 
