@@ -1,5 +1,5 @@
-// The examples of docs/placement.md and docs/queue.md that take more than one gang: replacement, the pool, the queue,
-// lent spares, preemption.
+// The examples of docs/placement.md and docs/queue.md that take more than one gang: replacement,
+// the pool, the queue, lent spares, preemption.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -88,8 +88,8 @@ struct JobStep {
   api::RecoveryState recovery;  // to be written before anything is done
   bool decided = false;         // an incident has begun or has grown
   bool begins_move = false;     // it is that the job leaves its hosts for others
-  int removed = -1;             // it is for the removal of this member's pod; -1: for another reason
-  std::vector<int> create;      // ranks, ascending
+  int removed = -1;         // it is for the removal of this member's pod; -1: for another reason
+  std::vector<int> create;  // ranks, ascending
   std::vector<Removal> remove;  // surplus pods, then members by rank
   // What is removed where a pod of `create` or the Service is refused: every pod, of a job without
   // a place or whose pods are still to come; else none.
