@@ -14,8 +14,8 @@
 #include "pkg/operator/job_status_patch.h"
 #include "pkg/operator/jobs/job_end.h"
 #include "pkg/operator/jobs/job_move_step.h"
-#include "pkg/operator/jobs/no_progress.h"
 #include "pkg/operator/jobs/refusal_reason.h"
+#include "pkg/operator/jobs/stall_condition.h"
 #include "pkg/operator/jobs/work_loss.h"
 #include "pkg/operator/pods/pod_builder.h"
 #include "pkg/operator/write_target.h"
@@ -28,8 +28,6 @@ constexpr std::int64_t kNameTakenAgainMs = 30'000;
 constexpr std::int64_t kUnconfirmedAgainMs = 1'000;
 constexpr std::int64_t kResizedAgainMs = 1;
 constexpr std::int64_t kTakeBackAgainMs = 100;
-constexpr char kStalled[] = "Stalled";
-constexpr char kProgressing[] = "Progressing";
 // Of one turn that makes pods or takes them back: other jobs wait for it that long.
 constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
 constexpr std::int64_t kTurnMs = 100;
@@ -46,32 +44,6 @@ CreateLimit LimitOf(JobTurn turn, const api::TrainingJob& job) {
 // All pods are there and are to stay, and the Service was refused.
 bool LacksService(const api::TrainingJob& job, const JobStep& step) {
   return step.create.empty() && step.pods > 0 && !step.recovery.suspended && ServiceWasRefused(job);
-}
-
-bool HasRestartedSince(const api::RecoveryState& recovery, std::int64_t stalled_ms) {
-  return recovery.active() != nullptr ||
-         (!recovery.incidents.empty() && recovery.incidents.back().start_ms >= stalled_ms);
-}
-
-// What a job that is not stalled is told.
-std::string MessageOfNoStall(const std::string& reason) {
-  if (reason == kProgressing) return "the job makes progress or has restarted";
-  if (reason != kProgressNotKnown) return "no pod of the job is refused";
-  return "agents do not report any more that the job makes no progress, and none reports that it "
-         "does";
-}
-
-// Why nothing of the job is refused any more; empty: a job that waits to be made says so.
-std::string ReasonOfNoStall(const api::TrainingJob& job, const JobObservation& observed,
-                            const JobStep& step) {
-  if (step.recovery.suspended) return "Suspended";
-  if (step.outcome != JobOutcome::kRunning) return "Ended";
-  if (const auto stalled_ms = NoProgressMs(job)) {
-    const bool goes_on =
-        HasRestartedSince(step.recovery, *stalled_ms) || MadeProgressSince(observed, *stalled_ms);
-    return goes_on ? kProgressing : kProgressNotKnown;
-  }
-  return step.pods > 0 || !step.create.empty() ? "PodsCreated" : "";
 }
 
 // The contradiction within the job, with hosts of any size; empty: none.
@@ -217,31 +189,14 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::Tr
 absl::Status JobController::SetStalled(api::TrainingJob& job, const JobStep& step,
                                        const StallReason& stall,
                                        const std::string& reason_of_none) {
-  const bool stalled = stall.exists();
-  const api::Condition* before = api::FindCondition(job.status.conditions, kStalled);
-  const bool was_stalled = before != nullptr && before->status == api::ConditionStatus::kTrue;
-  const bool was_none = before == nullptr || before->status == api::ConditionStatus::kFalse;
-  const std::string reason = stalled ? stall.reason : reason_of_none;
-  if (reason.empty() || (!stalled && (was_none || before->reason == reason))) {
-    return absl::OkStatus();
-  }
-  // The numbers of a quota change with every try, and suspects as more agents report.
-  // So do reports that cease and come again.
-  const bool was_told = was_stalled ? before->reason == stall.reason
-                                    : before != nullptr && before->reason == kProgressNotKnown;
-  const bool fresh = stalled && !was_told;
-  const api::ConditionStatus status = stalled                       ? api::ConditionStatus::kTrue
-                                      : reason == kProgressNotKnown ? api::ConditionStatus::kUnknown
-                                                                    : api::ConditionStatus::kFalse;
+  std::optional<StallChange> change = NextStalled(job, stall, reason_of_none);
+  if (!change) return absl::OkStatus();
   api::TrainingJob next = job;
-  api::SetCondition(next.status.conditions,
-                    {kStalled, status, reason, stalled ? stall.message : MessageOfNoStall(reason),
-                     job.metadata.generation, 0},
-                    clock_.WallMs());
+  api::SetCondition(next.status.conditions, change->condition, clock_.WallMs());
   // Why it has no place follows from it.
   YM_RETURN_IF_ERROR(
       WriteStatus(job, StatusOf(next, placer_.GangOf(job).get(), step, clock_.WallMs())));
-  if (fresh) EmitEvent(job, true, kStalled, stall.message);
+  if (change->is_event) EmitEvent(job, true, change->condition.type, change->condition.message);
   return absl::OkStatus();
 }
 
