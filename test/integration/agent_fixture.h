@@ -19,7 +19,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/rpc/testing/agent_client.h"
-#include "test/integration/control_plane.h"
+#include "test/integration/installed_control_plane.h"
 
 namespace yardmaster::testing {
 
@@ -31,16 +31,9 @@ inline constexpr std::int64_t kCallMs = 5'000;
 class AgentProcessTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto plane = ControlPlane::Start({});
+    auto plane = StartInstalledControlPlane();
     ASSERT_TRUE(plane.ok()) << plane.status();
     plane_ = plane->release();
-    const auto installed = RunProgram(
-        {YARDMASTER_SOURCE_DIR "/test/cluster/install", plane_->folder(), plane_->kubeconfig()}, "",
-        {{"PATH", StrCat(plane_->bin(), ":/usr/local/bin:/usr/bin:/bin")}});
-    ASSERT_TRUE(installed.ok()) << installed.status();
-    ASSERT_TRUE(
-        plane_->Kubectl({"apply", "-f", YARDMASTER_SOURCE_DIR "/crds/presets/hpn-small.yaml"})
-            .ok());
   }
   static void TearDownTestSuite() {
     delete plane_;

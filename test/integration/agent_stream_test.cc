@@ -14,7 +14,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/base/testing/free_port.h"
 #include "pkg/tls/authority.h"
-#include "test/integration/control_plane.h"
+#include "test/integration/installed_control_plane.h"
 
 namespace yardmaster::testing {
 namespace {
@@ -27,16 +27,9 @@ constexpr char kMissing[] = "-1";
 class AgentStreamTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto plane = ControlPlane::Start({});
+    auto plane = StartInstalledControlPlane();
     ASSERT_TRUE(plane.ok()) << plane.status();
     plane_ = *std::move(plane);
-    const auto installed = RunProgram(
-        {YARDMASTER_SOURCE_DIR "/test/cluster/install", plane_->folder(), plane_->kubeconfig()}, "",
-        {{"PATH", StrCat(plane_->bin(), ":/usr/local/bin:/usr/bin:/bin")}});
-    ASSERT_TRUE(installed.ok()) << installed.status();
-    ASSERT_TRUE(
-        plane_->Kubectl({"apply", "-f", YARDMASTER_SOURCE_DIR "/crds/presets/hpn-small.yaml"})
-            .ok());
     folder_ = plane_->folder();
     metrics_port_ = FreePort();
     reports_port_ = FreePort();

@@ -48,6 +48,17 @@ api::TrainingJob Running(std::int64_t for_ms) {
   return job;
 }
 
+// Each of its two workers is a data group, and restarts by itself.
+api::TrainingJob RunningInDataGroups() {
+  api::TrainingJob job = Running(600'000);
+  job.checkpoint.interval_seconds = 3'600;
+  job.recovery.unit = api::RestartUnit::kDataGroup;
+  job.job.parallelism_given = true;
+  job.job.parallelism.tensor = 8;
+  job.job.parallelism.data = 2;
+  return job;
+}
+
 api::TrainingJobStatus WithIncident(const api::TrainingJob& job) {
   api::TrainingJobStatus status = job.status;
   api::Incident incident;
@@ -137,12 +148,7 @@ TEST(WorkLossTest, IncidentsBeforeAResumptionCountNoMoreThanTheTimeBeforeIt) {
 }
 
 TEST(WorkLossTest, ADataGroupThatRestartsByItselfCostsItsGpusAndNoWorkOfTheOthers) {
-  api::TrainingJob job = Running(600'000);
-  job.checkpoint.interval_seconds = 3'600;
-  job.recovery.unit = api::RestartUnit::kDataGroup;
-  job.job.parallelism_given = true;
-  job.job.parallelism.tensor = 8;
-  job.job.parallelism.data = 2;
+  api::TrainingJob job = RunningInDataGroups();
   api::TrainingJobStatus status = WithIncident(job);
   api::Incident& incident = status.recovery.incidents.back();
   incident.action = api::OnHostLoss::kReplace;
@@ -156,12 +162,7 @@ TEST(WorkLossTest, ADataGroupThatRestartsByItselfCostsItsGpusAndNoWorkOfTheOther
 }
 
 TEST(WorkLossTest, TheRestartOfADataGroupThatBecomesOneOfTheJobRepeatsItsWork) {
-  api::TrainingJob job = Running(600'000);
-  job.checkpoint.interval_seconds = 3'600;
-  job.recovery.unit = api::RestartUnit::kDataGroup;
-  job.job.parallelism_given = true;
-  job.job.parallelism.tensor = 8;
-  job.job.parallelism.data = 2;
+  api::TrainingJob job = RunningInDataGroups();
   api::TrainingJobStatus whole = WithIncident(job);
   AddLostWork(job, kNow, whole);
   ASSERT_GT(whole.lost_gpu_seconds["WorkerFailed"], 0);

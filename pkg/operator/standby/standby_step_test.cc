@@ -16,6 +16,10 @@ using ::testing::SizeIs;
 
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kHourMs = 3'600'000;
+// Before a pod that was of no use is made again.
+constexpr std::int64_t kWaitsMs[] = {kMinuteMs,     2 * kMinuteMs,  4 * kMinuteMs,
+                                     8 * kMinuteMs, 16 * kMinuteMs, 32 * kMinuteMs,
+                                     kHourMs,       kHourMs,        kHourMs};
 
 class StandbyStepTest : public ::testing::Test {
  protected:
@@ -32,6 +36,20 @@ class StandbyStepTest : public ::testing::Test {
     api::Pod& out = *pod;
     view_.pods = {std::move(pod)};
     return out;
+  }
+
+  void ExpectRemovedAndMadeAgainAfter(std::int64_t wait_ms, const char* message) {
+    const StandbyStep step = Next();
+    EXPECT_THAT(step.remove, SizeIs(1));
+    EXPECT_THAT(step.create, IsEmpty());
+    ASSERT_THAT(step.status, SizeIs(1));
+    EXPECT_EQ(step.status[0].state, StandbyState::kRefused);
+    EXPECT_THAT(step.status[0].message, HasSubstr(message));
+    view_.pods.clear();
+    Pass(wait_ms - 1);
+    EXPECT_THAT(Next().create, IsEmpty()) << wait_ms;
+    Pass(1);
+    EXPECT_THAT(Next().create, SizeIs(1)) << wait_ms;
   }
 
   StandbyView view_;
@@ -60,42 +78,17 @@ TEST_F(StandbyStepTest, AnImageWithoutTheProgramIsThereAllTheSame) {
   EXPECT_THAT(step.remove, IsEmpty());
 }
 
-TEST_F(StandbyStepTest, APodThatTheKubeletEvictedIsMadeAgainLater) {
-  Want("n5");
-  api::Pod& pod = AddPod("on-n5", "Failed");
-  pod.exits = {{"image-0", 137, 0}};
-  pod.final_conditions = {"DisruptionTarget"};
-  StandbyStep step = Next();
-  EXPECT_THAT(step.remove, SizeIs(1));
-  EXPECT_EQ(step.status[0].state, StandbyState::kRefused);
-  EXPECT_THAT(step.status[0].message, HasSubstr("evicted"));
-  view_.pods.clear();
-  Pass(kMinuteMs);
-  EXPECT_THAT(Next().create, SizeIs(1));
-}
-
 TEST_F(StandbyStepTest, APodThatEndedBeforeItsImagesIsTriedAgainLaterAndLater) {
   Want("n5");
-  std::int64_t wait_ms = kMinuteMs;
-  for (int i = 0; i < 9; ++i) {
+  for (const std::int64_t wait_ms : kWaitsMs) {
     AddPod("on-n5", "Failed");
-    const StandbyStep step = Next();
-    EXPECT_THAT(step.remove, SizeIs(1));
-    EXPECT_THAT(step.create, IsEmpty());
-    EXPECT_EQ(step.status[0].state, StandbyState::kRefused);
-    view_.pods.clear();
-    Pass(wait_ms - 1);
-    EXPECT_THAT(Next().create, IsEmpty()) << i;
-    Pass(1);
-    EXPECT_THAT(Next().create, SizeIs(1)) << i;
-    wait_ms = std::min(2 * wait_ms, kHourMs);
+    ExpectRemovedAndMadeAgainAfter(wait_ms, "before it had its images");
   }
 }
 
-TEST_F(StandbyStepTest, APodThatIsEvictedAgainAndAgainIsMadeAgainLaterAndLater) {
+TEST_F(StandbyStepTest, APodThatTheKubeletEvictsAgainAndAgainIsMadeAgainLaterAndLater) {
   Want("n5");
-  std::int64_t wait_ms = kMinuteMs;
-  for (int i = 0; i < 9; ++i) {
+  for (const std::int64_t wait_ms : kWaitsMs) {
     AddPod("on-n5", "Running");
     EXPECT_EQ(Next().status[0].state, StandbyState::kReady);
     Pass(kHourMs - 1);
@@ -103,13 +96,7 @@ TEST_F(StandbyStepTest, APodThatIsEvictedAgainAndAgainIsMadeAgainLaterAndLater) 
     api::Pod& pod = AddPod("on-n5", "Failed");
     pod.exits = {{"image-0", 137, 0}};
     pod.final_conditions = {"DisruptionTarget"};
-    EXPECT_THAT(Next().remove, SizeIs(1));
-    view_.pods.clear();
-    Pass(wait_ms - 1);
-    EXPECT_THAT(Next().create, IsEmpty()) << i;
-    Pass(1);
-    EXPECT_THAT(Next().create, SizeIs(1)) << i;
-    wait_ms = std::min(2 * wait_ms, kHourMs);
+    ExpectRemovedAndMadeAgainAfter(wait_ms, "evicted");
   }
 }
 
