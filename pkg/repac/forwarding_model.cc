@@ -26,7 +26,7 @@ bool NamesIngressPort(const std::vector<fabric::HashField>& fields) {
   return std::find(fields.begin(), fields.end(), fabric::HashField::kIngressPort) != fields.end();
 }
 
-// `name` is no switch's id, of which the first is an example.
+// `name` is not the id of a switch. The error gives the first id as an example.
 absl::Status NoSuchSwitch(const fabric::Network& network, const std::string& field,
                           const std::string& name) {
   const std::string own = fabric::OwnName(network.spec(), name);

@@ -165,7 +165,7 @@ TEST_F(ScriptedExporterTest, StoppingSendsBatchesUntilOneFailsAndCountsTheRest) 
   EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans + 1);
   EXPECT_EQ(transport_->requests().size(), 3U);
   exporter_->Offer(Spans(2));
-  EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans + 3) << "nobody sends them";
+  EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans + 3) << "no thread sends them";
   exporter_->Stop();
   EXPECT_EQ(Dropped("stopped"), 2 * SpanExporter::kBatchSpans + 3);
 }

@@ -16,7 +16,7 @@ class Promises:
             self.open.setdefault((promise, key), at)
 
     def keep(self, promise, key, at):
-        """One that nobody is owed is no news."""
+        """Ignores a key for which no promise is open."""
         with self.lock:
             began = self.open.pop((promise, key), None)
             if began is not None:

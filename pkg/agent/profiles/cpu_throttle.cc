@@ -17,7 +17,7 @@ constexpr std::size_t kMaxFileBytes = 4'096;
 constexpr std::size_t kUidBytes = 36;
 // More than any counter of a machine can be.
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 60;
-// A pod of which nobody has asked for so long is gone.
+// Samples of a pod that was not queried for this long are dropped.
 constexpr std::int64_t kForgetMs = 600'000;
 
 std::string ReadFile(const std::string& path) {

@@ -34,7 +34,7 @@ struct ThrottleCounters {
   bool operator==(const ThrottleCounters&) const = default;
 };
 
-// nullopt for what is no such file, among them counters that cannot be true. `text` may be
+// nullopt if the text is not such a file, or has impossible counters. `text` may be
 // anything.
 std::optional<ThrottleCounters> ParseCpuStat(std::string_view text);
 

@@ -290,7 +290,7 @@ bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, Inci
   if (OnlyRoles(job, ranks) != OnlyRoles(job, incident.ranks)) return false;
   if (asked.action != OnHostLoss::kReplace && !asked.by_group) return false;
   if (ActionFor(job, ranks, OnHostLoss::kReplace) != OnHostLoss::kReplace) return false;
-  // What takes a restart of the budget is no part of what takes none.
+  // A failure that counts against the restart budget does not join an incident that does not.
   const bool failed = cause == IncidentCause::kWorkerFailed;
   if (failed && !asked.ignored && !incident.counted) return false;
   // It has another cause, and its host is avoided.

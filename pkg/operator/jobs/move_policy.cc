@@ -27,7 +27,7 @@ std::shared_ptr<const api::TrainingJob> OwnerOf(const state::ClusterState& clust
   return job != nullptr && job->metadata.uid == known->owner.uid ? job : nullptr;
 }
 
-// The ledger holds nothing more of a job that ends, whatever its status says yet.
+// A job that has ended holds no hosts, even if its status still says that it moves.
 bool IsUnderWay(const api::TrainingJob& job) {
   return job.status.move.active() && !job.status.ended() && !job.metadata.deleted_ms;
 }

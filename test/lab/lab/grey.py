@@ -176,7 +176,7 @@ class Story:
             self._groups.limit(self._groups.host(host), None)
 
     def _port(self, job):
-        """No program finds it: the link is up, and all workers wait alike. Once somebody takes the port down the other one
+        """No program finds it: the link is up, and all workers wait alike. After an administrator takes the port down the other one
         carries all, which is less than two and more than one that is ill has."""
         host, plane = job.host(3), 1
         impaired = self._lab.fabric.impair(host, plane, _DELAY_SECONDS, _LOSS)
