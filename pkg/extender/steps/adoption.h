@@ -1,11 +1,13 @@
-// Rebuilds the plan of a gang from its running pods, for when its Gang object was deleted under
-// them. Without the plan their hosts would not be promised, and the planner would look for other
-// hosts for the gang.
+// Finds the hosts of a gang whose plan exists outside its Gang object: its pods run, or another
+// controller chose their hosts.
 //
-// The plan is taken only if all pods agree: every rank has one unfinished pod, and each is on a
-// node with a slot annotation that names this gang and this rank. Then the hosts are the plan.
-// Anything else is reported, and the gang stays without a plan. Thread safety: pure functions; an
-// index has one thread.
+// If a user deletes a Gang under its running pods, its hosts are promised to no gang, and the
+// planner would choose other hosts. HostsOfRunningPods rebuilds the plan from the pods if they all
+// agree: every rank has exactly one unfinished pod, that pod is on a node, and its slot annotation
+// names this gang and this rank. Otherwise the function returns an error and the gang stays without
+// a plan.
+//
+// Thread safety: the functions are pure; a HostnameIndex belongs to one thread.
 #pragma once
 
 #include <optional>
@@ -22,20 +24,21 @@
 
 namespace yardmaster::extender {
 
-// Of the condition Planned of a gang whose hosts another controller chose.
+// Reason of the condition Planned of a gang whose hosts another controller or kube-scheduler chose.
 inline constexpr char kObservedReason[] = "Observed";
 
-// Host of every rank. Errors: FailedPrecondition naming the first pod that does not agree, and how.
+// Returns the host of every rank. Errors: FailedPrecondition that names the first pod that
+// disagrees, and why.
 absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const gather::GatheredGang& gang,
                                                             int workers);
 
-// Finds Nodes by their label kubernetes.io/hostname. Reads all of them once, at the first name that
-// is not the name of the Node, too, as it usually is.
+// Finds a Node by its label kubernetes.io/hostname. The label usually equals the Node's name. The
+// index reads all Nodes, once, at the first host name that is not the name of such a Node.
 class HostnameIndex {
  public:
   using Nodes = state::ObjectTable<api::Node>;
   HostnameIndex(Nodes nodes) : nodes_(std::move(nodes)) {}  // NOLINT(google-explicit-constructor)
-  // The name itself where no Node has that label.
+  // Returns the name of the Node with that label; `hostname` itself if no Node has it.
   const std::string& NodeOf(const std::string& hostname) const;
 
  private:
@@ -43,24 +46,24 @@ class HostnameIndex {
   mutable std::optional<std::unordered_map<std::string_view, const api::Node*>> by_label_;
 };
 
-// Hosts that another controller chose, by rank: each pod's nodeSelector names one by
-// kubernetes.io/hostname. Ranks without a pod keep `before`, which is empty or has every rank.
-// nullopt when some rank has no host, or no pod names one.
+// Returns, by rank, the hosts that another controller chose by the nodeSelector
+// kubernetes.io/hostname of the pods. A rank without a pod keeps its host of `before`, which is
+// empty or has every rank. nullopt if some rank has no host, or if no pod names one.
 std::optional<std::vector<std::string>> HostsChosenByOthers(const gather::GatheredGang& gang,
                                                             int workers,
                                                             const std::vector<std::string>& before,
                                                             const HostnameIndex& nodes);
 
-// Hosts of a gang that kube-scheduler placed by its core PodGroup, by rank: those that its pods are
-// on. Ranks without a pod keep `before`, which is empty or has every rank. nullopt when some rank
-// has no host.
+// Returns, by rank, the nodes to which kube-scheduler has bound the pods of a gang that it placed
+// by a core PodGroup. A rank without a bound pod keeps its host of `before`, which is empty or has
+// every rank. nullopt if some rank has no host.
 std::optional<std::vector<std::string>> HostsChosenByCore(const gather::GatheredGang& gang,
                                                           int workers,
                                                           const std::vector<std::string>& before);
 
-// Of a snapshot in which the gang is placed where its pods are: why that cannot be its plan; empty:
-// it can. No GPU may be promised to another gang as well. With `verify` it has to pass what every
-// plan of ours must pass; else no backup host may come to those that `gang` has already.
+// Returns why the plan of `gang` in `snapshot` cannot be adopted; empty if it can. No host may be
+// promised more GPUs than it has. With `verify` the plan has to pass plan::VerifyPlacement; without
+// it, only hosts that `gang` already has may be backup hosts.
 std::string AdoptionProblem(const plan::Snapshot& snapshot, const api::Gang& gang, bool verify);
 
 }  // namespace yardmaster::extender

@@ -1,11 +1,14 @@
-// The step of a pass that takes over plans that exist already (adoption.h has the conditions):
-// those of gangs whose Gang object was deleted under their running pods while their owner is there,
-// and those that another controller made (Kueue's topology assignment) or kube-scheduler by a core
-// PodGroup (IsLeftToCore). A gang with a pod that names its host, or that is left to
-// kube-scheduler, is never planned here: it is observed, for priorities and paths, and follows when
-// a new pod names another host or is on one. A plan that cannot be taken over is tried again ever
-// less often (owner_query_limiter.h), and its job is told why: by an event, and, where the gang has
-// no place, by its condition Planned.
+// The step of a pass that adopts plans that exist already (adoption.h has the conditions). Sources:
+//   - running pods: the Gang has no plan, its pods run, and its owner still exists;
+//   - another controller, such as Kueue's topology-aware scheduling: a pod names its host;
+//   - kube-scheduler: it placed the gang by a core PodGroup (gather::IsLeftToCore).
+//
+// The extender never chooses hosts for gangs of the last two sources. It observes their hosts, for
+// priorities and paths, and adopts them again when a new pod names or is on another host.
+//
+// If a plan cannot be adopted, the step tries again after waits that double up to ten seconds
+// (effects/owner_query_limiter.h). It reports the reason by an event and, if the gang has no place,
+// by the condition Planned.
 //
 // Thread safety: one thread.
 #pragma once
@@ -24,10 +27,10 @@ namespace yardmaster::extender {
 
 class AdoptionStep {
  public:
-  // Before the snapshot.
+  // Runs before the snapshot.
   std::vector<Work> Plan(const PassFacts& facts);
-  // Writes the slots of gangs that kube-scheduler placed onto their pods, which run: levels and
-  // paths follow them.
+  // Writes slot annotations on the running pods of gangs that kube-scheduler placed. The operator
+  // needs them to assign priority levels and paths.
   static std::vector<Work> MarkSlots(const PassFacts& facts);
 
  private:
@@ -38,20 +41,23 @@ class AdoptionStep {
   Decision AdoptRunning(const PassFacts& facts, const NamespacedName& key);
   Decision Observe(const PassFacts& facts, const NamespacedName& key, const HostnameIndex& nodes);
   Decision ObserveCore(const PassFacts& facts, const NamespacedName& key);
-  // Adopts the plan if it is the gang's turn; that of running pods only while their owner is there.
+  // Adopts the plan when the owner query limiter grants the gang a turn. A plan of running pods is
+  // adopted only while the owner of the gang exists.
   Decision Consider(const PassFacts& facts, const NamespacedName& key,
                     std::vector<std::string> hosts, Source source);
-  // The decision, or why the plan cannot be taken over.
+  // Returns the decision that commits the plan. Errors: FailedPrecondition with the reason why the
+  // plan cannot be adopted.
   absl::StatusOr<Decision> Adopt(const PassFacts& facts, const NamespacedName& key,
                                  const std::vector<std::string>& hosts, Source source);
-  // Once for every wording.
+  // Reports a refused plan. The caller reports each text once.
   Decision ReportRefused(const PassFacts& facts, const NamespacedName& key, const std::string& why,
                          Source source);
   plan::Snapshot SnapshotWith(const PassFacts& facts, const api::Gang& placed);
 
-  std::map<NamespacedName, std::string> problems_;  // of plans that could not be taken over
-  // Of what would be if a plan were taken over, which is another question than the pass's own
-  // snapshot.
+  std::map<NamespacedName, std::string>
+      problems_;  // why the plan was refused last; empty: it was adopted
+  // Builds the hypothetical snapshots in which a plan is checked. They differ from the snapshot of
+  // the pass.
   state::SnapshotBuilder builder_;
 };
 

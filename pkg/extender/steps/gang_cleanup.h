@@ -1,10 +1,10 @@
-// The step of a pass that deletes Gangs which nothing else deletes. The garbage collector of
-// Kubernetes takes a Gang with its owner, but not a Gang without an owner reference, nor one whose
-// owner is of a kind that makes no gangs. Such a Gang is deleted after a minute without hosts and
-// without pods, in the first case only once its owner is gone. Pods that come later get a Gang of
-// their own.
+// The step of a pass that deletes the Gangs that the garbage collector of Kubernetes does not
+// delete: Gangs without an owner reference, and Gangs whose owner is of a kind that the extender
+// does not know.
 //
-// The minute is counted again by a new leader: an empty Gang holds nothing.
+// The step deletes such a Gang once it has had neither hosts nor pods for a minute. If the kind of
+// the owner is known, the owner must be gone, too. Pods that come later get a new Gang. A new
+// leader starts the minute again.
 //
 // Thread safety: one thread.
 #pragma once
@@ -19,11 +19,11 @@ namespace yardmaster::extender {
 
 class GangCleanup {
  public:
-  // Before Gangs are made.
+  // Runs before the step that makes Gangs.
   std::vector<Work> Plan(const PassFacts& facts);
 
  private:
-  std::map<NamespacedName, std::int64_t> empty_since_ms_;  // steady
+  std::map<NamespacedName, std::int64_t> empty_since_ms_;  // steady clock
 };
 
 }  // namespace yardmaster::extender

@@ -1,12 +1,12 @@
-// The step of a pass that makes a Gang for every complete set of pods, and lets a Gang without
-// hosts follow its pods when they change. A Gang without hosts holds nothing.
+// The step of a pass that creates a Gang for every complete set of pods, and updates the spec of a
+// Gang without hosts when its pods change.
 //
-// Gangs are written in this order: by priority, then those that have waited for longest since they
-// were due or tried. Those whose write failed come last, so that writes which take all the time of
-// a pass to fail leave no other behind for ever. What the pass has no time for is for the next one,
-// and no gang of lower priority is placed before it.
+// Order of the writes: Gangs whose last write did not fail come first; then by priority, highest
+// first; then by how long the write has been due, longest first. Gangs whose write failed come
+// last, so that they cannot use up the time of every pass. If a pass has no time for a Gang, the
+// next pass writes it, and this pass places no gang of lower priority.
 //
-// Thread safety: one thread. Lifetimes: the gatherer outlives it.
+// Thread safety: one thread. Lifetimes: the gatherer outlives the step.
 #pragma once
 
 #include <cstdint>
@@ -27,28 +27,30 @@ namespace yardmaster::extender {
 
 class GangSpecStep {
  public:
-  // `gatherer` is told which replicas have ended, as their owners say.
+  // The step reports to `gatherer` which replicas have ended, as their owner says.
   explicit GangSpecStep(gather::Gatherer& gatherer) : gatherer_(gatherer) {}
 
-  // Before the snapshot.
+  // Runs before the snapshot.
   std::vector<Work> Plan(const PassFacts& facts);
-  // What the core PodGroups say that the pods name; null: they name none, or were not asked.
+  // Returns what the core PodGroups that the pods name say about the gang's size. Null if the pods
+  // name none, or if none has been read yet.
   const GroupSays* GroupSaysOf(const NamespacedName& gang) const { return groups_.Find(gang); }
-  // What the owner of pods that are not whole said of them last; null: it was not asked.
+  // Returns what the owner of an incomplete gang said last. Null if the owner has not been read.
   const OwnerSays* OwnerSaysOf(const NamespacedName& gang) const { return owners_.Find(gang); }
 
  private:
   using JobPtr = std::shared_ptr<const api::TrainingJob>;
   using TrainingJobs = std::map<NamespacedName, JobPtr>;  // by the name of the Gang
-  // What the Gangs without hosts were last compared with.
+  // The state of the last comparison of a Gang without hosts with its pods.
   struct Compared {
-    std::shared_ptr<const gather::GatheredGang> pods;  // null: to be compared again
+    std::shared_ptr<const gather::GatheredGang> pods;  // null: the comparison is due
     JobPtr job;                                        // the TrainingJob of that name, or null
-    bool agrees = false;                               // the Gang says what its pods say
-    std::int64_t since_ms = 0;  // when that became due, or its write was tried last; steady
-    bool failed = false;        // its write
+    bool agrees = false;                               // the Gang's spec matches its pods
+    // Steady clock: when the comparison became due, or its write was tried last.
+    std::int64_t since_ms = 0;
+    bool failed = false;  // the last write failed
   };
-  // A gang whose Gang is compared with its pods. `job`: the TrainingJob that owns it, or null.
+  // A gang whose spec is compared with its pods. `job` is the TrainingJob that owns it, or null.
   struct Subject {
     NamespacedName key;
     JobPtr job;
@@ -63,7 +65,7 @@ class GangSpecStep {
                            gather::DeclaredSizes declared, const OwnerSays& says);
   Decision Write(const PassFacts& facts, const Subject& subject,
                  absl::StatusOr<std::optional<api::Gang>> made);
-  // A Gang that is not known to say what its pods say is not planned.
+  // Excludes the gang from planning in this pass, because its spec may not match its pods.
   Decision LeaveOut(const NamespacedName& key, std::vector<Effect> effects = {}) const;
 
   gather::Gatherer& gatherer_;

@@ -1,20 +1,21 @@
-// The step of a pass that bounds how long pods wait behind the gate and gangs hold hosts unused.
+// The step of a pass that limits how long pods wait behind the gate and how long gangs hold hosts
+// that they do not use.
 //
-//   a gated pod that asks for no GPU       is released: it needs no place
-//   a gang that waits behind the gate      after `gate_timeout_ms` its pods are released to the
-//   for longer than its limit              default scheduler, or failed with the reason
-//   a placed gang that does not run in     after `ready_timeout_ms` its pods are evicted, its hosts
-//   full within its limit                  are given back, and it queues behind the others
-//   a placed gang of which no pod could    after `unbound_timeout_ms` the same
-//   be bound within its limit
+//   a gated pod that requests no GPU        is released at once: it needs no place
+//   a gang without a place waits longer     its pods are released to kube-scheduler, or failed with
+//   than `gate_timeout_ms`                  the reason
+//   a placed gang does not run in full      its pods are evicted, its hosts are given back, and it
+//   within `ready_timeout_ms`               goes to the end of the queue
+//   no pod of a placed gang is bound        the same
+//   within `unbound_timeout_ms`
 //
-// The limits are the process's options; a gang's first pod may give others by annotation
-// (docs/annotations.md). The second can only be made shorter, because it holds hosts, and the third
-// is not the gang's.
+// The first pod of a gang can set the first two limits by annotation (docs/annotations.md). It can
+// only shorten the ready timeout, because a placed gang holds hosts. It cannot set the unbound
+// timeout.
 //
-// A pod released without a place carries the annotation yardmaster.dev/released, which says why; it
-// is an ordinary pod from then on. Once a gang has run in full (condition Running) its limits as a
-// placed one no longer apply: its controller handles later failures of its pods.
+// A pod that is released without a place gets the annotation yardmaster.dev/released with the
+// reason, and is an ordinary pod from then on. Once a gang has run in full (condition Running), the
+// last two limits no longer apply: its controller handles later failures of its pods.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -36,19 +37,20 @@ class GateStep {
     GateTimeoutAction gate_action = GateTimeoutAction::kRelease;
     std::int64_t ready_timeout_ms = 0;          // 0: never
     std::int64_t unbound_timeout_ms = 600'000;  // 0: never
-    std::int64_t max_grace_ms = 600'000;        // gather/leaving_pods.h
+    std::int64_t max_grace_ms =
+        600'000;  // longest grace period of an evicted pod (gather/leaving_pods.h)
   };
 
   explicit GateStep(Options options) : options_(options) {}
 
-  // Before the snapshot, each with a time budget of its own and in fair order.
+  // These run before the snapshot. Each has its own time budget and serves the gangs in fair order.
   static std::vector<Work> ReleaseIdlePods(const PassFacts& facts);
   std::vector<Work> EndWaits(const PassFacts& facts) const;
   std::vector<Work> CheckReady(const PassFacts& facts) const;
 
  private:
-  // What the options and the gang's own annotations say together. Annotations that cannot be read
-  // are reported and treated as left out. `gathered`: null, the options.
+  // Returns the options with the gang's annotations applied. An annotation that cannot be parsed is
+  // reported and ignored. If `gathered` is null, returns the options.
   Options LimitsOf(const gather::GatheredGang* gathered, std::vector<Effect>& effects) const;
   Decision EndWait(const PassFacts& facts, const gather::GatheredGang& gathered) const;
   Decision CheckReady(const PassFacts& facts, const NamespacedName& key) const;

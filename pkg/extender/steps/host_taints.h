@@ -1,27 +1,31 @@
-// The taints of hosts that are promised to gangs or kept as backup, so that pods that no extender
-// sees, or that come while none is up, stay off them.
+// Computes the taints that keep other pods off hosts that are promised to gangs or kept as backup.
+// kube-scheduler enforces them for pods that it does not show to the extender, and while no
+// extender runs.
 //
-//   yardmaster.dev/promised=<namespace>.<gang>   while all GPUs of the host are promised to
-//                                                committed gangs; "several" if there are more
-//   yardmaster.dev/backup=chosen                 while the Fabric's policy keeps the host and no
-//                                                mark of people says so already
+//   yardmaster.dev/promised=<namespace>.<gang>   all GPUs of the host are promised to committed
+//                                                gangs; "several" if to more than one gang
+//   yardmaster.dev/backup=chosen                 the backup policy of the Fabric reserves the host,
+//                                                and no user has marked it as backup
 //
-// Where some GPUs are left (workers smaller than a host) a promised host has no taint: a taint
-// knows no GPUs, and would close to ordinary pods what is free; there filter alone keeps the
-// promise. Of pods that ask by claims alone no filter is asked: hosts with such devices have the
-// taint until every rank there is bound and its claims hold them. The effect is NoSchedule, so
-// nothing that runs is ever evicted; released pods tolerate both (api/pin_patch.h).
+// Rules for the taint of a promise:
+//   - A host of which only some GPUs are promised has none, because a taint would close its free
+//     GPUs, too. The extender's filter keeps that promise.
+//   - kube-scheduler does not call filter for pods that request devices by claims alone. So a host
+//     with such devices has the taint until every rank there is bound.
+//   - A host whose rank another controller placed has none: that controller (such as Kueue's
+//     topology-aware scheduling) may read a taint as a failure of the Node and stop the job.
+//   - Once every rank there is bound, kube-scheduler itself accounts for the GPUs, and the caller
+//     may drop the taint. The caller says by TaintNeed which taints each host needs.
 //
-// A TaintNeed says of each host which of them it needs. Where every rank is bound kube-scheduler
-// itself sees that the GPUs are taken, and the taint of the promise may go. A host whose rank
-// another controller placed there has none: that controller may take a taint of the Node for its
-// failure and stop the job, as Kueue's topology-aware scheduling does; there filter alone keeps the
-// promise.
+// The effect is NoSchedule, so no running pod is evicted. Released pods tolerate both taints
+// (api/pin_patch.h). Taints of others are never changed.
 //
-// Level triggered: what is wrong on a Node is mended by one patch that tests the Node's resource
-// version, one that conflicts by the next pass. Taints of others are never touched. Once every Node
-// is as it should be, only Nodes that have changed, or that should have other taints, are compared;
-// what is found is the same as if all were. Thread safety: one thread.
+// Level triggered: one patch corrects a Node and tests the Node's resource version; after a
+// conflict the next pass tries again. If the last call found nothing to change, the next compares
+// only Nodes that changed and hosts whose taints should change; the result is the same as a full
+// comparison.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <memory>
@@ -36,9 +40,9 @@
 namespace yardmaster::extender {
 
 enum class TaintNeed : char {
-  kBoth,    // of a promise, and of a backup host
-  kOpen,    // both, also where only some of its GPUs are promised
-  kBackup,  // that of a backup host
+  kBoth,    // the taint of a promise and that of a backup host
+  kOpen,    // both; the promise taint even if only some of the GPUs are promised
+  kBackup,  // only the taint of a backup host
   kNone,
 };
 using TaintNeeds = std::vector<TaintNeed>;  // by HostId
@@ -49,30 +53,30 @@ struct TaintChange {
 };
 
 struct TaintChanges {
-  std::vector<TaintChange> changes;  // by node
-  int promised = 0;                  // hosts that should carry the taint of promised ones
+  std::vector<TaintChange> changes;  // by name of the node
+  int promised = 0;                  // hosts that should carry the promise taint
 };
 
 class HostTaints {
  public:
   using Gangs = std::vector<std::shared_ptr<const api::Gang>>;
-  // With `wanted` false every one of our taints goes. `needs`: null: every host needs both.
-  // `unread`: gangs that the snapshot lacks and whose hosts are treated as promised in full.
+  // Returns the patches that correct the Nodes. With `wanted` false they remove all taints of
+  // Yardmaster. `needs` by HostId; null: every host needs both. `unread`: gangs that are not in the
+  // snapshot; their hosts are treated as promised in full.
   TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& cluster,
                        bool wanted, const TaintNeeds* needs = nullptr, const Gangs& unread = {});
 
  private:
-  // What a host's taints should be.
+  // The taints that a host should have.
   struct DesiredTaint {
-    int holder;   // kNoHolder: no taint of a promised host; kSeveral; or an index of
-                  // DesiredTaints::values
-    bool backup;  // it is kept as backup; its Node may say so already
+    int holder;   // kNoHolder: no promise taint; kSeveral; or an index of DesiredTaints::values
+    bool backup;  // the host is kept as backup; the Node may carry a mark of users already
     bool operator==(const DesiredTaint&) const = default;
   };
   struct DesiredTaints {
     std::shared_ptr<const fabric::Places> places;
     std::vector<DesiredTaint> of_host;  // by HostId
-    std::vector<std::string> values;  // of the taint, by job, then by gang that the snapshot lacks
+    std::vector<std::string> values;    // of the taint: by job, then by gang of `unread`
   };
   static constexpr int kNoHolder = -1;
   static constexpr int kSeveral = -2;
@@ -88,9 +92,9 @@ class HostTaints {
   }
 
   DesiredTaints desired_;
-  state::ObjectTable<api::Node> nodes_;  // as they were compared
-  bool all_right_ = false;               // none of them had to be changed
-  int promised_ = 0;  // Nodes whose hosts should carry the taint of promised ones
+  state::ObjectTable<api::Node> nodes_;  // as they were at the last comparison
+  bool all_right_ = false;               // the last comparison found nothing to change
+  int promised_ = 0;                     // Nodes that should carry the promise taint
 };
 
 }  // namespace yardmaster::extender

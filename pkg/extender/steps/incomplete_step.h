@@ -1,12 +1,12 @@
-// The step of a pass that says which sets of pods are not a whole gang (gather/incomplete_gang.h),
-// so that none waits in silence: an event on its owner and on a pod, a problem of the pass, and,
-// where the gang has a Gang, the condition Planned.
+// The step of a pass that reports sets of pods that are not a complete gang
+// (gather/incomplete_gang.h). It writes an event on the owner and on one pod, a problem of the pass
+// and, if the Gang exists, the condition Planned.
 //
-// It is said ten seconds after the last change of the pods, because controllers make them one after
-// another, and again when the text is another one. That pods which are missing never come, as far
-// as the owner says it (gather/owner_stages.h), is said at once.
+// The step reports ten seconds after the last change of the pods, because controllers create pods
+// one after another, and again when the text changes. If the owner shows that missing pods will
+// never come (gather/owner_stages.h), the step reports at once.
 //
-// Thread safety: one thread. Lifetimes: the step that reads the owners outlives it.
+// Thread safety: one thread. Lifetimes: the GangSpecStep outlives this step.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class IncompleteStep {
  public:
   explicit IncompleteStep(const GangSpecStep& specs) : specs_(specs) {}
 
-  // After the Gangs of the pass are made, before the snapshot.
+  // Runs after the Gangs of the pass are made and before the snapshot.
   std::vector<Work> Plan(const PassFacts& facts);
 
  private:
   struct Seen {
     std::shared_ptr<const gather::GatheredGang> pods;
-    std::int64_t since_ms = 0;  // steady
-    std::string text;           // was said; empty: nothing
+    std::int64_t since_ms = 0;  // steady clock: when the pods changed last
+    std::string text;           // reported last; empty: nothing was reported
   };
 
   Decision Decide(const PassFacts& facts, const NamespacedName& key);

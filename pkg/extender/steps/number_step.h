@@ -1,12 +1,13 @@
 // The step of a pass that numbers pods whose controller does not: those of RayClusters. It writes
-// the rank of each as its label yardmaster.dev/rank, which no later pass changes.
+// the rank of each pod as its label yardmaster.dev/rank. No later pass changes the label.
 //
-// Pods get the lowest ranks that no other pod of the gang has, in the order of
-// api::NumberedBefore, once none has come for a second: the pods of a new cluster are numbered
-// together, a pod that is made again gets the rank that became free, and one by which the cluster
-// grows gets the next one. A pod that is being deleted has given its rank up.
+// The step numbers the pods of a gang once no new one has come for a second. They get the lowest
+// ranks that no other pod of the gang has, in the order of api::NumberedBefore. So the pods of a
+// new cluster are numbered together, a replacement gets the rank that became free, and a pod by
+// which the cluster grows gets the next rank. A pod that is being deleted no longer occupies its
+// rank.
 //
-// Thread safety: one thread. Lifetimes: the gatherer outlives it.
+// Thread safety: one thread. Lifetimes: the gatherer outlives the step.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +25,15 @@ class NumberStep {
  public:
   explicit NumberStep(const gather::Gatherer& gatherer) : gatherer_(gatherer) {}
 
-  // Before the Gangs of the pass are made; a later pass gathers the pods by their ranks.
+  // Runs before the Gangs of the pass are made. A later pass gathers the pods by their ranks.
   std::vector<Work> Plan(const PassFacts& facts);
 
  private:
   using Id = std::tuple<std::string, std::string, std::string>;  // namespace, gang, owner's uid
-  // The pods of one gang that have no rank, and since when they have been these.
+  // The pods of one gang without a rank, and since when this set has not changed.
   struct Unnumbered {
     std::vector<gather::PodPtr> pods;
-    std::int64_t since_ms = 0;  // steady
+    std::int64_t since_ms = 0;  // steady clock
   };
 
   const gather::Gatherer& gatherer_;

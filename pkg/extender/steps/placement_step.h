@@ -1,11 +1,12 @@
-// The middle of a pass: moves ranks off lost hosts, those of a lost segment or domain together,
-// and goes through the queue, job by job. Each job that fits is committed in its turn (CommitPlan).
-// For each that does not fit an event says why, and others may be stopped for it
+// The planning step of a pass. It moves ranks off lost hosts (all ranks of a lost segment or domain
+// together), then plans the queue and commits each job that fits in its turn (CommitPlan). For each
+// job that does not fit it writes an event with the reason, and may decide to stop other gangs
 // (preemption_decider.h).
 //
-// What a pass has no time for keeps its order, because the queue is planned again in the same
-// order. Once the queue is through, the hosts of gangs that are left until then are kept for them.
-// No decision that counts on such a promise is taken.
+// If a pass runs out of time, the rest of the queue keeps its order, because the next pass plans
+// the same queue. For the rest of the pass the hosts of gangs that were planned and not committed
+// are reserved, and no later preemption is decided, because it would count on commits that did not
+// happen.
 //
 // Thread safety: one thread.
 #pragma once
@@ -29,37 +30,40 @@ class PlacementStep {
                 MakePlan make_plan = plan::MakePlan)
       : options_(options), make_plan_(make_plan), decider_(preemption, std::move(make_plan)) {}
 
-  // In this order, on the snapshot. A host of a placed gang is lost: people see it before and while
-  // its rank moves.
+  // The calls of a pass, in this order, all on the snapshot.
+  //
+  // Sets the condition Degraded of placed gangs with a lost host, before and while their ranks
+  // move.
   static std::vector<Work> MarkDegraded(const PassFacts& facts);
   std::vector<Work> MoveRanks(const PassFacts& facts);
-  // Plans the queue for those that follow. A gang that makes it throw is isolated. Throws what is
-  // no gang's fault.
+  // Plans the queue for the calls below. Isolates a gang that makes the planner throw; rethrows if
+  // no single gang does.
   Decision PlanQueue(const PassFacts& facts);
-  // Why gangs wait, first of those that were told longest ago.
+  // Reports why gangs wait: first gangs that have not been reported, then those reported longest
+  // ago.
   std::vector<Work> ReportWaiting(const PassFacts& facts);
-  // Promises and decisions, in the order of the queue.
+  // Commits places and preemption decisions, in the order of the queue.
   std::vector<Work> PlaceQueue(const PassFacts& facts);
-  // Ordinary pods are kept off what waits for a job (webhook/decisions.h). Only after the queue:
-  // gangs that share those hosts, or may fill them meanwhile, have done so.
+  // Reserves hosts for jobs that wait, so that filter keeps ordinary pods off them
+  // (webhook/decisions.h). Runs after the queue, whose gangs may share or fill these hosts.
   Decision ReserveHosts(const PassFacts& facts) const;
 
  private:
   Decision MoveRanksOf(const PassFacts& facts, plan::JobId job);
   Decision ReplaceRanks(const PassFacts& facts, plan::JobId job, const std::vector<int>& lost);
-  // Ranks that wait for a host that was refused to them, where there is one that was not.
+  // Moves gated ranks off a host that kube-scheduler refused earlier, if an untried host exists.
   Decision MoveToUntried(const PassFacts& facts, plan::JobId job);
   static Decision Move(const PassFacts& facts, plan::JobId job, placement::GangPlan plan,
                        const std::vector<int>& ranks);
-  // All of them or none. Backup hosts are used only where no more than domains are lost and nothing
-  // else holds the ranks.
+  // Moves all ranks of the evacuation or none. Uses backup hosts only if no whole segment is lost.
   Decision Evacuate(const PassFacts& facts, plan::JobId job, const SegmentEvacuation& evacuation);
   Decision PlanOnce(const PassFacts& facts);
-  // Isolates the gangs of the queue that make a plan throw alone. Throws: there is none.
+  // Isolates each gang of the queue that makes the planner throw when it is planned alone. Throws
+  // if there is none.
   Decision IsolateFaulty(const PassFacts& facts, const std::string& error) const;
   Decision Place(const PassFacts& facts, const plan::JobPlan& job);
   Decision StopOthers(const PassFacts& facts, const plan::JobPlan& job);
-  // `awaits_hosts`: that come free soon.
+  // `awaits_hosts`: the gang waits for hosts that will soon be free.
   Decision ReportNotPlaced(const PassFacts& facts, plan::JobId job, const placement::GangPlan& plan,
                            bool awaits_hosts = false);
   bool IsNews(const PassFacts& facts, const api::Gang& gang, const api::GangStatus& status);
@@ -68,10 +72,10 @@ class PlacementStep {
   const MakePlan make_plan_;
   PreemptionDecider decider_;
   std::map<NamespacedName, std::int64_t>
-      reported_ms_;  // when a gang's reasons were written last, steady
+      reported_ms_;  // steady clock: when a gang's reasons were written last
 
-  plan::Plan plan_;        // of the queue, in this pass
-  bool deciding_ = false;  // no promise was left, and no decision failed
+  plan::Plan plan_;        // of the queue, made in this pass
+  bool deciding_ = false;  // every commit and decision of this pass so far was written
 };
 
 }  // namespace yardmaster::extender

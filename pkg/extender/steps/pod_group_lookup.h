@@ -1,10 +1,10 @@
-// What the core PodGroups (scheduling.k8s.io) that the pods of a gang name say of its size: the sum
-// of their minCount. Groups of a CompositePodGroup count only when as many of them have pods as it
-// asks for.
+// Reads the size of a gang from the core PodGroups (scheduling.k8s.io) that its pods name: the sum
+// of their minCount. If the groups belong to a CompositePodGroup, the size counts only if pods of
+// as many groups exist as its minGroupCount requires.
 //
-// The API has versions that come and go: each read tries them from the newest, and what answered
-// last goes first from then on. A group that cannot be read, is not there or asks for no gang is
-// named with the cause, such as an API that is not served or a right that is missing.
+// API versions differ between clusters: a lookup tries each version, the one that answered last
+// first. If a group cannot be read, does not exist or is no gang, the result names the group and
+// the cause, such as an API that is not served or a missing permission.
 //
 // Thread safety: one thread.
 #pragma once
@@ -23,30 +23,31 @@ namespace yardmaster::extender {
 
 struct GroupSays {
   std::optional<int> size;  // nullopt: not known
-  std::string why_not;      // why it is not, or why a former answer could not be renewed
+  std::string why_not;      // why it is not known, or why an earlier answer could not be refreshed
 };
 
 class PodGroupLookup {
  public:
   using Next = std::function<Decision(const PassFacts&, const GroupSays&)>;
 
-  // What was said of the gang last; null: its pods name no group, or it was not asked yet.
+  // Returns the last answer for the gang. Null if its pods name no group, or if none was read yet.
   const GroupSays* Find(const NamespacedName& key) const {
     const auto at = said_.find(key);
     return at == said_.end() ? nullptr : &at->second;
   }
-  // At the start of the step, in every pass.
+  // Call at the start of the step, in every pass.
   void Begin(const PassFacts& facts);
-  // Goes on with what is known when it is not the gang's turn, at once when its pods name no group.
+  // Calls `next`: at once if the pods name no group, with the last answer if it is not the gang's
+  // turn, else after the groups were read.
   Decision Ask(const PassFacts& facts, const NamespacedName& key, const Next& next);
 
  private:
-  // Where the groups of one gang are being read.
+  // The state of one lookup.
   struct Reading {
     NamespacedName key;
-    std::vector<std::string> names;  // of its groups
-    std::size_t tried = 0;           // versions
-    bool is_served = false;          // some version that was tried
+    std::vector<std::string> names;  // of the groups
+    std::size_t tried = 0;           // number of API versions
+    bool is_served = false;          // the API server serves a version that was tried
     Next next;
   };
 
@@ -57,7 +58,7 @@ class PodGroupLookup {
   static std::string WhyNot(const Reading& reading, std::size_t group, const EffectOutcome& read);
   Decision Say(const PassFacts& facts, const Reading& reading, const GroupSays& says);
 
-  std::size_t version_ = 0;  // that answered last
+  std::size_t version_ = 0;  // index of the version that answered last
   std::map<NamespacedName, GroupSays> said_;
 };
 

@@ -1,24 +1,24 @@
-// Gang preemption in the cluster: carries out the decisions to stop gangs for another one, which
-// preemption_decider.h takes.
+// Stops gangs for another gang, as preemption_decider.h decided.
 //
-// A decision is one write: status.preemption of the gang W that gets room names the victims and the
-// hosts kept for W. From then on the present leader carries it on from the objects alone:
-//   1. victims get the condition Preempted and an event, and their pods are evicted by the eviction
-//      subresource, so that the API server enforces disruption budgets and the pods get SIGTERM and
-//      their grace period to write a checkpoint;
-//   2. a victim none of whose pods can run any more gives its hosts back: its assignments are
-//      removed, in one write, and it waits in the queue again;
-//   3. W is planned onto the hosts kept for it; its commit removes the decision.
-// A decision is given up when W no longer waits in full, when a victim is isolated, when a budget
-// stands in the way, when the API server refuses an eviction, when victims have not ended two
-// minutes after the longest grace that an eviction has (gather/leaving_pods.h), or when W does not
-// fit although all victims have left. Victims that still hold their hosts then keep them, and pods
-// evicted meanwhile are made again there.
+// A decision is one write: status.preemption of the waiting gang W names the victims and the hosts
+// kept for W. The leader carries it on from the objects alone:
+//   1. It writes the condition Preempted and an event for each victim, and evicts their pods by the
+//      eviction subresource. So the API server enforces disruption budgets, and the pods get
+//      SIGTERM and their grace period to write a checkpoint.
+//   2. Once no pod of a victim can run, it removes the victim's assignments in one write. The
+//      victim waits in the queue again.
+//   3. It plans W onto the hosts kept for it. The commit of W removes the decision.
 //
-// Never two preemptors for one place: hosts kept for W are refused to every other plan, and
-// its victims are treated as gone in every other decision. A gang stops one of equal priority only
-// where that has run for longer than it said (runSeconds, plan/preemption.h). Gangs with
-// preemptionPolicy Never stop no gang.
+// A decision is given up when
+//   - W no longer waits with all its pods, or a victim is isolated;
+//   - a disruption budget forbids an eviction;
+//   - victims have not ended two minutes after the longest grace period (`max_grace_ms`);
+//   - W does not fit although all victims have left.
+// Victims that still hold their hosts keep them, and their controllers create evicted pods again.
+//
+// Invariant: two gangs never preempt for one place. Hosts kept for W are unavailable to every other
+// plan, and every other decision treats the victims of W as gone. Which gangs may be victims:
+// plan/preemption.h. Gangs with preemptionPolicy Never stop no gang.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -34,18 +34,19 @@ namespace yardmaster::extender {
 
 struct EvictionOptions {
   std::size_t threads = 8;
-  std::int64_t max_grace_ms = 600'000;  // gather/leaving_pods.h
+  std::int64_t max_grace_ms = 600'000;  // longest grace period of a victim (gather/leaving_pods.h)
 };
-// Before the snapshot, in this order: each moves every decision on the ledger one step on.
+// These run before the snapshot, in this order. Each advances every decision by one step.
 std::vector<Work> StopVictims(const PassFacts& facts, const EvictionOptions& options);
 std::vector<Work> TakeHostsOfVictims(const PassFacts& facts);
-// Gangs that hold their hosts and are no longer a victim lose the condition.
+// Sets the condition Preempted to False for gangs that hold hosts and are no longer victims.
 std::vector<Work> EndCancelledPreemptions(const PassFacts& facts);
 
-// A decision that is no longer needed, or that cannot be carried out. Nothing where there is none.
+// Ends a decision that is no longer needed or cannot be carried out. Does nothing if `gang` has
+// none.
 Decision GiveUpPreemption(const PassFacts& facts, const NamespacedName& gang,
                           const std::string& reason, const std::string& message);
-// All victims of a decision have left.
+// True if all victims of the decision have given their hosts back.
 bool IsCleared(const PassFacts& facts, const api::Gang& winner);
 
 }  // namespace yardmaster::extender

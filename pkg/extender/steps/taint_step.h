@@ -1,5 +1,5 @@
-// The last step of a pass: the taints of promised and backup hosts (host_taints.h), of at most 200
-// Nodes; the rest follows in the next passes.
+// The last step of a pass: patches the taints of promised and backup hosts (host_taints.h). A pass
+// patches at most 200 Nodes; the following passes patch the rest.
 //
 // Thread safety: one thread.
 #pragma once
@@ -16,10 +16,11 @@ namespace yardmaster::extender {
 class TaintStep {
  public:
   struct Options {
-    bool enabled = true;  // else every taint of ours is removed
+    bool enabled = true;  // false: all taints of Yardmaster are removed
     std::size_t threads = 8;
-    // 0: a host is tainted as long as it is promised. Else only while a rank that was promised it
-    // so long ago is not bound: a gang that starts in time costs no write of a Node.
+    // 0: a host is tainted while it is promised. Else: a host is tainted only while a rank that was
+    // promised it at least this long ago is not bound. Then a gang that starts in time costs no
+    // write of a Node.
     std::int64_t unbound_after_ms = 0;
   };
 
@@ -29,7 +30,7 @@ class TaintStep {
  private:
   TaintNeeds NeedsOf(const PassFacts& facts, const HostTaints::Gangs& unread,
                      std::vector<Effect>& effects) const;
-  // Hosts with a rank whose pod is not bound in time need the taint of the promise.
+  // Marks the hosts that need the promise taint because a rank there is not bound in time.
   void AddOpenHosts(const PassFacts& facts, const HostTaints::Gangs& unread,
                     std::vector<Effect>& effects, TaintNeeds& needs) const;
 

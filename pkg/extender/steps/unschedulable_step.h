@@ -1,17 +1,24 @@
-// The step of a pass for released pods that kube-scheduler cannot bind: the host of their slot has
-// no CPU left, a host port is taken, another scheduler was faster, the host died after the release.
+// The step of a pass that moves released pods that kube-scheduler cannot bind to the host of their
+// slot: the host has no CPU left, a host port is in use, another scheduler was faster, or the host
+// failed after the release.
 //
-// A released pod is pinned, and the node affinity of a pod without gates cannot change. So the pod
-// is replaced: the refusal is written to the Gang (status.refusals), then the pod is evicted, its
-// controller makes it again behind the gate, and its rank moves as one moves off a lost host.
-// Nothing is evicted unless another host fits, because the pod may still be bound where it waits;
-// nor a pod without a controller, which nothing would make again; nor while another pod of the gang
-// is still leaving the host. The eviction names the pod's version: it fails when the pod was bound
-// meanwhile. A Job does not count the pod as failed (effects/effect_writer.h).
+// A released pod is pinned, and the node affinity of a pod without gates cannot change. So the step
+// replaces it:
+//   1. It writes the refusal to the Gang (status.refusals).
+//   2. It evicts the pod. The eviction names the pod's version, so it fails if the pod was bound
+//      meanwhile. A Job does not count the pod as failed (effects/effect_writer.h).
+//   3. The controller creates the pod again behind the gate, and the rank moves as off a lost host.
 //
-// Back-off: a rank waits twice as long after every refusal, and a host is not tried again for that
-// rank before its refusal ends, nor while there is one that was not tried. Thread safety: one
-// thread.
+// A pod is not evicted
+//   - unless another host fits, because the pod may still be bound where it waits;
+//   - if it has no controller, because it would not be created again;
+//   - while another pod of the gang is still terminating on the host.
+//
+// Back-off: the step waits 3 s (30 s for a pod that was created without the gate) before it moves a
+// pod, and twice as long after each refusal of the rank, up to 5 min. It does not try a host again
+// for that rank before its refusal ends, nor while an untried host exists.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +39,13 @@ struct StuckPod {
 
 class UnschedulableStep {
  public:
-  // After the placements of the pass.
+  // Runs after the placements of the pass.
   std::vector<Work> Plan(const PassFacts& facts);
 
  private:
-  // When a pod that is unschedulable is looked at next.
+  // When an unschedulable pod is checked next.
   struct Seen {
-    std::int64_t next_ms = 0;  // steady
+    std::int64_t next_ms = 0;  // steady clock
     std::int64_t wait_ms = 0;
     std::uint64_t round = 0;
   };
