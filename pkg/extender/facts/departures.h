@@ -1,16 +1,16 @@
-// Hosts that are leaving: what pods and gangs still hold that end, and when it is expected to be
-// free.
+// Lists the hosts that will soon be free: what terminating pods and gangs still hold there, and
+// when it is expected to be free.
 //
-//   a gang   whose TrainingJob or Gang is being deleted, or that makes room for another one: its
+//   a gang   its TrainingJob or Gang is being deleted, or it is stopped for another gang: all its
 //            promises, until its last pod is gone
-//   a set    of pods without a Gang of which one is being deleted: all that are on a node. The
-//            garbage collector deletes the Gang of a deleted owner among its pods
-//   a pod    that is being deleted, of no gang that keeps its host
+//   a set    of pods without a Gang, one of which is being deleted: all of them that are on a node,
+//            because the garbage collector deletes Gang and pods of a deleted owner
+//   a pod    that is being deleted and belongs to no gang that keeps its host
 //
 // A pod is expected to be gone at its deletionTimestamp, which the API server sets to the end of
-// its grace period; one whose deletion is still to come, after the default grace period. A rank
-// that is made again is not leaving: its gang keeps the host. A pod that has finished holds
-// nothing, and a gang all of whose pods have finished gives all its hosts back at once.
+// its grace period; a pod that is not being deleted yet, after the default grace period of 30 s. If
+// only a rank is made again, its gang keeps the host and nothing departs. Finished pods hold
+// nothing, and a gang whose pods have all finished gives its hosts back at once.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace yardmaster::extender {
 
-// By host, then holder. Without those that should have been free for longer than
+// Returns the departures by host, then by holder. Omits those that are overdue by more than
 // plan::kLeavingSlackMs. REQUIRES: the snapshot.
 std::vector<plan::Departure> DeparturesOf(const PassFacts& facts);
 

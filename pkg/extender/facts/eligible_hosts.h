@@ -1,9 +1,10 @@
-// The hosts that a gang may be placed on now: those that it is eligible for, less
+// Computes the hosts on which a gang may be placed now: its eligible hosts, except
 //   - hosts that one of its pods avoids (annotation yardmaster.dev/avoid-hosts). A rank whose pod
-//     waits behind the gate moves off such a host; what runs there stays;
-//   - hosts that kube-scheduler refuses to one of its ranks now (api/refusals.h).
-// Of these, hosts that were never refused to it go first: the cause of a refusal, for example a
-// volume that only one host reaches, may hold for as long as the pod lives.
+//     is still gated moves off such a host; running pods stay;
+//   - hosts that kube-scheduler currently refuses to one of its ranks (api/refusals.h).
+//
+// Among the remaining hosts, those that were never refused to the gang come first. The cause of a
+// refusal, for example a volume that only one host reaches, may last as long as the pod.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -22,31 +23,31 @@ namespace yardmaster::extender {
 
 bool Avoids(const api::Pod& pod, const std::string& host);
 
-// `job.eligible` less those hosts and `avoided`, by HostId; null: every host. `gathered` null: no
-// pod avoids any.
+// Returns `job.eligible` without those hosts and without `avoided`, by HostId; null: every host.
+// `gathered` null: no pod avoids a host.
 std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
                                                              const plan::JobState& job,
                                                              const gather::GatheredGang* gathered,
                                                              const api::GangStatus& status,
                                                              std::vector<std::string> avoided = {});
 
-// `job.eligible` less hosts that were refused to one of its ranks before; null: those are no
-// others.
+// Returns `job.eligible` without the hosts that were refused to one of its ranks earlier. Null if
+// that removes none.
 std::shared_ptr<const placement::HostSet> UntriedHosts(const plan::Snapshot& snapshot,
                                                        const plan::JobState& job,
                                                        const api::GangStatus& status);
-// Other hosts for these ranks of a placed job, untried ones first.
+// Plans other hosts for these ranks of a placed job, first among the untried hosts, then among all.
 placement::GangPlan ReplaceUntriedFirst(const plan::Snapshot& snapshot, plan::JobId id,
                                         const plan::JobState& job, const api::GangStatus& status,
                                         const std::vector<int>& ranks);
 
-// Ranks of a placed job whose pod waits behind the gate while the slot's host was refused to it
-// before and may be tried again: they move if there is an untried host for them.
+// Returns the ranks of a placed job whose pod is gated and whose slot's host was refused to them
+// earlier and may be tried again. They move if an untried host exists for them.
 std::vector<int> RanksOnTriedHosts(const plan::Snapshot& snapshot, const plan::JobState& job,
                                    const gather::GatheredGang& gathered,
                                    const api::GangStatus& status);
-// Ranks of a placed job whose pod waits behind the gate while the slot's host is out, avoided or
-// refused: they have to move.
+// Returns the ranks of a placed job whose pod is gated and whose slot's host is unavailable,
+// avoided or refused. They have to move.
 std::vector<int> RanksToMove(const plan::Snapshot& snapshot, const plan::JobState& job,
                              const gather::GatheredGang& gathered, const api::GangStatus& status);
 

@@ -1,6 +1,6 @@
-// Why a host is not free, besides the promises of placed gangs and the pods that run there. An
-// isolated gang holds all of a host; a write and a move hold what one worker of the gang asks for,
-// of workers that differ the most of each resource.
+// The reason why a host is not free, apart from the promises of placed gangs and running pods. An
+// isolated gang holds the whole host. A write and a move hold what one worker of the gang requests;
+// if workers differ, the maximum of each resource.
 //
 // Thread safety: values.
 #pragma once
@@ -12,11 +12,11 @@
 namespace yardmaster::extender {
 
 enum class HoldReason {
-  kIsolated,  // an isolated gang has it, or others leave it for that gang: it counts as full
+  kIsolated,  // the host is promised to an isolated gang or kept for it; it counts as full
   kIndeterminateWrite,  // a write that may still take effect promises it to a rank
-  kPreemption,          // others are stopped for a gang that gets it
-  kMove,                // a gang that runs elsewhere was promised it for a rank in this pass
-  kReservation,         // a gang that waits gets it when the rest of its place is free
+  kPreemption,          // other gangs are stopped for the gang that gets it
+  kMove,                // this pass promised it to a rank of a gang that moves
+  kReservation,         // a waiting gang gets it once the rest of its place is free
 };
 
 struct Hold {

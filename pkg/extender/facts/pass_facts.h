@@ -1,13 +1,15 @@
-// What one pass of the planner knows: objects, gangs, what holds each host, and the snapshot that
-// places are planned on.
+// The state of one pass of the planner: objects, gangs, what holds each host, and the snapshot on
+// which places are planned.
 //
-// Steps get the facts as const and never change them. The executor owns them, and Apply is the only
-// way on: it takes one thing that the pass has learned, from its own writes or from a step, at the
-// cost of what changes.
+// Steps read the facts and cannot change them. The executor owns them and changes them only by
+// Apply, which takes one fact that the pass has learned from its own writes or from a step, and
+// costs as much as what changes.
 //
-// Invariants: `victims` follows from gangs and isolated; `snapshot` and `holds` follow from the
-// rest at the time of SetSnapshot (planning_snapshot.h), and from the changes since, but for
-// `not_in_snapshot`. Thread safety: values.
+// Invariants: `victims` follows from `gangs` and `isolated`. `snapshot` and `holds` follow from the
+// other members at the time of SetSnapshot (planning_snapshot.h) and from the changes since, except
+// for the gangs in `not_in_snapshot`.
+//
+// Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +35,11 @@ using GangPtr = std::shared_ptr<const api::Gang>;
 using Gangs = std::map<NamespacedName, GangPtr>;
 using GatheredGangs = std::map<NamespacedName, std::shared_ptr<const gather::GatheredGang>>;
 
-// What a step has found out about a gang, for the rest of the pass.
+// A fact about a gang that holds for the rest of the pass.
 enum class GangMark {
-  kStopping,  // it is placed and has to stop: none of its pods is released any more
-  kGrowing,   // it is placed, and the pods by which it grows are not all there yet
-  kLeftOut,   // it has no place and is not planned
+  kStopping,  // placed and being stopped: none of its pods is released
+  kGrowing,   // placed and growing: some of its new pods do not exist yet
+  kLeftOut,   // without a place, and not planned in this pass
 };
 
 struct PassFacts {
@@ -46,35 +48,36 @@ struct PassFacts {
     std::int64_t steady_ms = 0;
   };
 
-  Times now;  // of the decision that is being made
+  Times now;  // of the current decision
   state::ClusterState cluster;
-  std::vector<gather::PodPtr> idle_pods;     // behind our gate, although they ask for no GPU
-  std::vector<gather::PodPtr> leaving_pods;  // with GPUs, on a node, of no gang and being deleted
-  std::int64_t await_limit_ms = 0;  // that a gang may wait for hosts that come free; 0: not at all
+  std::vector<gather::PodPtr> idle_pods;     // gated, although they request no GPU
+  std::vector<gather::PodPtr> leaving_pods;  // on a node with GPUs, being deleted, of no gang
+  std::int64_t await_limit_ms =
+      0;  // how long a gang may wait for hosts that will be free; 0: not at all
   GatheredGangs gathered;
   Gangs gangs;
-  // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
+  // Gangs that are neither planned nor released, and why. They keep their promises.
   std::map<NamespacedName, std::string> isolated;
-  // Gangs that wait after failed writes: nothing is written for them.
+  // Gangs whose writes failed and back off: nothing is written for them.
   std::set<NamespacedName> backing_off;
-  // Gangs with a write that may still take effect, as they would be then. Nothing else is written
-  // for them.
+  // Gangs with a write that may still take effect, as they would be after it. Nothing else is
+  // written for them.
   Gangs indeterminate;
   std::map<GangMark, std::set<NamespacedName>> marks;
-  // Placed gangs that a decision on the ledger stops, and the gang that each makes room for.
+  // Placed gangs that a preemption stops, each with the gang for which it is stopped.
   std::map<NamespacedName, NamespacedName> victims;
-  // The highest priority of the gangs that this pass has no time to make; those behind it are not
-  // planned.
+  // The highest priority among the Gangs that this pass had no time to create. Gangs of lower
+  // priority are not planned.
   std::optional<std::int64_t> left_priority;
   std::optional<std::vector<api::DisruptionBudget>> budgets;  // nullopt: not read in this pass
 
-  std::shared_ptr<const VolumesByClaim> volumes;  // of pods that wait; null: none is known
+  std::shared_ptr<const VolumesByClaim> volumes;  // of waiting pods; null: none is known
 
   std::optional<plan::Snapshot> snapshot;
   std::vector<Hold> holds;
-  // Gangs that have got or lost hosts since otherwise than by Placed.
+  // Gangs that got or lost hosts since SetSnapshot in another way than by Placed.
   std::set<NamespacedName> not_in_snapshot;
-  std::map<NamespacedName, std::string> waiting;  // why gangs got no place in this pass
+  std::map<NamespacedName, std::string> waiting;  // gangs without a place in this pass, and why
 
   bool Is(const NamespacedName& gang, GangMark mark) const {
     const auto at = marks.find(mark);
@@ -86,29 +89,29 @@ struct PassFacts {
   bool IsLeftAlone(const NamespacedName& gang) const {
     return isolated.count(gang) != 0 || backing_off.count(gang) != 0;
   }
-  // False: a new snapshot is due.
+  // False if a new snapshot is needed.
   bool snapshot_is_current() const { return snapshot.has_value() && not_in_snapshot.empty(); }
-  // Null: there is none.
+  // Null if it does not exist.
   GangPtr FindGang(const NamespacedName& key) const {
     const auto at = gangs.find(key);
     return at == gangs.end() ? nullptr : at->second;
   }
-  // Null: no pod of it is there.
+  // Null if it has no pods.
   const gather::GatheredGang* GatheredOf(const NamespacedName& key) const {
     const auto at = gathered.find(key);
     return at == gathered.end() ? nullptr : at->second.get();
   }
-  // Of a job of the snapshot.
+  // REQUIRES: a job of the snapshot.
   const plan::JobState& Job(plan::JobId job) const { return snapshot->jobs[job.index()]; }
   const GangPtr& GangOf(plan::JobId job) const { return gangs.at(Job(job).job.key); }
 };
 
-// --- What a pass learns.
+// --- Changes of the facts.
 
-// The newest version of a Gang.
+// A newer version of a Gang was read or written.
 struct GangRead {
   GangPtr gang;
-  // With the ranks that it gives; null: as before.
+  // The pods with the ranks that this version gives them; null: unchanged.
   std::shared_ptr<const gather::GatheredGang> pods = nullptr;
 };
 struct GangDeleted {
@@ -118,7 +121,7 @@ struct GangDeleted {
 struct GangMayBecome {
   GangPtr attempted;
 };
-// The plan is on the ledger. `resized`: the job has the size that its owner wants now.
+// The plan was committed. `resized`: the job now has the size that its owner wants.
 struct Placed {
   plan::JobId job;
   std::vector<fabric::HostId> host_of_rank;
@@ -132,12 +135,12 @@ struct GangIsolated {
   NamespacedName gang;
   std::string reason;
 };
-// It has no place.
+// The gang got no place in this pass.
 struct GangWaits {
   NamespacedName gang;
   std::string why;
 };
-// Hosts are kept for a job that waits, until the pass ends.
+// Hosts are reserved for a waiting job until the pass ends.
 struct HostsReserved {
   plan::JobId job;
   std::vector<fabric::HostId> hosts;
@@ -149,20 +152,20 @@ struct BudgetsRead {
   std::vector<api::DisruptionBudget> budgets;
 };
 struct VolumesRead {
-  std::shared_ptr<const VolumesByClaim> volumes;  // all that are known
+  std::shared_ptr<const VolumesByClaim> volumes;  // all known volumes
 };
 using Change = std::variant<GangRead, GangDeleted, GangMayBecome, Placed, GangMarked, GangIsolated,
                             GangWaits, HostsReserved, PriorityLeft, BudgetsRead, VolumesRead>;
 
 void Apply(Change change, PassFacts& facts);
 
-// --- What follows from the facts.
+// --- Derived from the facts.
 
-// The victim of a decision while it still holds its hosts; null: it gave them back, is gone or was
-// recreated.
+// Returns the victim of a preemption while it holds its hosts. Null if it gave them back, is gone
+// or was created again.
 GangPtr HoldingVictim(const Gangs& gangs, const api::VictimReference& victim);
 std::map<NamespacedName, NamespacedName> VictimsOf(const PassFacts& facts);
-// Of the job with that key; not valid: there is none.
+// Returns the id of the job with that key; invalid if there is none.
 plan::JobId IdOfJob(const plan::Snapshot& snapshot, const NamespacedName& key);
 
 }  // namespace yardmaster::extender

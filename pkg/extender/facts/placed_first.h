@@ -1,11 +1,12 @@
-// Gangs whose pods follow (api::GangPods): which of them may get a place although they have no pod.
-// For how long they keep it until the pods come is gather/pods_to_come.h.
+// Decides which gangs may get a place before they have pods (api::GangPods::kFollow).
+// gather/pods_to_come.h has how long they keep it until the pods come.
 //
-// The Gang alone does not say that its pods will come: its TrainingJob does. It must be the one
-// that the Gang was made for, want pods now, and want as many as the Gang says; what changes after
-// that is written into the Gang by the operator first. Of jobs of other controllers that wait
-// suspended (api/suspended_wait.h) it is the operator that says it, by the Gang's spec: it writes
-// Follow only while such a job waits, and what it cannot take back in time is bounded here.
+//   - A gang of a TrainingJob: its TrainingJob must be the one that the Gang was made for, must
+//     want pods now, and must want as many as the Gang says. The operator writes later changes into
+//     the Gang first.
+//   - A gang of a suspended job of another controller (api/suspended_wait.h): the Gang's spec says
+//     it. The operator writes kFollow only while such a job waits; if it cannot revoke that in
+//     time, the limit of gather/pods_to_come.h applies.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -18,10 +19,12 @@
 
 namespace yardmaster::extender {
 
-// Without a place. It has no pod at all: the names of those that go are still taken. Pods of other
-// controllers have names of their own, and those that have finished do not count.
+// True if the gang may get a place now. REQUIRES: it has no place. It must have no pod, because the
+// names of terminating pods are still in use. For a suspended job of another controller finished
+// pods do not count, because its next pods have other names.
 bool MayBePlacedFirst(const PassFacts& facts, const api::Gang& gang);
-// Hosts that its job avoids, which its pods are yet to say. Of other gangs none.
+// Returns the hosts that the TrainingJob of a gang with kFollow avoids now. Its pods, which will
+// carry the annotation, may not exist yet. Empty for other gangs.
 std::vector<std::string> AvoidedByJob(const PassFacts& facts, const api::Gang& gang);
 
 }  // namespace yardmaster::extender

@@ -1,10 +1,14 @@
-// The one snapshot on which a pass plans, made in one place from the facts of the pass: the gangs
-// that are planned, and for every host that something holds a Hold with its reason and holder.
+// Makes the one snapshot on which a pass plans: the gangs that are planned, and a Hold with reason
+// and holder for each host that something holds.
 //
-// Which gangs are planned: those with a place, and of the others those all of whose pods are there
-// and say what the Gang says, that nothing keeps (isolation, back-off, another controller, gangs of
-// higher priority that are yet to be made), and none of whose pods runs or names a host. What
-// eligible hosts a gang has now: eligible_hosts.h.
+// These gangs are planned:
+//   - gangs with a place, unless they have finished or are isolated;
+//   - gangs that may be placed before their pods (placed_first.h);
+//   - gangs whose pods all exist and match the Gang, none of which is bound, names a host or is
+//     left to another controller. Isolated gangs, gangs that back off, and gangs behind a higher
+//     priority whose Gangs could not be created in this pass are not planned.
+//
+// eligible_hosts.h has the hosts that each gang may use now.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -19,33 +23,35 @@
 
 namespace yardmaster::extender {
 
-// The objects that a snapshot is made of (state/snapshot_builder.h).
+// Returns the objects from which the snapshot is built (state/snapshot_builder.h).
 state::ClusterState PlannedObjects(const PassFacts& facts);
-// A gang whose pods and status threw when they were read into the snapshot, and what.
+// A gang for which reading its pods and status into the snapshot threw an exception, and the
+// exception's text.
 struct Unreadable {
   NamespacedName gang;
   std::string error;
 };
-// The facts get the snapshot that was made of these objects, and its holds. Gangs that are returned
-// must not be planned on it.
+// Stores in `facts` the snapshot that was built from these objects, and its holds. The returned
+// gangs must not be planned on it.
 std::vector<Unreadable> SetSnapshot(plan::Snapshot snapshot, PassFacts& facts);
 
-// By host name. Of all isolated gangs, indeterminate writes and decisions to stop gangs.
+// Returns the holds of all isolated gangs, then of all preemptions, then of all writes that may
+// still take effect.
 std::vector<Hold> HoldsOf(const PassFacts& facts);
 std::vector<Hold> PreemptionHolds(const api::Gang& gang);
-// One for each rank that is promised a host next on which no rank of its role has its place now, or
-// more of them than have. Snapshots that are made after the promise count what it holds there.
+// Returns a hold for each rank of a moving gang whose next host has no place of its role that the
+// gang holds now. Snapshots that are built after the promise already count these hosts.
 std::vector<Hold> MoveHolds(const api::Gang& gang);
-// One for each rank that would have another host than it has.
+// Returns a hold for each rank that would get another host than it has.
 std::vector<Hold> IndeterminateHolds(const PassFacts& facts, const api::Gang& attempted);
-// Adds them to facts.holds, and takes the hosts off the snapshot. REQUIRES: the snapshot.
+// Adds `holds` to facts.holds and removes what they hold from the snapshot. REQUIRES: the snapshot.
 void AddHolds(std::vector<Hold> holds, PassFacts& facts);
 
-// A placed job with the size that its owner wants. REQUIRES: job.resize.
+// Returns the placed job with the size that its owner wants. REQUIRES: job.resize.
 plan::JobState Resized(const plan::JobState& job);
-// GPUs of hosts that are promised to a job as its next ones, beyond those that it has there.
+// Returns the GPUs that are promised to a job on its next hosts, beyond those that it has there.
 std::map<fabric::HostId, std::int64_t> MoreGpusNext(const plan::JobState& job);
-// GPUs of each host that are promised to placed jobs, as their present hosts or as next ones.
+// Returns, by HostId, the GPUs that are promised to placed jobs on present and next hosts.
 std::vector<std::int64_t> PromisedGpus(const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::extender

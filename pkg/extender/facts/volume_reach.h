@@ -1,6 +1,7 @@
-// Which hosts reach the volumes of a gang's pods. A claim that is bound to a volume with a node
-// affinity (a local disk, a disk of one zone) lets its pod run on those nodes alone; a claim that
-// is not bound yet limits nothing, because it follows its pod.
+// Limits the ranks of a gang to hosts that reach the volumes of their pods. A claim that is bound
+// to a volume with a node affinity (a local disk, a disk of one zone) restricts its pod to the
+// matching nodes. An unbound claim restricts nothing, because its volume is chosen after the pod's
+// node.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -22,22 +23,23 @@ namespace yardmaster::extender {
 
 struct VolumeReach {
   bool bound = false;
-  std::optional<api::NodeConstraints> nodes;  // nullopt: every node, as far as it is known
+  std::optional<api::NodeConstraints> nodes;  // nullopt: every node, or not known
 };
 using VolumesByClaim = std::map<NamespacedName, VolumeReach>;
 
-// The volume that a PersistentVolumeClaim is bound to; empty: none.
+// Returns the name of the volume to which a PersistentVolumeClaim is bound; empty: unbound.
 std::string VolumeOfClaim(const nlohmann::json& claim);
-// Tells a claim from an earlier one of its name.
+// Returns the uid, which distinguishes a claim from an earlier one of the same name.
 std::string UidOfClaim(const nlohmann::json& claim);
-// Of a PersistentVolume. One whose affinity cannot be read limits nothing.
+// Reads the node affinity of a PersistentVolume. An affinity that cannot be parsed limits nothing.
 VolumeReach ReachOfVolume(const nlohmann::json& volume);
 
-// Whether LimitToVolumes may use what these volumes say. More known volumes never make it true.
+// True if LimitToVolumes can apply these volumes: the ranks have few distinct sets of limits. Once
+// false, more known volumes do not make it true.
 bool MayLimit(const VolumesByClaim& volumes, const gather::GatheredGang& pods);
-// Leaves each rank of `job` the hosts that reach the volumes of its pod. O(hosts) for each distinct
-// set of volumes; where the ranks would have more than placement::kMaxHostClasses sets of hosts the
-// volumes are left to kube-scheduler.
+// Limits each rank of `job` to the hosts that reach the volumes of its pod. If the ranks would have
+// more than placement::kMaxHostClasses distinct sets of hosts, changes nothing and leaves the
+// volumes to kube-scheduler. O(hosts) for each distinct set of volumes.
 void LimitToVolumes(const VolumesByClaim& volumes, const gather::GatheredGang& pods,
                     const state::ObjectTable<api::Node>& nodes, const plan::Snapshot& snapshot,
                     plan::JobState& job);
