@@ -1,21 +1,23 @@
-// What admission has made of the first pods of jobs, so that jobs of one template in one namespace
-// ask about one pod and not about one each.
+// Caches what admission returned for the first pods of jobs, so that alike jobs cause one dry run
+// together instead of one each.
 //
-// Alike are the jobs of a namespace that have the same labels and whose first pods are the same but
-// for what names the job: pod name, host name, owner, the job's label and its address in the
-// environment. A template that names its job, as a label of its own, is like no other. An answer
-// is kept for kLifeMs; nothing is kept of a refusal, or of a pod that admission gave another name,
-// job or owner. Drop forgets a namespace when a pod is refused there: its policies may be others
-// than they were. Changes of policies that refuse nothing are seen when kLifeMs are over.
+// Two jobs are alike if they are in one namespace, have the same labels, and their first pods
+// differ only in what names the job: pod name, host name, owner, job label and address in the
+// environment. A job whose template names it elsewhere, for example in a label, is like no other. A
+// job with a ComputeDomain is not cached, because its claims name the job.
 //
-// Assumption: admission does not decide by the name or the uid of a job. Where a webhook does, the
-// Gang asks for what another job's pods get; the pods themselves are made under the job's own name,
-// and admission, kube-scheduler and the extender's filter judge each of them.
+//   - An answer is valid for kLifeMs. So a change of a policy that refuses nothing takes effect
+//     after at most kLifeMs.
+//   - A refusal is not cached, nor a pod to which admission gave another name, job or owner.
+//   - Drop clears a namespace. The caller drops it when a pod is refused there, because its
+//     policies may have changed.
 //
-// Jobs with a ComputeDomain ask alone: their claims name the job.
+// Assumption: admission does not decide by the name or uid of a job. If a webhook does, the Gang
+// requests what the pod of another job got. The pods are still created under the job's own name,
+// and admission, kube-scheduler and the extender's filter check each of them.
 //
-// Complexity: the size of the job's pod, O(log kMost) a look and O(kMost) an answer. Thread safety:
-// all methods from any thread. Lifetimes: the clock outlives it.
+// Complexity: the size of the first pod; Find is O(log kMost), Keep O(kMost). Thread safety: all
+// methods from any thread. Lifetimes: the clock outlives the object.
 #pragma once
 
 #include <cstddef>
@@ -32,21 +34,21 @@
 
 namespace yardmaster::op {
 
-// `job` without its name and uid: of alike jobs, pods built of these are equal.
+// Returns `job` without its name and uid. Pods that are built from it are equal for alike jobs.
 api::TrainingJob WithoutName(const api::TrainingJob& job);
 
 class AdmissionAnswers {
  public:
   static constexpr std::int64_t kLifeMs = 30'000;
-  static constexpr std::size_t kMost = 256;  // the oldest goes first
+  static constexpr std::size_t kMost = 256;  // entries; the oldest is evicted
 
   explicit AdmissionAnswers(const Clock& clock) : clock_(clock) {}
 
-  // The first pod of `job` as admission would return it; null: a dry run has to tell. `nameless`:
-  // the pod of WithoutName(job) as text.
+  // Returns the first pod of `job` as admission would return it; null if a dry run is needed.
+  // `nameless`: the pod of WithoutName(job) as text.
   std::shared_ptr<const api::Pod> Find(const api::TrainingJob& job,
                                        const std::string& nameless) const;
-  // `answer`: the first pod of `job` as admission has returned it.
+  // Stores `answer`, the first pod of `job` as admission returned it.
   void Keep(const api::TrainingJob& job, const std::string& nameless, const api::Pod& answer);
   void Drop(const std::string& namespace_name);
 
@@ -54,7 +56,7 @@ class AdmissionAnswers {
   using Key = std::pair<std::string, std::string>;  // namespace; labels and pod
   struct Answer {
     std::shared_ptr<const api::Pod> pod;
-    std::int64_t time_ms = 0;  // steady
+    std::int64_t time_ms = 0;  // steady clock
   };
 
   const Clock& clock_;

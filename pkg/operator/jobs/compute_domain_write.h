@@ -1,6 +1,6 @@
 // Creates the ComputeDomain of a TrainingJob (pods/pod_compute_domain.h).
 //
-// Thread safety: as the client.
+// Thread safety: that of the client.
 #pragma once
 
 #include "absl/status/status.h"
@@ -12,9 +12,9 @@
 
 namespace yardmaster::op {
 
-// Creates the object where it is missing; with `dry_run`, asks the API server whether it would be
-// created. OK with `stall` set: the job cannot have the object, and why. Errors: what else the API
-// server said. REQUIRES: job.compute_domain.
+// Creates the object if it does not exist; with `dry_run`, asks the API server whether it would be
+// created. Returns OK and sets `stall` if the job cannot have the object. Errors: any other error
+// of the API server. REQUIRES: job.compute_domain.
 absl::Status CreateComputeDomain(kube::Client& client, const api::TrainingJob& job,
                                  const state::DeviceTables& devices, bool dry_run,
                                  StallReason& stall);

@@ -1,13 +1,16 @@
-// The pods that ranks of a job had, kept from when they go until the job runs in full again, and
-// what a rank that is made again gets from its own: its place and its network plan. Such a pod is
-// made with them in one create, without the gate, and nothing has to be written on it afterwards.
+// Keeps the former pods of ranks from when they go until all workers of the job run again, so that
+// the operator can create a replacement with the place and network plan of its predecessor in one
+// request, without the gate.
 //
-// A rank gets the place that the ledger has for it, never the one that its pod had: where both
-// differ in anything, where its host may not be used, or where the plan names a peer that has
-// moved, the rank waits behind the gate as a new one does, and the extender and the next network
-// plan decide. What is kept here is lost with the process, which costs that wait and nothing else.
+// A rank always gets the place that the ledger has for it, never a place that only its former pod
+// had. The rank waits behind the gate like a new one if
+//   - the place in the ledger differs in any way from that of the former pod;
+//   - its host may not be used;
+//   - the network plan has expired or names a peer that has moved. The extender and the next
+//     network plan then decide. If the process restarts, the former pods are lost, and the
+//     replacements wait behind the gate.
 //
-// Thread safety: FormerPods all methods from any thread; the rest pure functions.
+// Thread safety: all methods of FormerPods from any thread; PlaceAgain is pure.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +28,14 @@
 
 namespace yardmaster::op {
 
-// What decides about the place of a rank that is made again. Null: there is none.
+// What decides about the place of a rank that is created again. A null member does not exist.
 struct FormerPlace {
   const api::Pod* pod = nullptr;
   const api::Gang* gang = nullptr;
-  const api::Node* node = nullptr;  // of the host that the gang has for the rank
+  const api::Node* node = nullptr;  // the host that the ledger has for the rank
   std::int64_t now_ms = 0;
 };
-// nullopt: the rank waits behind the gate.
+// Returns the place for the new pod of `rank`; nullopt: the rank waits behind the gate.
 std::optional<WorkerPlace> PlaceAgain(const api::TrainingJob& job, int rank,
                                       const FormerPlace& former);
 
@@ -43,7 +46,7 @@ class FormerPods {
   // `job`: "namespace/name".
   void Keep(const std::string& job, int rank, PodPtr pod);
   void Drop(const std::string& job);
-  // Null: none is kept.
+  // Null if none is kept.
   PodPtr Find(const std::string& job, int rank) const;
 
  private:

@@ -1,8 +1,8 @@
-// What is left to do for a TrainingJob that has succeeded or failed: pods that still run are
-// removed, with cleanPodPolicy All those that have finished too, and the job itself is deleted
-// ttlSecondsAfterFinished after its end. Pure; level triggered.
+// Decides the cleanup of a TrainingJob that has succeeded or failed: pods that still run are
+// removed; with cleanPodPolicy All, finished pods, too; and the job itself is deleted
+// ttlSecondsAfterFinished after its end.
 //
-// Thread safety: pure function.
+// Level triggered. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct EndStep {
   std::optional<std::int64_t> look_again_ms;
 };
 
-// `completion_ms`: wall time of the end; 0: not known, the job is not deleted.
+// `completion_ms`: wall time of the end; 0: not known, and the job is not deleted.
 EndStep AfterEnd(const JobObservation& job, std::int64_t completion_ms);
 
 }  // namespace yardmaster::op

@@ -1,13 +1,15 @@
-// Whether a job is held before its first pod is made: it names a queue of Kueue and is not in it,
-// because Kueue is not followed (queue/queue_controller.h); or its pods name one. Pods that were
-// made all the same would run past the queue's quota, or wait without end with all of it. A job
-// that is in its queue is held by its status.queue. One that another controller has admitted has
-// Kueue's labels in its template.
+// Decides whether the operator must not create the first pod of a job, because of Kueue:
+//   - the job names a queue of Kueue and is not in it, because the operator does not follow Kueue
+//     (queue/queue_controller.h). Its pods would exceed the queue's quota, or wait for ever with
+//     all of it;
+//   - its pods name a queue, which would admit each pod by itself.
 //
-// Jobs with resource claims are not held: their pods ask for spec.gpusPerWorker beside claims that
-// ask for no GPUs.
+// A job that is in its queue is held by its status.queue instead. A job that another controller has
+// admitted has Kueue's labels in its template and is not held here. A job that had a place or has
+// run is never held, because it would keep its hosts and have no pods.
 //
-// A job that had a place or has run is never held: it would keep its hosts and have no pods.
+// Jobs with resource claims are not held for their claims: their pods request spec.gpusPerWorker
+// beside claims that request no GPUs.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -17,7 +19,8 @@
 
 namespace yardmaster::op {
 
-// Does not exist where the job is not held. REQUIRES: it has no pods.
+// Returns why the job is held; StallReason::exists is false if it is not. REQUIRES: the job has no
+// pods.
 StallReason HoldReason(const api::TrainingJob& job, bool was_placed);
 
 }  // namespace yardmaster::op

@@ -1,22 +1,24 @@
-// A move of a running TrainingJob to other hosts: the operator's half.
+// The operator's part of moving a running TrainingJob to other hosts (extender/steps/move_step.h
+// has the extender's part).
 //
-//   asked      by the annotation yardmaster.dev/move with another id than the last one that was
-//              answered, or by the operator's policy in the status. A job that may not move now is
-//              told so (move_terms.h). After a refusal the annotation is looked at again in
-//              kRefusedAgainMs: of a series of requests most are never answered.
-//   promised   the ledger keeps the next hosts for it (extender/steps/move_step.h). The job is
-//              asked for a checkpoint where its policy says how; then an incident of cause Moved
-//              begins, in the same write as the state Moving.
-//   restarted  its pods end, and none is made while the Gang, as the API server has it, holds the
-//              promise: first the gang has to be at its next place, or to have given the move up.
-//              Then pods are made as after every incident, where the gang has its place.
-// Everything follows from the status and the Gang, so any process carries on. Whatever else happens
-// to the job (a failure, a suspension, another size, its end) comes first, and the move is
-// abandoned.
+//   asked      A user sets the annotation yardmaster.dev/move with an id that was not answered yet,
+//              or the operator's policy asks in the status. A job that may not move now is refused
+//              (move_terms.h). After a refusal the annotation is ignored for kRefusedAgainMs, so
+//              most of a rapid series of requests are never answered.
+//   promised   The extender promises the next hosts. The operator asks the job for a checkpoint, if
+//              its policy says how. Then it begins an incident of cause Moved, in the same write as
+//              the state Moving.
+//   restarted  The pods end. No pod is created while the Gang, as the API server has it, holds the
+//              promise. Once the gang is at its next place, or the move was given up, pods are
+//              created as after every incident, at the gang's place.
 //
-// What a move means for later requests is in its record (api/job_move.h). A move that is Done or
-// Abandoned sets its time there; one of the policy that is Refused is taken off what the policy has
-// spent, and sets the time of that refusal; a person's that is Refused changes nothing.
+// All state is in the job's status and the Gang, so any process can continue. Any other event of
+// the job (a failure, a suspension, another size, its end) has priority, and the move is abandoned.
+// A move is also abandoned if the extender does not answer within a minute.
+//
+// The record (api/job_move.h) affects later requests. A move that is Done or Abandoned sets its
+// time there. If a move of the policy is Refused, its cost is removed from the policy's spending,
+// and the time of the refusal is set. A refused move of a user changes nothing.
 //
 // Thread safety: pure function.
 #pragma once
@@ -29,23 +31,23 @@
 
 namespace yardmaster::op {
 
-// From a refusal until the job's annotation is looked at again.
+// How long the annotation is ignored after a refusal.
 inline constexpr std::int64_t kRefusedAgainMs = 30'000;
 
 struct MoveStep {
   api::JobMove move;   // to be written
-  bool ready = false;  // the next hosts are promised: the job may leave those that it has
+  bool ready = false;  // the next hosts are promised: the job may leave its present ones
   std::optional<std::int64_t> look_again_ms;
 };
 
-// `gang`: the one of that name, as the watch has it; null: none. `least_run_ms`: all workers of a
-// job that is to move have run for so long.
+// Returns the next state of the move. `gang`: the Gang of the job, as the watch has it; null: none.
+// `least_run_ms`: the minimum time for which all workers of a job must have run before it may move.
 MoveStep NextMove(const api::TrainingJob& job, const api::Gang* gang, std::int64_t now_ms,
                   std::int64_t least_run_ms);
-// The ledger keeps the next hosts for the job's request, for long enough that its pods can end.
-// `gang`: as the API server has it; null: there is none.
+// True if the Gang holds the promise for the job's request for long enough that its pods can end.
+// `gang`: as the API server has it; null: none.
 bool MayLeaveHosts(const api::TrainingJob& job, const api::Gang* gang, std::int64_t now_ms);
-// The incident of that attempt has begun: the job leaves its hosts.
+// Sets the state Moving: the incident of `attempt` has begun, and the job leaves its hosts.
 void BeginMoving(std::int64_t attempt, api::JobMove& move);
 
 }  // namespace yardmaster::op

@@ -1,13 +1,13 @@
-// Places a TrainingJob before its pods are made.
+// Places a TrainingJob before its pods are created.
 //
-// A job without pods asks for its place by the spec of its Gang; its pods are made when the Gang
-// has hosts and the network of these is planned, each with its host and its plan and without a gate
-// (place_request.h). Where pods of a job that has just got its place are refused, all are taken
-// back and the Gang gives its hosts back (api::GangPods).
+// The operator requests a place for a job without pods by the spec of its Gang. It creates the pods
+// once the Gang has hosts and their network is planned: each pod with its host and plan, and
+// without the gate (place_request.h). If pods of a job are refused right after it got its place,
+// the operator removes all of them, and the Gang gives its hosts back (api::GangPods).
 //
-// What admission said of a job's first pod is kept until the job has its pods, ends, or would make
-// another first pod, and is the answer for jobs that are alike, too (admission_answers.h). A
-// process that has just begun asks again.
+// The operator asks admission for the job's first pod by a dry run. It keeps the answer until the
+// job has its pods, ends, or would have another first pod, and uses it for alike jobs, too
+// (admission_answers.h). A new process asks again.
 //
 // Thread safety: as JobController, which calls it for one job on one thread at a time. Lifetimes:
 // everything passed in outlives the object.
@@ -39,29 +39,32 @@
 namespace yardmaster::op {
 
 struct PlaceOptions {
-  bool first = false;  // false: the pods of every job come first, behind the gate
-  // The network plans that pods are made with; null: they are made without, and get them later.
+  bool first = false;  // false: the pods of every job are created first, behind the gate
+  // The network plans with which pods are created; null: they are created without and get them
+  // later.
   const PlannedRanks* network = nullptr;
-  std::int64_t network_wait_ms = 0;         // then a gang's pods are made without
-  std::int64_t least_run_ms = kLeastRunMs;  // before a job may be moved
+  // After this wait a gang's pods are created without a network plan; 0: no wait.
+  std::int64_t network_wait_ms = 0;
+  std::int64_t least_run_ms = kLeastRunMs;  // minimum run time before a job may be moved
 };
 
 class JobPlacer {
  public:
-  // An event on the job, as a warning.
+  // Writes a warning event on the job.
   using Warn = std::function<void(const api::TrainingJob& job, const std::string& reason,
                                   const std::string& note)>;
-  // How the pods that a look wants are to be made.
+  // How missing pods are created.
   enum class Making {
-    kBehindGate,  // but those of ranks that are made again, where former_pods.h allows it
-    kAsk,         // the Gang does not say yet what the job asks for
-    kWait,        // for hosts, for their network plan, or until the pods before are gone
-    kPlaced       // the first pods of a job that has got its place
+    kBehindGate,  // behind the gate, unless former_pods.h allows a replacement its former place
+    kAsk,         // not yet: the Gang does not request the place that the job needs; call Ask
+    kWait,   // not yet: the job waits for hosts, for their network plan, or until its former pods
+             // are gone
+    kPlaced  // at their place: they are the first pods of a job that has got its place; call Make
   };
   struct Way {
     Making making = Making::kBehindGate;
     std::shared_ptr<const api::Gang> gang = nullptr;  // this job's, or null
-    std::int64_t again_ms = 0;                        // 0: not by itself
+    std::int64_t again_ms = 0;                        // look again after this time; 0: no timer
   };
 
   JobPlacer(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
@@ -69,63 +72,66 @@ class JobPlacer {
 
   bool places_first() const { return options_.first; }
   Way WayOf(const api::TrainingJob& job, const JobObservation& observed, const JobStep& step);
-  // Of kAsk: asks admission what the pods are, quotas whether there is room for them, and the
-  // ledger for a place. The job does not wait then where its pods come first.
+  // For Making::kAsk: asks admission for the first pod, checks the quotas, and requests the place
+  // by the Gang's spec. If the pods of the job must come first, withdraws the request; the job does
+  // not wait then.
   absl::Status Ask(const api::TrainingJob& job, const Way& way, StallReason& stall,
                    TurnResult& result);
-  // Of kPlaced. The value: pods that are left to make.
+  // For Making::kPlaced: creates the pods. Returns the number of pods that are left to create.
   absl::StatusOr<std::size_t> Make(const api::TrainingJob& job, const Way& way, const JobStep& step,
                                    const CreateLimit& limit, StallReason& stall,
                                    TurnResult& result);
 
   bool HasAsked(const api::TrainingJob& job);
-  // It has no place, and may get one before it has pods.
+  // True if the job has no place and may get one before it has pods.
   bool Asks(const api::TrainingJob& job);
-  // Pods of the job were refused: what was learnt of its namespace may hold no longer.
+  // Drops cached answers of admission and quotas for the job's namespace, because pods were refused
+  // there.
   void NoteRefusal(const api::TrainingJob& job);
-  // What was asked for a job of that key.
+  // Forgets what was asked for the job of that key.
   void Forget(const std::string& key);
-  // Where the Gang of a job that gets no pods now asks for a place.
+  // Withdraws the request for a place of a job that gets no pods now: writes `pods` into its Gang.
   absl::Status TakeBack(const api::TrainingJob& job, api::GangPods pods);
-  // Its Gang, as the watch has it, was placed before its pods were made.
+  // True if the Gang, as the watch has it, was placed before the pods were created.
   bool IsPlacedFirst(const api::TrainingJob& job) const;
-  // It has no place although the watch says so, or is being stopped: the job asks for another when
-  // all of its pods are gone, and makes none meanwhile.
+  // True if the Gang requests its place first and has none, or is being stopped. The job requests
+  // another place once all of its pods are gone, and creates none meanwhile.
   static bool HasLostPlace(const api::TrainingJob& job, const api::Gang& gang);
-  // Its pods were refused after it had its place, and those that are there go.
+  // True if pods were refused after the job got its place, so that the existing ones are removed.
   bool IsTakenBack(const api::TrainingJob& job) const;
 
-  // The job moves, and no pod of it may be made yet: the Gang, as the API server has it, still
-  // holds the promise of the next hosts, or is newer than what the watch has of it.
+  // True if no pod of the job may be created yet, because it moves: the Gang, as the API server has
+  // it, still holds the promise of the next hosts, or its plan is newer than the watch has it.
   absl::StatusOr<bool> AwaitsNextPlace(const api::TrainingJob& job);
 
-  // The job's Gang as the watch has it; null: none.
+  // Returns the job's Gang as the watch has it; null if none exists.
   std::shared_ptr<const api::Gang> GangOf(const api::TrainingJob& job) const;
-  // As the API server has it, because the watch of Gangs may be behind, and no pod may come to a
-  // gang that is being stopped; null: there is none.
+  // Reads the Gang from the API server; null if none exists. The watch of Gangs may be behind, and
+  // no pod may be created for a gang that is being stopped.
   absl::StatusOr<std::shared_ptr<const api::Gang>> ReadGang(const api::TrainingJob& job);
 
  private:
-  // What admission has made of the first pod of a job without pods.
+  // The answer of admission for the first pod of a job without pods.
   struct Asked {
-    std::size_t sent = 0;  // hash of what it was asked about
+    std::size_t sent = 0;  // hash of the pod that was sent
     std::shared_ptr<const api::Pod> first;
-    bool pods_first = false;  // it says what only pods can say
+    bool pods_first = false;  // the pods of this job must come first (place_request.h)
   };
   // A gang's wait for its network plan.
   struct NetworkWait {
     std::string gang_uid;
     std::int64_t plan_generation = 0;
-    std::int64_t since_ms = 0;  // steady
-    bool late = false;
+    std::int64_t since_ms = 0;  // steady clock
+    bool late = false;          // the wait is over, and the event was written
   };
 
   Way WayOfPlaced(const api::TrainingJob& job, const JobStep& step,
                   std::shared_ptr<const api::Gang> gang);
-  // The wait for the network plan of a gang's first pods; 0: it is over.
+  // Returns how much longer the first pods of a gang wait for their network plan, in ms; 0: not at
+  // all.
   std::int64_t NetworkWaitMs(const api::TrainingJob& job, const api::Gang& gang,
                              const std::vector<int>& ranks);
-  // Of a dry run, or of one for a job that is alike.
+  // Returns the first pod by a dry run, or by the answer for an alike job.
   absl::StatusOr<std::shared_ptr<const api::Pod>> AskAdmission(const api::TrainingJob& job,
                                                                StallReason& stall);
   absl::Status CheckRoom(const api::TrainingJob& job, const std::shared_ptr<const api::Pod>& first,

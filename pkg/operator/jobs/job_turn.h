@@ -1,4 +1,4 @@
-// One look at a TrainingJob: how much of it is done at once, and what is left.
+// The size of one reconcile of a TrainingJob: which pods it may create, and what it leaves over.
 //
 // Thread safety: values.
 #pragma once
@@ -10,33 +10,34 @@
 
 namespace yardmaster::op {
 
-// Which pods one look at a job may make. Everything else is done in each.
+// Which pods one reconcile may create. Every reconcile does everything else.
 enum class JobTurn {
   kWhole,       // all
-  kPrompt,      // of a job that has run in full before, up to the limit of a turn; else none
+  kPrompt,      // those of a job that has run in full before, up to the limit of a turn; else none
   kBackground,  // up to the limit of a turn
-  kLook  // none: it waits for its try (refusal_pacer.h), and pods that it has are taken back, up to
+  kLook  // none: the job waits for its next try (refusal_pacer.h); existing pods are removed, up to
          // the limit of a turn
 };
 struct TurnResult {
-  // Look again after this time although nothing has changed.
+  // Reconcile again after this time, even if nothing changes.
   std::optional<std::int64_t> look_again_ms;
-  // To make: the job needs a background turn. A Service that was refused counts as one.
+  // Pods left to create, for which the job needs a background turn. A Service that was refused
+  // counts as one.
   std::size_t pods_left = 0;
-  std::size_t taken_back = 0;  // pods of a job that waits for its try
-  // What is left to make waits for hosts, or for their network plan: no turn helps until the Gang
-  // or the plan has changed.
+  std::size_t taken_back = 0;  // pods removed of a job that waits for its next try
+  // The pods left wait for hosts or their network plan: no turn helps until the Gang or the plan
+  // changes.
   bool waits = false;
-  bool has_hosts = false;  // of a placed gang, which stand empty until its pods are made
+  bool has_hosts = false;  // the gang is placed; its hosts stay empty until its pods are created
 
   void LookAgain(std::int64_t in_ms) {
     look_again_ms = std::min(look_again_ms.value_or(in_ms), in_ms);
   }
 };
 
-// When a background turn of a job is due. Jobs with few pods go before larger ones that came
-// shortly before, and those that have their hosts before all that came in kAheadMs; every one has
-// its turn in the end.
+// Returns the sort key of a background turn, in ms after its arrival. Jobs with few pods go before
+// larger ones that came shortly before, and jobs that have their hosts before all that came in the
+// last kAheadMs. Every job gets its turn.
 constexpr std::int64_t BackgroundDueMs(const TurnResult& turn) {
   constexpr std::int64_t kAheadMs = 10'000;
   return turn.has_hosts ? -kAheadMs : static_cast<std::int64_t>(turn.pods_left);

@@ -1,6 +1,6 @@
-// The TrainingJobs that have pods on a host. Kept up to date pod by pod, so that a Node that
-// changes costs a look at the jobs on it and not at every pod of the cluster: when thousands of
-// Nodes change together, the latter takes minutes.
+// Index of the TrainingJobs that have pods on a host. It is updated pod by pod, so that a change of
+// a Node costs a look at the jobs on it and not at every pod of the cluster, which takes minutes
+// when thousands of Nodes change together.
 //
 // Thread safety: all methods from any thread.
 #pragma once
@@ -18,9 +18,9 @@ namespace yardmaster::op {
 
 class JobsByHost {
  public:
-  // The newest state of the pod of that "namespace/name"; null: it is gone. O(log pods).
+  // Stores the newest state of the pod "namespace/name"; null: it is gone. O(log pods).
   void Update(const std::string& key, const api::Pod* pod);
-  // "namespace/name" of each job, ascending. O(log hosts + pods on the host).
+  // Returns "namespace/name" of each job on the host, ascending. O(log hosts + pods on the host).
   std::vector<std::string> On(const std::string& host) const;
 
  private:
@@ -30,7 +30,7 @@ class JobsByHost {
   };
 
   mutable Mutex mutex_;
-  std::map<std::string, Place> place_of_pod_ ABSL_GUARDED_BY(mutex_);  // bound pods with a job only
+  std::map<std::string, Place> place_of_pod_ ABSL_GUARDED_BY(mutex_);  // only bound pods of jobs
   std::map<std::string, std::set<std::pair<std::string, std::string>>> on_host_
       ABSL_GUARDED_BY(mutex_);  // (job, pod)
 };

@@ -1,14 +1,17 @@
-// What the operator asks of the ledger for a job whose pods follow their place, and what a pod gets
-// of the place that the ledger has.
+// Builds the Gang by which the operator requests a place for a job whose pods follow their place,
+// and reads from the Gang what a pod gets.
 //
-// The Gang says of a job what the extender would have read off its pods (pkg/gather), with
-// the first worker's pod as admission returned it without making it: workers are made of one
-// template, and admission treats them alike. A pod that others have changed all the same is judged
-// by the extender's filter, as every pod is.
+// The Gang contains what the extender would have read from the job's pods (pkg/gather). The
+// operator builds it from the first worker's pod as admission returned it in a dry run: all workers
+// have one template, and admission treats them alike. If a webhook changes a pod nevertheless, the
+// extender's filter checks it, as it checks every pod.
 //
-// Jobs whose pods say what only a pod can say have their pods first, behind the gate: volumes,
-// which limit the hosts once they exist; gates of others; claims; limits for the wait behind the
-// gate; a host that the template names.
+// The pods of a job come first, behind the gate, if they say what only a pod can say:
+//   - volumes, which limit the hosts once they exist;
+//   - gates of other controllers;
+//   - resource claims;
+//   - limits for the wait behind the gate;
+//   - a host or a core PodGroup in the template, or requests that cannot be read.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -24,27 +27,29 @@
 
 namespace yardmaster::op {
 
-// As the API server gives it back, with GangPods::kFollow. nullopt: the job's pods come first.
+// Returns the Gang as the API server would return it, with GangPods::kFollow. nullopt: the job's
+// pods come first.
 std::optional<api::Gang> GangRequestOf(const api::TrainingJob& job, const api::Pod& first);
-// `gang` with what a request says.
+// Returns `gang` with the spec of `request`.
 api::Gang WithRequest(api::Gang gang, const api::Gang& request);
 
-// The Gang of that name is this job's.
+// True if the Gang belongs to this job.
 bool IsGangOf(const api::Gang& gang, const api::TrainingJob& job);
-// It has hosts, and is not being stopped.
+// True if the gang has hosts and is not being stopped.
 bool HasPlace(const api::Gang& gang);
-// No traffic of it leaves its host.
+// True if all ranks of the gang are on one host, so that none of its traffic leaves it.
 bool IsOnOneHost(const api::Gang& gang);
 
-// Whether a pod of the rank may be made for this host, which the gang has for it.
+// True if a pod of the rank may be created for this host, which the gang has for it: the Node is
+// ready, schedulable and healthy, the job does not avoid it, and it is not refused to the rank.
 bool MayBeUsed(const api::TrainingJob& job, const api::Gang& gang, int rank, const api::Node& node,
                std::int64_t now_ms);
-// Pods on it have to tolerate its taint.
+// True if pods on the host have to tolerate the backup taint.
 bool IsBackupHost(const api::Node& node);
 
-// The place of a rank, without its network. nullopt: it has none, or not one that it may be made on
-// now; such a rank waits behind the gate, where the extender moves it. `node`: of its host; null:
-// there is none.
+// Returns the place of a rank, without its network plan. nullopt if it has none, or if its pod may
+// not be created there now: the pod then waits behind the gate, where the extender moves the rank.
+// `node`: the Node of its host; null: none exists.
 std::optional<WorkerPlace> PlaceOf(const api::TrainingJob& job, const api::Gang& gang, int rank,
                                    const api::Node* node, std::int64_t now_ms);
 

@@ -1,15 +1,15 @@
-// Whether the ResourceQuotas of a namespace leave room for all pods of a job, before hosts are
-// promised to it: a namespace that is full holds none.
+// Checks whether the ResourceQuotas of a namespace leave room for all pods of a job, before hosts
+// are promised to it. So a namespace with an exhausted quota holds no hosts.
 //
-// Only what is known counts: quotas without scopes that have been counted, of pods and of what they
-// request. What a quota of another kind refuses is refused when the pods are made.
+// The check covers quotas without scopes whose usage the API server has counted, for pods and their
+// requests. Other quotas refuse the pods when they are created.
 //
-// Jobs that ask within kQuotasMs of each other look at the quotas as they were for the first of
-// them: pods that are made meanwhile could have been made just after a look, too, and a job that a
-// quota refuses has them read again.
+// QuotaReader caches the quotas of a namespace for kQuotasMs. Pods that are created meanwhile could
+// also have been created just after a read. If a quota refuses a job, the caller drops the cached
+// quotas of its namespace.
 //
-// Thread safety: a pure function; QuotaReader's methods may be called from any thread. Lifetimes:
-// client and clock outlive the reader.
+// Thread safety: CheckQuotas is pure; all methods of QuotaReader from any thread. Lifetimes: client
+// and clock outlive the reader.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ struct AlikePods {
 };
 
 struct QuotaRefusal {
-  absl::Status status;     // what the API server would say of the first pod that is too many
-  std::int64_t count = 0;  // pods like it
+  absl::Status status;  // the error that the API server would return for the first pod that exceeds
+                        // the quota
+  std::int64_t count = 0;  // pods with the same requests
 };
 
-// Whether all pods fit together. The amounts of a refusal are those before a pod like the refused
-// one is made: pods that stand before it in `pods` are in use (refusal_reason.h). nullopt: they
-// fit.
+// Returns nullopt if all pods fit together. In a refusal, the usage includes the pods that stand
+// before the refused ones in `pods` (refusal_reason.h).
 std::optional<QuotaRefusal> CheckQuotas(const std::vector<kube::ObjectPtr>& quotas,
                                         const std::vector<AlikePods>& pods);
 

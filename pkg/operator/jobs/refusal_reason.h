@@ -1,6 +1,6 @@
-// What the API server says of a pod that it does not take, as the reason and the message of the
-// job's condition Stalled: of a quota, by how much it is short of all pods of the job, and what
-// helps.
+// Translates the error by which the API server refuses a pod into reason and message of the job's
+// condition Stalled. For a quota the message says how much is missing for all pods of the job, and
+// what helps.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,14 +13,14 @@
 
 namespace yardmaster::op {
 
-// Pods that ask for the same as the refused one.
+// The pods with the same requests as the refused one.
 struct PodsOfTry {
   std::int64_t wanted = 1;
-  std::int64_t made = 0;  // of these, before the refusal: a quota counts them
+  std::int64_t made = 0;  // created before the refusal: the quota counts them already
 };
 
-// The API server, a policy or a webhook refused to create an object, and would refuse it again for
-// now.
+// True if the API server, a policy or a webhook refused to create an object, and would refuse it
+// again now.
 bool IsRefusal(const absl::Status& status);
 
 // REQUIRES: IsRefusal(status).

@@ -1,9 +1,13 @@
-// The condition Stalled of a TrainingJob: what it becomes, from what a look at the job has found
-// and what the condition was.
+// Computes the condition Stalled of a TrainingJob from the result of a reconcile and its former
+// value.
 //
-// True: something keeps pods from being made, or the workers from making progress (stall_reason.h).
-// False: nothing does any more. Unknown: the workers made no progress when they were last seen, and
-// no report says that they do now. A job that was never stalled has no such condition.
+//   True      pods cannot be created, or the workers make no progress (stall_reason.h)
+//   False     the cause is gone
+//   Unknown   the workers made no progress when they were last seen, and no report says that they
+//   do
+//             now
+//
+// A job that was never stalled does not have the condition.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,17 +24,18 @@ namespace yardmaster::op {
 
 struct StallChange {
   api::Condition condition;
-  // An event reports it: the reason is not the one that the condition had, and is not found again
-  // after reports had ceased.
+  // An event reports the change: the reason is new, and is not found again after reports had
+  // ceased.
   bool is_event = false;
 };
 
-// nullopt: the condition stays. `reason_of_none`: why the job is not stalled (ReasonOfNoStall),
-// used where `stall` does not exist; empty: not known.
+// Returns the new condition; nullopt: it does not change. `reason_of_none`: why the job is not
+// stalled (ReasonOfNoStall), used if `stall` does not exist; empty: not known.
 std::optional<StallChange> NextStalled(const api::TrainingJob& job, const StallReason& stall,
                                        const std::string& reason_of_none);
 
-// Empty while pods of the job are yet to be made: the turn that makes them decides.
+// Returns why the job is not stalled. Empty while pods of the job are still to be created: the turn
+// that creates them decides.
 std::string ReasonOfNoStall(const api::TrainingJob& job, const JobObservation& observed,
                             const JobStep& step);
 

@@ -1,5 +1,7 @@
-// What keeps the pods of a TrainingJob from being made, or its workers from making progress: the
-// reason and the message of its condition Stalled. Thread safety: values and pure functions.
+// Why the pods of a TrainingJob cannot be created, or its workers make no progress: reason and
+// message of its condition Stalled.
+//
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +26,26 @@ inline constexpr char kNameTaken[] = "NameTaken";
 // A quota, or the API server or a policy, refuses the pods.
 inline constexpr char kQuotaExceeded[] = "QuotaExceeded";
 inline constexpr char kPodsRefused[] = "PodsRefused";
-// They refuse the job's Service.
+// The API server or a policy refuses the job's Service.
 inline constexpr char kServiceRefused[] = "ServiceRefused";
-// The job is held before its first pod (job_hold.h): its queue is one of Kueue, which is not
-// followed; or its pods name a queue of their own.
+// The job is held before its first pod (job_hold.h): its queue is one of Kueue, which the operator
+// does not follow; or its pods name a queue.
 inline constexpr char kQueueUnavailable[] = "QueueUnavailable";
 inline constexpr char kQueueNotSupported[] = "QueueNotSupported";
-// The job has no ComputeDomain: there is no such kind, or one of its name is not the job's own.
+// The job cannot have its ComputeDomain: the kind does not exist, or an object of that name is not
+// the job's.
 inline constexpr char kComputeDomainUnavailable[] = "ComputeDomainUnavailable";
 
-// All workers run and make no progress (no_progress.h); with the second, because a process
-// of one is stopped.
+// All workers run and make no progress (no_progress.h). kCannotRun: because a process of a worker
+// is stopped.
 inline constexpr char kNoProgress[] = "NoProgress";
 inline constexpr char kCannotRun[] = "WorkerCannotRun";
 
-// The condition is Unknown: it was one of these, and nothing shows that it still is, nor that the
-// job goes on.
+// The condition is Unknown: its reason was one of these two, and nothing shows whether the job
+// makes progress again.
 inline constexpr char kProgressNotKnown[] = "NotKnown";
 
-// The job's condition Stalled is True for one of `reasons`.
+// True if the job's condition Stalled is True for one of `reasons`.
 inline bool IsStalledBy(const api::TrainingJob& job,
                         std::initializer_list<std::string_view> reasons) {
   const api::Condition* stalled = api::FindCondition(job.status.conditions, "Stalled");
@@ -52,15 +55,15 @@ inline bool IsStalledBy(const api::TrainingJob& job,
   }
   return false;
 }
-// At the last try, as the job's condition Stalled has it.
+// These say whether the Service or pods were refused at the last attempt, by the condition Stalled.
 inline bool ServiceWasRefused(const api::TrainingJob& job) {
   return IsStalledBy(job, {kServiceRefused});
 }
 inline bool PodsWereRefused(const api::TrainingJob& job) {
   return IsStalledBy(job, {kQuotaExceeded, kPodsRefused});
 }
-// When the job was found to make no progress, or when that was not known any more; nullopt: it was
-// not, or goes on.
+// Returns when the job was found to make no progress, or when its progress became unknown; nullopt
+// if neither is the case.
 inline std::optional<std::int64_t> NoProgressMs(const api::TrainingJob& job) {
   const api::Condition* stalled = api::FindCondition(job.status.conditions, "Stalled");
   if (stalled == nullptr || stalled->status == api::ConditionStatus::kFalse) return std::nullopt;

@@ -1,17 +1,15 @@
-// Writes the pods, the Service and the Gang's spec of a TrainingJob.
+// Writes the pods, the Service, the ComputeDomain and the Gang's spec of a TrainingJob.
 //
-// Every write names the uid of the pod that it was decided for, so that it never reaches a later
-// pod of the same name. A pod that is gone, or a name that belongs to another pod by then, is not
-// an error: the watch reports it and the job is reconciled again.
-//
-// A process that may not write any more, because it leads no longer or is about to end, writes no
-// further pod of the job: the next leader goes on. After the first error the writes that have not
-// begun are left out, too.
-//
-// Create goes on where the call before it for the same job stopped, if nothing failed: for
-// kCreationMs it trusts that the Service is there, and begins with the batch size that was reached.
-// A call that is limited in time would otherwise spend its time on the Service and on small
-// batches.
+//   - Every write of an existing pod names the uid for which it was decided, so it never affects a
+//     later pod of the same name. A pod that is gone, or whose name belongs to another pod now, is
+//     not an error: the watch reports it, and the job is reconciled again.
+//   - A process that may no longer write, because it lost leadership or is shutting down, stops
+//     writing; the next leader continues. After the first error, writes that have not started are
+//     skipped.
+//   - Create continues where the last call for the same job stopped, if nothing failed: for
+//     kCreationMs it assumes that the Service exists, and starts with the batch size that was
+//     reached. Otherwise a call with a time limit would spend it on the Service and on small
+//     batches.
 //
 // Thread safety: the methods may run for different jobs on several threads. Lifetimes: everything
 // passed in outlives the object.
@@ -41,26 +39,25 @@
 
 namespace yardmaster::op {
 
-// Calls of one look at a job that run at the same time: few, which leaves the API server time for
-// other jobs.
+// Concurrent API calls of one reconcile: few, to leave the API server time for other jobs.
 inline constexpr std::size_t kWriteThreads = 4;
-// Of pods of a gang that has its hosts, which stand empty until then.
+// The same for a gang that has its hosts, which stay empty until its pods exist.
 inline constexpr std::size_t kPlacedWriteThreads = 16;
-// How long Create trusts what it has made of a job.
+// How long Create relies on its own earlier writes for a job.
 inline constexpr std::int64_t kCreationMs = 10'000;
 
-// When Create ends although pods are left to make: after so many, or after the batch during which
-// that long has passed.
+// When Create returns although pods are left: after `pods` pods, or after the batch during which
+// `duration_ms` passes.
 struct CreateLimit {
   std::size_t pods = SIZE_MAX;
   std::int64_t duration_ms = INT64_MAX;
-  std::size_t calls = kWriteThreads;  // at the same time
+  std::size_t calls = kWriteThreads;  // concurrent calls
 };
 
 class WorkerWrites {
  public:
-  // `may_write` is asked before every write, from several threads. `threads`: the most calls of one
-  // look at the same time, whatever a CreateLimit says.
+  // `may_write` is called before every write, from several threads. `threads`: maximum of
+  // concurrent calls of one reconcile; a CreateLimit cannot raise it.
   WorkerWrites(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                std::function<bool()> may_write, std::size_t threads = kWriteThreads)
       : client_(client),
@@ -69,40 +66,43 @@ class WorkerWrites {
         may_write_(std::move(may_write)),
         threads_(threads) {}
 
-  // Where the pod of a rank is made; nullopt: it waits behind the gate. Called from several
-  // threads.
+  // Returns the place for the pod of a rank; nullopt: the pod is created behind the gate. Called
+  // from several threads.
   using PlaceOfRank = std::function<std::optional<WorkerPlace>(int rank)>;
 
-  // Creates the job's Service and ComputeDomain where they are missing, and the pods of `ranks`. A
-  // pod that exists already is not an error. The Service comes first where all ranks are to be made
-  // and no pod was refused at the last try; otherwise the pods come first. Batches grow from one
-  // pod, so that a job that is refused costs one request a try, as long as they take less than half
-  // of the time of `limit`. A refusal by quota or admission is an error and sets `stall`; a Service
-  // of another owner sets `stall` alone. A pod that is refused with its place is made behind the
-  // gate. The value: how many of `ranks` are left.
+  // Creates the job's ComputeDomain and Service if they do not exist, and the pods of `ranks`. A
+  // pod that exists already is not an error. Returns how many of `ranks` are left.
+  //
+  // Order: the Service comes before the pods if all ranks are to be created and no pod was refused
+  // at the last attempt, else after them. Batches start with one pod, so that a refused attempt
+  // costs one request, and grow while they take less than half of the time of `limit`.
+  //
+  // Errors: a refusal by quota or admission, which also sets `stall`, and other errors of the API
+  // server. A Service of another owner sets `stall` and is no error. A pod that is refused with its
+  // place is created behind the gate.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
                                      const PlaceOfRank& place_of, const CreateLimit& limit,
                                      StallReason& stall);
-  // The pod of rank 0 as admission would make it behind the gate; nothing is made. A refusal is an
-  // error and sets `stall`.
+  // Returns the pod of rank 0 as admission would return it, behind the gate, by a dry run. A
+  // refusal is an error and sets `stall`.
   absl::StatusOr<nlohmann::json> TryFirst(const api::TrainingJob& job, StallReason& stall);
-  // Whether the job would get its ComputeDomain, if its spec asks for one; nothing is made.
-  // `stall`: why not.
+  // Checks by a dry run whether the job would get its ComputeDomain, if its spec requests one. Sets
+  // `stall` if not.
   absl::Status TryComputeDomain(const api::TrainingJob& job, StallReason& stall);
-  // What TryFirst sends.
+  // Returns the pod that TryFirst sends.
   nlohmann::json FirstPodOf(const api::TrainingJob& job) const;
-  // Makes the Gang, or writes its spec where it has a version. The value: as it was stored;
-  // nullopt: another version of it is there already, which the watch reports.
+  // Creates the Gang or, if it has a resourceVersion, updates its spec. Returns it as stored;
+  // nullopt if another version exists already, which the watch reports.
   absl::StatusOr<std::optional<api::Gang>> WriteGang(const api::Gang& gang);
-  // Records on the pods which attempt they are in, and what restarts them in place.
+  // Writes on the pods the attempt to which they belong, and the request to restart in place.
   absl::Status Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   absl::Status Remove(const api::TrainingJob& job, const std::vector<Removal>& removals);
-  // Asks every running worker for a checkpoint, once for each `time_ms`.
+  // Requests a checkpoint from every running worker, once for each `time_ms`.
   absl::Status RequestCheckpoint(const api::TrainingJob& job, const JobObservation& observed,
                                  std::int64_t time_ms);
 
  private:
-  // What Create knows of a job whose pods it has begun to make.
+  // The progress of Create for a job.
   struct Creation {
     std::int64_t generation = 0;
     std::int64_t begin_ms = 0;
@@ -111,10 +111,10 @@ class WorkerWrites {
     bool has_domain = false;
   };
 
-  // Unavailable where this process does not lead any more.
+  // Returns Unavailable if this process no longer leads.
   absl::Status CheckLeads() const;
   WorkerShape ShapeOf(const api::TrainingJob& job) const;
-  // As the last call has kept it, or a new one.
+  // Returns the stored progress, or a new one.
   Creation Begin(const api::TrainingJob& job);
   void StoreCreation(const api::TrainingJob& job, const Creation& creation);
   absl::Status EnsureService(const api::TrainingJob& job, Creation& creation, StallReason& stall);
