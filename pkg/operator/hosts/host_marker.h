@@ -1,16 +1,16 @@
-// Keeps the operator's marks on Nodes right (node_marks.h), one round at a time: quarantines hosts
-// for the failures that TrainingJobs report and while they have a fault for which jobs leave them
-// (node_faults.h), and ends quarantines and fences. While faults are reported of more than
-// `fault_share` of the hosts, and of more than `fault_hosts`, what reports them is not trusted and
-// no host is quarantined for one.
+// Maintains the operator's marks on Nodes (node_marks.h), one round at a time. It quarantines hosts
+// for failures that TrainingJobs report, and while they have a fault for which jobs leave them
+// (node_faults.h); and it ends quarantines and fences. If more than `fault_share` of the hosts and
+// more than `fault_hosts` are reported faulty, the reports are not trusted, and no host is
+// quarantined for a fault.
 //
-// A fence is set by Fence, before pods of a lost host are removed by force, and taken away by a
-// round once the Node is Ready and none of its pods is being deleted. A fence ends the pods of all
-// tenants on the host. Therefore the Node has to be NotReady for `fence_after_ms` before it is
-// fenced, even where a job has a shorter grace.
+// Fence sets a fence before pods of a lost host are removed by force. A round removes it once the
+// Node is Ready and none of its pods is being deleted. A fence ends the pods of all tenants on the
+// host, so the Node must have been NotReady for `fence_after_ms`, even if a job has a shorter
+// grace.
 //
-// Level triggered: a round reads the cache alone. Thread safety: Fence and IsFenced from any
-// thread, RunOnce from one. Lifetimes: client and cache outlive it.
+// Level triggered: a round reads only the cache. Thread safety: Fence and IsFenced from any thread,
+// RunOnce from one. Lifetimes: client and cache outlive the object.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class HostMarker {
     double fault_share = 0.2;
     int fault_hosts = 3;
   };
-  // Run again when the next quarantine for failures ends. Failures are those of hosts.
+  // `again_ms`: when the next quarantine for failures ends. Failures are those of hosts.
   struct Report : RunResult {
     int quarantined = 0;  // hosts
     int fenced = 0;       // by the operator
@@ -59,23 +59,25 @@ class HostMarker {
   HostMarker(kube::Client& client, state::ClusterCache& cache, Options options, Notify notify)
       : client_(client), cache_(cache), options_(options), notify_(std::move(notify)) {}
 
-  // Whether pods of a lost host may be removed by force: by policy, or because its Node is gone or
+  // True if pods of a lost host may be removed by force: by policy, or because its Node is gone or
   // out of service.
   bool IsFenced(const std::string& host) const;
-  // How long to wait until Fence may be called for a host that has been NotReady for
-  // `not_ready_ms`; 0: it may be now.
+  // Returns how long to wait before Fence may be called for a host that has been NotReady for
+  // `not_ready_ms`; 0: now.
   std::int64_t FenceWaitMs(std::int64_t not_ready_ms) const;
-  // With kOutOfService: sets the taint. OK also when there is nothing to do, as for a Node that is
-  // Ready again.
+  // With kOutOfService, sets the taint. OK also if nothing is to be done, for example if the Node
+  // is Ready again.
   absl::Status Fence(const std::string& host);
 
   // `now_ms`: wall time.
   Report RunOnce(std::int64_t now_ms);
 
  private:
-  // Hosts that jobs leave for a fault, and the fault; empty where reports are not trusted.
+  // Returns the hosts that jobs leave for a fault, with the fault; empty if the reports are not
+  // trusted.
   std::map<std::string, std::string> FaultyHosts(const state::ClusterState& cluster) const;
-  // `record`: what is known of the host's failures; `fault`: for which it is left, empty: none.
+  // `record`: the known failures of the host. `fault`: the fault for which jobs leave it; empty:
+  // none.
   absl::Status Mark(const api::Node& node, const api::HostRecord& record, const std::string& fault,
                     bool in_deletion, std::int64_t now_ms, Report& report);
   absl::Status Write(const api::Node& node, const nlohmann::json& patch);

@@ -1,22 +1,22 @@
-// Which hosts are quarantined for the failures of workers on them, and for how long.
+// Decides which hosts are quarantined for failures of workers on them, and for how long.
 //
-// Input are the failures that jobs report: one an incident, against the host of the worker that
-// failed first. A host is quarantined after `failures` of them that count and lie after its last
-// quarantine, for `first_ms`, twice as long with every quarantine in a row, at most `max_ms`. A row
-// ends when a quarantine has been over for `window_ms`. Failures older than `window_ms` are
-// forgotten. Times that are further ahead than clocks differ were written by a leader whose clock
-// was: such a failure does not count, and such a quarantine ends max_ms from now.
+// The input are the failures that jobs report: one per incident, for the host of the worker that
+// failed first. A host is quarantined after `failures` counted failures since its last quarantine,
+// for `first_ms`, and twice as long with every quarantine in a row, up to `max_ms`. A row ends once
+// a quarantine has been over for `window_ms`. Failures older than `window_ms` are forgotten. If a
+// time lies further ahead than clocks can differ, a leader with a wrong clock wrote it: such a
+// failure does not count, and such a quarantine ends max_ms from now.
 //
-// A program that fails on every host does not count against hosts. Therefore
-//   1. the failures of a job count against a host only where more than half of the job's failures
-//      within the window were on that host;
+// A program that fails on every host must not cause quarantines. Therefore
+//   1. failures of a job count for a host only if more than half of the job's failures within the
+//      window were on that host;
 //   2. at most `per_namespace` hosts are quarantined whose failures all come from one namespace;
-//   3. of the failures of one namespace that only say that a worker was slow (HostFailure::slow) as
-//      many count as failures of all others do: processes of a job measure its speed, and may say
-//      what they like;
+//   3. failures of one namespace that only report a slow worker (HostFailure::slow) count at most
+//      as often as failures of all other namespaces, because a job's processes measure its speed
+//      and may report anything;
 //   4. at most max(1, segment_share) hosts of a segment and max(1, fabric_share) of all are
 //      quarantined at a time.
-// A host that limit 2 or 4 exempts is quarantined as soon as both allow it.
+// A host that limit 2 or 4 exempts is quarantined once both allow it.
 //
 // Thread safety: pure function. Determinism: the same input gives the same output; hosts are
 // considered by name.
@@ -43,12 +43,13 @@ struct QuarantineLimits {
 
 struct HostHistory {
   std::string segment;     // "fabric pod/segment"
-  api::HostRecord record;  // as the Node's annotation has it
-  // Reported by jobs and perhaps not in the record yet.
+  api::HostRecord record;  // from the Node's annotation
+  // Failures reported by jobs, which the record may not have yet.
   std::vector<api::HostFailure> reported;
 };
 
-// By host: the record that its Node should have. A host is quarantined while now_ms < until_ms.
+// Returns, by host, the record that its Node should have. A host is quarantined while now_ms <
+// until_ms.
 std::map<std::string, api::HostRecord> NextRecords(const std::map<std::string, HostHistory>& hosts,
                                                    const QuarantineLimits& limits,
                                                    std::int64_t now_ms);

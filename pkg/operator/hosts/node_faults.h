@@ -1,26 +1,28 @@
-// What the signals on a Node mean for the job that runs there: taints and conditions of Kubernetes,
-// node-problem-detector, clouds and autoscalers, and NIC ports that the agent reports as down, by a
-// table that may be configured.
+// Translates signals on a Node into what the job there does. Signals are taints and conditions of
+// Kubernetes, node-problem-detector, clouds and autoscalers, and NIC ports that the agent reports
+// as down. A table, which users may configure, assigns each signal an action:
 //
 //   Ignore   nothing
-//   Degrade  shown in the job's condition Degraded; nothing is moved
-//   Drain    the host's rank moves as after the loss of a host, in the ordinary way: pods get
-//            SIGTERM and their grace period to write a checkpoint
+//   Degrade  the signal is shown in the job's condition Degraded; no rank moves
+//   Drain    the rank on the host moves as after the loss of a host, gracefully: its pod gets
+//            SIGTERM and its grace period to write a checkpoint
 //   Replace  as Drain, but the job is not asked for a checkpoint first: for hosts on which nothing
 //            works
 //
-// Of several signals the gravest counts. A signal counts when it has held for `after_ms` without a
-// pause (host_health.h).
+// The gravest of several signals decides. A signal takes effect once it has lasted `after_ms`
+// without a pause (host_health.h).
 //
 // Table in YAML:
+//
 //   rules:
 //   - {condition: KernelDeadlock, action: Replace, afterSeconds: 30}
 //   - {condition: KernelReady, status: "False", action: Degrade}
 //   - {taint: karpenter.sh/disrupted, action: Drain}
 //   - {railDown: true, action: Drain, afterSeconds: 120}
+//
 // A rule has exactly one of condition, taint and railDown; the first that matches a signal decides.
-// A taint key or condition type that ends with "*" matches every one with that beginning. railDown:
-// every port of some rail's NIC is down.
+// A taint key or condition type that ends with "*" matches by prefix. railDown: every port of the
+// NIC of some rail is down.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -49,7 +51,7 @@ struct FaultRule {
 };
 
 struct NodeFault {
-  // "condition KernelDeadlock True", "taint karpenter.sh/disrupted", "rail 3 down"
+  // For example "condition KernelDeadlock True", "taint karpenter.sh/disrupted", "rail 3 down".
   std::string name;
   FaultAction action = FaultAction::kIgnore;
   std::int64_t after_ms = 0;
@@ -62,8 +64,8 @@ std::vector<FaultRule> DefaultFaultRules();
 absl::StatusOr<std::vector<FaultRule>> ParseFaultRules(std::string_view yaml,
                                                        std::string_view source);
 
-// By name, without those that are ignored. `nic_ports`: of every NIC; 0: not known, rails are not
-// looked at.
+// Returns the faults by name, without ignored ones. `nic_ports`: ports per NIC; 0: not known, and
+// rails are not checked.
 std::vector<NodeFault> FaultsOf(const api::Node& node, int nic_ports,
                                 const std::vector<FaultRule>& rules);
 

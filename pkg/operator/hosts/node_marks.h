@@ -1,6 +1,7 @@
-// The marks that the operator writes on Nodes: the taint and the record of a quarantined host, and
-// Kubernetes' out-of-service taint on a lost host. One JSON patch per Node that tests the Node's
-// resource version, so that marks of others are never touched and one that conflicts is made again.
+// The marks that the operator writes on Nodes: taint and record of a quarantined host, and
+// Kubernetes' out-of-service taint on a lost host. One JSON patch per Node tests the Node's
+// resource version, so marks of others are never changed; after a conflict the next round tries
+// again.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,11 +15,11 @@
 
 namespace yardmaster::op {
 
-// What is done before pods of a lost host are removed by force.
+// What the operator does before pods of a lost host are removed by force.
 enum class FencePolicy {
   kNone,          // nothing
   kOutOfService,  // the operator sets the out-of-service taint
-  kAwait          // nothing is removed by force before another program or a person has set it
+  kAwait          // it waits until another program or a user sets the taint
 };
 
 struct NodeMarks {
@@ -28,14 +29,14 @@ struct NodeMarks {
   bool operator==(const NodeMarks&) const = default;
 };
 
-// The marks as they stand.
+// Returns the present marks of the Node.
 NodeMarks MarksOf(const api::Node& node);
 // Values of the taint.
 inline constexpr char kWorkerFailures[] = "worker-failures";
 inline constexpr char kNodeFault[] = "node-fault";
-// Has the out-of-service taint, by whichever writer.
+// True if the Node has the out-of-service taint, whoever set it.
 bool IsOutOfService(const api::Node& node);
-// RFC 6902. Nothing: the Node has these marks.
+// Returns a JSON patch (RFC 6902); nullopt: the Node has these marks.
 std::optional<nlohmann::json> PatchOf(const api::Node& node, const NodeMarks& wanted);
 
 }  // namespace yardmaster::op

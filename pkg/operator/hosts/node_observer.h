@@ -14,13 +14,13 @@
 
 namespace yardmaster::op {
 
-// "fabricPod/segment", by the labels that the Fabric names, or the default ones without a Fabric;
-// empty: the Node has no label of a segment.
+// Returns "fabricPod/segment" by the labels that the Fabric names, or by the default labels without
+// a Fabric; empty: the Node has no segment label.
 std::string SegmentOf(const api::Node& node, const state::ClusterState& cluster);
-// "fabricPod/segment/domain"; empty: the Node has no label of a segment, or of a domain.
+// Returns "fabricPod/segment/domain"; empty: the Node has no segment or no domain label.
 std::string DomainOf(const api::Node& node, const state::ClusterState& cluster);
 
-// True when what HostHealth knows of the host has changed.
+// True if the state of the host in HostHealth changed.
 bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
                  const std::string& name, std::int64_t now_ms, HostHealth& hosts);
 

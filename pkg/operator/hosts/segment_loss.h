@@ -1,12 +1,11 @@
-// When what happened to many hosts of a segment is one fault: of the ToR pair that all of them hang
-// on, or of their power. The same rule, with the same limits, says so of a domain, whose hosts
-// share a rack.
+// Decides when failures of many hosts of a segment are one fault, of the ToR pair that all of them
+// share or of their power. The same rule applies to a domain, whose hosts share a rack.
 //
-// A segment looks lost when at least `share` of its hosts, and `hosts` of them, are lost or faulty,
-// and that began within `window_ms`. Hosts that went one by one over a longer time are faults of
-// their own. It is acted on when it has looked so for `grace_ms` without a pause, which outlasts
-// what a sensor loses for a moment. How many segments may be acted on, and when none may, is
-// host_health.h's part.
+// A segment looks lost if at least `share` of its hosts, and at least `hosts` of them, are lost or
+// faulty, and this began within `window_ms`. Hosts that failed one by one over a longer time are
+// separate faults. The operator acts once the segment has looked lost for `grace_ms` without a
+// pause, which is longer than momentary gaps of the reports. host_health.h limits how many segments
+// are acted on.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -23,15 +22,15 @@ struct SegmentLossLimits {
   int hosts = 3;
   std::int64_t window_ms = 120'000;
   std::int64_t grace_ms = 60'000;
-  int segments = 1;  // acted on at a time; 0: never
-  // Domains acted on at a time: the larger number; 0 domains: never.
+  int segments = 1;  // maximum acted on at a time; 0: none
+  // Maximum of domains acted on at a time: the larger of the two numbers; 0 domains: none.
   int domains = 2;
   double domain_share = 0.01;
 };
 
 enum class SegmentState {
   kUp,
-  kSuspected,  // looks lost, not long enough
+  kSuspected,  // looks lost, but not long enough
   kHeld,       // long enough, but a limit forbids acting on it
   kLost        // acted on, until all but few of its hosts are well again
 };
@@ -44,12 +43,12 @@ struct SegmentVerdict {
   std::string reason = {};    // kHeld
 };
 
-// When a segment of `hosts` hosts began to look lost, by the times at which its bad hosts went bad;
-// nothing: it does not. O(n log n) of the bad hosts.
+// Returns when a segment of `hosts` hosts began to look lost, from the times at which its bad hosts
+// went bad; nullopt: it does not look lost. O(n log n) in the bad hosts.
 std::optional<std::int64_t> LossBegan(std::vector<std::int64_t> onsets_ms, int hosts,
                                       const SegmentLossLimits& limits);
-// Whether a lost segment is up again: what is bad does not exceed what may be bad in one that is
-// up.
+// True if a lost segment is up again: no more of its hosts are bad than may be bad in a segment
+// that is up.
 bool IsUpAgain(int bad, int hosts, const SegmentLossLimits& limits);
 
 }  // namespace yardmaster::op

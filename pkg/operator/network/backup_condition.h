@@ -1,10 +1,11 @@
-// Whether the Fabric's policy keeps enough backup hosts for the failures that were seen: condition
-// BackupSuffices.
+// Computes the condition BackupSuffices of a Fabric: whether its policy keeps enough backup hosts
+// for the failures that were seen.
 //
-// For the largest segment, by the model of pkg/capacity/spare_hosts.h with the rate at which the
-// TrainingJobs of the cluster lost hosts (state/host_failures.h) and a day for a repair: enough are
-// as many as replace a lost host inside its segment with a probability of 99 %. Nothing is said
-// before three failures were seen, nor of a Fabric that keeps no backup hosts.
+// The answer is for the largest segment, by the model of pkg/capacity/spare_hosts.h with the rate
+// at which the TrainingJobs of the cluster lost hosts (state/host_failures.h) and one day for a
+// repair. The backup hosts are enough if they replace a lost host inside its segment with a
+// probability of at least 99 %. The condition is not set before three failures were seen, nor for a
+// Fabric without backup hosts.
 //
 // Thread safety: pure function.
 #pragma once
@@ -19,7 +20,8 @@ namespace yardmaster::op {
 
 inline constexpr char kBackupSufficesCondition[] = "BackupSuffices";
 
-// `snapshot`: of the cluster that plans on `fabric`. Its text changes only when the answer does.
+// Sets the condition in `status`. `snapshot`: of the cluster that plans on `fabric`. The text
+// changes only when the answer changes.
 void AddBackupCondition(const api::Fabric& fabric, const plan::Snapshot& snapshot,
                         const state::HostFailures& seen, std::int64_t now_ms,
                         api::FabricStatus& status);

@@ -1,14 +1,15 @@
-// Which TrainingJobs are held back by one of their hosts (hosts/held_back.h), and whether a better
-// host is free for the ranks there.
+// Finds the TrainingJobs that one of their hosts slows down (hosts/held_back.h), and whether a
+// better host is free for the ranks there.
 //
-// A job is held back by a host that has less than `share` of its bandwidth, or that is slow
-// (telemetry/slow_workers.h). A better host is a spare or an ordinary one of the same domain, or
-// else segment, as the replacement of a lost host would find it, that has at least `share` and that
-// the job does not avoid. Ordinary hosts are left to gangs that wait for a place. Where a second
-// host of the job has less than `share` or is slow, too, it gains nothing by leaving one.
+// A host slows a job down if it has less than `share` of its bandwidth, or if a worker on it is
+// slow (telemetry/slow_workers.h). A better host is a spare or an ordinary host of the same domain,
+// else of the same segment, chosen like the replacement of a lost host. It must have at least
+// `share` of its bandwidth, and the job must not avoid it. Ordinary hosts are left to gangs that
+// wait for a place. If a second host of the job also has less than `share` or is slow, the job
+// gains nothing by leaving one, and its ranks stay.
 //
-// Complexity: for each placed job as plan::NarrowestOf, and for each one that is held back the
-// hosts of a segment and one replacement. Thread safety: pure function.
+// Complexity: for each placed job that of plan::NarrowestOf; for each job that is slowed down, also
+// the hosts of a segment and one replacement. Thread safety: pure function.
 #pragma once
 
 #include <map>
@@ -26,7 +27,7 @@ struct HeldBackFacts {
   bool gangs_wait = false;
   double share = BandwidthLossLimits().share;
   SlowHosts slow = {};
-  // By "namespace/name" of the job; those without one are left out.
+  // Hosts that a job avoids, by "namespace/name" of the job. Jobs that avoid none may be absent.
   std::map<std::string, std::set<std::string>> avoided_hosts = {};
 };
 

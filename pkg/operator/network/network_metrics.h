@@ -1,5 +1,5 @@
-// yardmaster_operator_* about network rounds; docs/reference/metrics.md says what each means and
-// what a bad value is. Thread safety: one thread.
+// Exports the metrics yardmaster_operator_* of network rounds. docs/reference/metrics.md says what
+// each means and what a bad value is. Thread safety: one thread.
 #pragma once
 
 #include "pkg/metrics/registry.h"
@@ -8,10 +8,10 @@
 
 namespace yardmaster::op {
 
-// `seconds`: length of the round, writes included.
+// `seconds`: duration of the round, including writes.
 void ReportRound(const RoundReport& report, double seconds, metrics::Registry& registry);
 
-// Of writes between rounds.
+// For writes between rounds.
 void ReportWrites(const WriteResult& written, metrics::Registry& registry);
 
 }  // namespace yardmaster::op

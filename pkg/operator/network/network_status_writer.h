@@ -1,10 +1,12 @@
-// Writes what a network round found into the statuses of Fabrics and Gangs, and only what differs.
-// A Fabric that has changed since the round began is an error: another process may lead, and the
-// next round looks again.
+// Writes the results of a network round into the statuses of Fabrics and Gangs, if they differ.
 //
-// Of a Gang the network part alone is written; where the extender wrote in between, the Gang is
-// read again and its part kept. What cannot be written is reported, and written by the next round.
-// A condition of a Fabric that becomes False, or is no longer False, is a notice.
+//   - A Fabric that has changed since the round began is an error, because another process may
+//     lead; the next round reads it again.
+//   - Of a Gang only the network part is written. If the extender wrote in between, the Gang is
+//     read again and the extender's part is kept.
+//   - A failed write is reported; the next round writes again.
+//   - A condition of a Fabric that becomes False, or is no longer False, is a notice.
+//
 // Thread safety: one thread. Lifetimes: everything passed in outlives the object.
 #pragma once
 
@@ -30,7 +32,7 @@ class NetworkStatusWriter {
       : client_(client), cache_(cache), clock_(clock), on_notice_(std::move(on_notice)) {}
 
   void WriteFabric(const api::Fabric& fabric, const api::FabricStatus& status, RoundReport& report);
-  // `others`: conditions besides NetworkPlanned.
+  // `others`: conditions other than NetworkPlanned.
   void WriteGang(const api::Gang& gang, const api::NetworkStatus& network,
                  const std::vector<api::Condition>& others, RoundReport& report);
 

@@ -1,28 +1,31 @@
-// The order and the rate in which pods' annotations are written.
+// Writes the annotations of pods in a safe order and at a bounded rate.
 //
-// First of all, what pods behind the gate wait for: their gang is released when it is written, and
-// until then they send nothing. Gangs of which few pods wait go first, so that a rank that was
-// replaced does not wait for a large new gang. These writes take no tokens; one call makes
-// `gated_at_once` of them. Then, with tokens: levels that fall, the deepest fall first, then new
-// ports, then levels that rise; last of all plans that are only renewed. A level rises only once
-// every fall of the round is written: no instant has more jobs on a high level than planned. A
-// token bucket bounds the rate. What it does not allow is kept, in order, and goes out with later
-// tokens (WriteLeft) without another plan. The next round replaces what is kept. A write that
-// failed drops what is kept of pods in front of the gate until the next round; pods behind it wait
-// for no other write.
+// Order:
+//   1. Gated pods that wait for their network plan. Their gang is released with it and sends no
+//      traffic before. Gangs with few waiting pods come first, so that a replaced rank does not
+//      wait for a large new gang. These writes take no tokens; one call makes `gated_at_once` of
+//      them.
+//   2. Levels that fall, the deepest fall first; then new ports; then levels that rise. A level
+//      rises only once every fall of the round is written, so that no instant has more jobs on a
+//      high level than planned.
+//   3. Plans of which only the expiry is renewed.
 //
-// A pod behind the gate may be released with the same write (pod_release.h), while this process
-// leads and the Gang has the plan that it follows from; else nothing is written, and the next round
-// decides again. If the API server does not take the release, because the pod is not as it was
-// known or a policy forbids it, the annotations are written alone and the extender releases the
-// pod.
+// Rate: a token bucket limits the writes of 2 and 3. Deferred writes are kept in order and sent by
+// WriteLeft when tokens are available, without another plan. The next round replaces them. A failed
+// write drops the deferred writes of pods without the gate until the next round; those of gated
+// pods depend on no other write.
 //
-// A write that the API server denies (a policy, annotations that are too long) is its pod's own
-// matter: no level waits for it, nothing that is kept is dropped, and it is left out of the next
-// rounds, for twice as long after each denial.
+// Release: the write of a gated pod may also release it (pod_release.h), if this process leads and
+// the Gang still has the plan from which the write follows. Otherwise the pod is not written, and
+// the next round decides again. If the API server rejects the release, because the pod has changed
+// or a policy forbids it, the annotations alone are written, and the extender releases the pod.
 //
-// Thread safety: none, but writes go out on several threads. Lifetimes: client and cache outlive
-// it.
+// Denied writes: a write that the API server denies (a policy, annotations that are too long)
+// affects only its pod. No level waits for it and no deferred write is dropped. The pod is skipped
+// for a time that doubles with each denial.
+//
+// Thread safety: one thread calls the methods; they write on several threads. Lifetimes: client and
+// cache outlive the object.
 #pragma once
 
 #include <cstdint>
@@ -50,27 +53,28 @@ struct PodWrite {
   std::shared_ptr<const api::Pod> pod;
   std::map<std::string, std::string> annotations;
   int rise = 0;          // new level minus old
-  bool renewal = false;  // nothing new but the expiry
-  // Pods of its gang behind the gate whose release waits for such a write, this one included; 0:
-  // the pod is in front of the gate.
+  bool renewal = false;  // only the expiry changes
+  // Number of gated pods of its gang whose release waits for such a write, including this one; 0:
+  // the pod is not gated.
   int waiting = 0;
-  std::optional<PlannedRelease> release = std::nullopt;  // of a pod behind the gate
+  std::optional<PlannedRelease> release = std::nullopt;  // of a gated pod
 };
 
 struct PodWriterOptions {
   double writes_per_second = 50;
   double burst = 200;
   std::size_t threads = 4;
-  std::size_t gated_at_once = 24;  // of one call
-  // Whether this process leads, asked before each release; null: it does.
+  std::size_t gated_at_once = 24;  // per call
+  // Returns whether this process leads; called before each release. Null: it leads.
   std::function<bool()> leads = {};
 };
 
-// `done`: pods written. Run again when the first pod whose write was left out after a denial may be
-// tried again.
+// `done`: pods written. `again_ms`: when the first pod that was skipped after a denial may be tried
+// again.
 struct WriteResult : RunResult {
-  int released = 0;  // of the pods written, those whose gate was opened
-  // For want of tokens, above `gated_at_once`, or because a fall before them is not written.
+  int released = 0;  // of the pods written, those that were released
+  // Writes deferred for lack of tokens, above `gated_at_once`, or because a fall is not written
+  // yet.
   int deferred = 0;
 };
 
@@ -82,12 +86,13 @@ class PodWriter {
         options_(std::move(options)),
         bucket_(options_.writes_per_second, options_.burst) {}
 
-  // Drops the deferred writes of earlier rounds: `writes` has those that are still needed.
+  // Writes `writes`, and drops deferred writes of earlier rounds: `writes` contains those that are
+  // still needed.
   WriteResult Write(std::vector<PodWrite> writes, std::int64_t now_ms);
-  // Of what is left, as much as there are tokens for.
+  // Sends deferred writes, as many as there are tokens.
   WriteResult WriteLeft(std::int64_t now_ms);
   bool HasLeft() const { return !left_.empty(); }
-  // Pods behind the gate wait for what is left.
+  // True if gated pods wait for deferred writes.
   bool HasWaiting() const { return !left_.empty() && left_.front().waiting > 0; }
   void DropLeft() { left_.clear(); }
 
@@ -98,14 +103,16 @@ class PodWriter {
     std::int64_t until_ms = 0;
   };
 
-  // `released`: whether the gate was opened. Aborted: the release was planned for what does not
-  // hold any more.
+  // Sets `released` if the gate was opened. Errors: Aborted if the place for which the release was
+  // planned is outdated.
   absl::StatusOr<nlohmann::json> Send(const PodWrite& write, bool& released) const;
-  // Writes [first, last); true when all are written or denied, or their pods are gone.
+  // Writes [first, last). True if all were written or denied, or their pods are gone.
   bool WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                  std::int64_t now_ms, WriteResult& result);
-  // How long until the first that was left out may be tried again.
+  // Removes pods that are skipped after a denial. Returns the time until the first may be tried
+  // again.
   std::optional<std::int64_t> LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms);
+  // Drops the deferred writes of pods without the gate.
   void KeepGatedOnly();
 
   kube::Client& client_;

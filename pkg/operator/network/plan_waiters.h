@@ -1,7 +1,7 @@
-// Counts the changes after which pods behind the gate wait for a network plan: a Gang gets places
-// or other places, and a pod is made for a Gang that has places. After such a change the network
-// loop plans soon, although other objects go on changing. It plans at once where the gang was
-// released before: the gang stands still until it has the rank again.
+// Counts the changes after which gated pods wait for a network plan: a Gang gets its places or
+// other places, or a pod is created for a Gang that has places. After such a change the network
+// loop plans soon, even if other objects keep changing. If the gang was released before, the loop
+// plans at once, because the gang makes no progress until the rank is back.
 //
 // Thread safety: all methods from any thread.
 #pragma once
@@ -20,16 +20,16 @@ namespace yardmaster::op {
 
 class PlanWaiters {
  public:
-  // The Gang of that "namespace/name"; null: there is none.
+  // Returns the Gang "namespace/name"; null if none exists.
   using FindGang = std::function<std::shared_ptr<const api::Gang>(const std::string& key)>;
 
-  // The newest state of a Gang; null: it is gone. O(log Gangs).
+  // Records the newest state of a Gang; null: it is gone. O(log Gangs).
   void NoteGang(const std::string& key, const api::Gang* gang);
   void NotePod(const api::Pod& pod, const FindGang& find_gang);
 
   struct Counts {
     std::uint64_t all = 0;
-    std::uint64_t blocked_released_gangs = 0;  // of these, of gangs that were released before
+    std::uint64_t blocked_released_gangs = 0;  // of these, for gangs that were released before
     bool operator==(const Counts&) const = default;
   };
   Counts counts() const;

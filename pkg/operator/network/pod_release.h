@@ -1,15 +1,17 @@
-// Decides which pods behind the gate the operator releases with the patch that writes their network
-// plan: one write a pod where level and paths come first and pin, slot and gate follow.
+// Decides which gated pods the operator releases with the patch that writes their network plan. The
+// patch writes level and paths, the pin and the slot, and removes the gate in one request.
 //
-// All pods of a gang or none. The Gang's status says who goes where; the rule is the extender's
-// (state/release_rule.h). A gang is released here when every rank that it was placed with has a
-// pod, no pod of it waits behind gates of others, each host may be used, and nothing on the ledger
-// stops it. Other gangs get their annotations alone, and the extender, which knows more, looks at
-// their pods one by one.
+// The operator releases all pods of a gang or none, by the same rule as the extender
+// (state/release_rule.h): the Gang's status assigns each rank its host. All of these must hold:
+//   - every rank that the gang was placed with has a pod;
+//   - no pod of it waits behind a gate of another controller;
+//   - each of its hosts may be used;
+//   - no preemption stops the gang. For other gangs the operator writes the annotations alone, and
+//     the extender decides pod by pod.
 //
-// A Gang may change after it was read here: then a pod is released for a place that is not its own
-// any more, as by a late patch of the extender itself. Filter refuses that host, and the extender
-// replaces the pod. StillHolds keeps this rare.
+// Race: a Gang may change after it was read here. A pod is then released to a place that is no
+// longer its own, as by a late patch of the extender itself. The extender's filter refuses that
+// host, and the extender replaces the pod. StillHolds makes this rare.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -29,7 +31,7 @@
 
 namespace yardmaster::op {
 
-// The release of one pod, and the plan of its gang that it follows from.
+// The release of one pod, and the plan of its gang from which it follows.
 struct PlannedRelease {
   api::Pin pin;
   NamespacedName gang;
@@ -37,17 +39,18 @@ struct PlannedRelease {
   std::int64_t plan_generation = 0;
 };
 
-// uids of the gangs that decisions on the ledger stop. `gangs`: all, also those without a place.
+// Returns the uids of the gangs that preemptions stop. `gangs`: all gangs, including those without
+// a place.
 std::set<std::string> StoppedGangs(const state::ObjectTable<api::Gang>& gangs);
 
-// By rank, for the pods behind the gate; empty: the operator releases none of the gang. `pods` are
-// those of the gang by rank, as IndexPods has them. O(pods).
+// Returns the releases of the gated pods, by rank; empty: the operator releases none of the gang.
+// `pods`: those of the gang by rank, as IndexPods returns them. O(pods).
 std::map<int, PlannedRelease> ReleasesOf(const api::Gang& gang,
                                          const std::map<int, std::shared_ptr<const api::Pod>>& pods,
                                          const std::set<std::string>& stopped,
                                          const plan::Snapshot& snapshot);
 
-// Whether the Gang as it is known now still has the plan. Null: there is no such Gang.
+// True if the Gang, as it is known now, still has the plan. `gang` null: no such Gang exists.
 bool StillHolds(const PlannedRelease& release, const api::Gang* gang);
 
 }  // namespace yardmaster::op

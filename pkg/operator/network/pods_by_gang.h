@@ -1,9 +1,9 @@
-// Which pod is which rank of which gang, as the operator knows it.
+// Maps pods to gangs and ranks for the operator.
 //
-// A released pod says so itself, in its slot annotation. A pod behind the gate has none: its labels
+// A released pod states gang and rank in its slot annotation. A gated pod has no slot: its labels
 // and its controller name the Gang (api/rank_resolver.h), whose rank bases number it. So the
-// network plan stands on a pod before the one patch that gives it its slot and opens its gate.
-// Labels without a controller do not count: they may be copied.
+// operator can write the network plan on a pod before the one patch that gives it its slot and
+// opens its gate. Labels without a controller are ignored, because they may be copied.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -24,15 +24,14 @@ namespace yardmaster::op {
 using PodsByGang = std::map<std::string, std::map<int, std::shared_ptr<const api::Pod>>>;
 using GangsByKey = std::map<NamespacedName, std::shared_ptr<const api::Gang>>;
 
-// Of unfinished pods that are not being deleted. A pod with a slot goes before one behind the gate
-// that has the same rank.
+// Indexes unfinished pods that are not being deleted. A pod with a slot takes precedence over a
+// gated pod of the same rank.
 PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods, const GangsByKey& gangs);
 
-// The Gang that a pod behind the gate names; nothing: the pod is not behind the gate, or names
-// none.
+// Returns the Gang that a gated pod names; nullopt: the pod is not gated, or names none.
 std::optional<NamespacedName> GangBehindGate(const api::Pod& pod);
-// Whether the pod stands behind the gate, has a host in `gang`, and carries no network plan for any
-// of the gang's plans.
+// True if the pod is gated, has a host in `gang`, and carries no network plan for any plan of the
+// gang.
 bool WaitsForPlan(const api::Pod& pod, const api::Gang& gang);
 
 }  // namespace yardmaster::op

@@ -1,11 +1,14 @@
-// The present network plan, read from the cluster's objects: levels from the Gangs' statuses,
-// source ports from the pods' path plans. With it an operator that has just started, or just begun
-// to lead, keeps the plan that is in force.
+// Reads the present network plan from the objects of the cluster: levels from the statuses of
+// Gangs, source ports from the path plans of pods. So an operator that has just started, or become
+// leader, keeps the plan that is in force.
 //
-// A plan counts with any expiry and generation: its ports are only a starting point, and
-// the planner looks where they lead. Ignored are pods on another host than their rank's, pods that
-// are on none yet and whose plan was made for other places of their gang, and texts that cannot be
-// read. Thread safety: pure functions.
+// A path plan is used whatever its expiry and generation: its ports are only a starting point, and
+// the planner checks where they lead. Ignored are
+//   - pods on another host than their rank's;
+//   - unbound pods whose plan was made for other places of their gang;
+//   - annotations that cannot be parsed.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include "pkg/netplan/previous_network.h"

@@ -1,21 +1,21 @@
-// What a TrainingJob's pod needs for its checkpoints:
+// Adds to a TrainingJob's pod what it needs for checkpoints:
 //
-//   YARDMASTER_CHECKPOINT_DIR       spec.checkpoint.directory; with a claim, its volume is mounted
-//                                   there
-//   YARDMASTER_CHECKPOINT_REQUEST   with request Annotation: a file that holds the time of the last
+//   YARDMASTER_CHECKPOINT_DIR       spec.checkpoint.directory; if a claim is given, its volume is
+//                                   mounted there
+//   YARDMASTER_CHECKPOINT_REQUEST   with request Annotation: a file with the time of the last
 //                                   request for a checkpoint; empty: none was made
-//   YARDMASTER_CHECKPOINT_MARK      with mark File: a file in a volume of the pod, in which the
-//                                   program says that a checkpoint is complete; the node's agent
+//   YARDMASTER_CHECKPOINT_MARK      with mark File: a file in a volume of the pod, into which the
+//                                   program writes that a checkpoint is complete; the node's agent
 //                                   reads it
 //
-// With request Command the command is the preStop hook of a worker's first container: kubelets run
-// it in the container before SIGTERM, within the pod's grace period, each time the pod is deleted
-// or evicted.
+// With request Command the command becomes the preStop hook of a worker's first container: the
+// kubelet runs it before SIGTERM, within the pod's grace period, each time the pod is deleted or
+// evicted.
 //
-// The file follows the annotation yardmaster.dev/checkpoint-request by a downward-API volume. A
-// variable or a mount at that path that a container has itself stays as it is.
+// The request file follows the annotation yardmaster.dev/checkpoint-request by a downward-API
+// volume. A variable or mount that the container already has is kept.
 //
-// Thread safety: pure function.
+// Thread safety: pure functions.
 #pragma once
 
 #include "pkg/api/pod_manifest.h"
@@ -25,10 +25,10 @@ namespace yardmaster::op {
 
 inline constexpr char kCheckpointFolder[] = "/etc/yardmaster/checkpoint";
 
-// Adds them to all containers and init containers of `pod`, as `policy` says.
+// Adds the variables and files to all containers and init containers of `pod`, as `policy` says.
 void AddCheckpointEnvironment(const api::CheckpointPolicy& policy, api::PodManifest& pod);
 
-// Of a worker. A hook that the template has itself stays.
+// Adds the preStop hook to a worker. A hook of the template is kept.
 void AddCheckpointHook(const api::CheckpointPolicy& policy, api::PodManifest& pod);
 
 }  // namespace yardmaster::op

@@ -1,5 +1,5 @@
-// What pods of an admitted TrainingJob get from the admission (api/queue_status.h): labels of the
-// Nodes and tolerations of their flavors, and what admission checks add.
+// Adds to the pods of an admitted TrainingJob what the admission requires (api/queue_status.h):
+// node labels and tolerations of the flavors, and what admission checks add.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace yardmaster::op {
 
-// `index`: 0 for a worker, else 1 and the number of the role. Labels and annotations that the pod
-// has are kept. A pod of a job that is not in a queue stays as it is.
+// `index`: 0 for a worker, else 1 plus the number of the role. Labels and annotations that the pod
+// already has are kept. A pod of a job that is not in a queue is not changed.
 void AddAdmission(const api::TrainingJob& job, std::size_t index, api::PodManifest& pod);
 
 }  // namespace yardmaster::op

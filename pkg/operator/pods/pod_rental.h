@@ -1,4 +1,4 @@
-// What rented hosts mean for the pods of a TrainingJob: node affinity to the hosts' labels,
+// Adds to the pods of a TrainingJob what rented hosts require: node affinity to the hosts' labels,
 // tolerations of the taint of rented hosts, and the reservation of a ProvisioningRequest.
 //
 // Thread safety: pure functions.
@@ -17,7 +17,7 @@ inline constexpr char kConsumeAnnotation[] = "autoscaling.x-k8s.io/consume-provi
 
 std::string RequestName(const std::string& job, std::int64_t generation, int request);
 
-// Without a rental the pod stays as it is.
+// Does not change the pod if the job has no rental.
 void AddRental(const api::TrainingJob& job, api::PodManifest& pod);
 
 }  // namespace yardmaster::op

@@ -1,15 +1,15 @@
-// How a worker's container restarts inside its pod, on the same host, when the operator asks for
-// it. Only Kubernetes' own mechanisms are used:
-//   - the pod has the annotation yardmaster.dev/restart-generation; a downward-API volume shows it
-//     as the file YARDMASTER_RESTART_FILE, and the variable YARDMASTER_RESTART_GENERATION has what
-//     it was when the container started;
-//   - a liveness probe of the first container compares the two with sh and cat. When the operator
-//     raises the annotation the probe fails, and the kubelet ends the container and, since
-//     restartPolicy is not Never, starts it again with the new value.
+// Makes the container of a worker restart inside its pod, on the same host, when the operator
+// requests it. Only Kubernetes' own mechanisms are used:
+//   - The pod has the annotation yardmaster.dev/restart-generation. A downward-API volume shows it
+//     as the file YARDMASTER_RESTART_FILE. The variable YARDMASTER_RESTART_GENERATION has its value
+//     from when the container started.
+//   - A liveness probe of the first container compares the two with sh and cat. When the operator
+//     raises the annotation, the probe fails, and the kubelet stops the container. Because
+//     restartPolicy is not Never, the kubelet starts it again, with the new value.
 //
-// Left as they are, and recreated on a restart: pods whose template has restartPolicy Never, and
-// pods whose first container has a liveness probe of its own. Where the template has the
-// annotation, that probe is taken to look at the file itself.
+// Pods whose template has restartPolicy Never, or whose first container has its own liveness probe,
+// are not changed and are recreated on a restart. If the template itself has the annotation, its
+// liveness probe is assumed to check the file.
 //
 // Thread safety: pure function.
 #pragma once
@@ -22,7 +22,7 @@ namespace yardmaster::op {
 
 inline constexpr char kRestartFolder[] = "/etc/yardmaster/restart";
 
-// Sets restartPolicy where the template does not: OnFailure for a pod that restarts in place, else
+// Sets restartPolicy unless the template does: OnFailure for a pod that restarts in place, else
 // Never. `wanted`: the job's policy.
 void AddRestart(bool wanted, std::int64_t attempt, api::PodManifest& pod);
 

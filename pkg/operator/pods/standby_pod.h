@@ -1,15 +1,16 @@
-// The pod that has the images of a job's workers pulled on one host (api/standby.h).
+// Builds the pod that pulls the images of a job's workers on one host in advance (api/standby.h).
 //
-// It has a container for each image of the worker's template, with the template's pull policy, pull
-// secrets and service account, and is pinned to the host, whose taints it tolerates as a worker
-// does. All the rest of the template is left out: volumes, environment, resources, host network. It
-// asks for nothing of the host, so that a worker fits beside it. Each container sleeps, so that the
-// kubelet does not collect its image; in an image without a program of that name it fails to
-// start, once, and what is left of it keeps the image as well. It meets the Pod Security Standard
-// Restricted, whatever the template does.
+//   - It has a container for each image of the worker's template, with the template's pull policy,
+//     pull secrets and service account.
+//   - It is pinned to the host and has the tolerations of a worker there.
+//   - The rest of the template is omitted: volumes, environment, resources, host network. It
+//     requests nothing of the host, so that a worker fits beside it.
+//   - Each container sleeps, so that the kubelet does not collect its image. If an image has no
+//     such program, the container fails to start once, and its remains keep the image as well.
+//   - It meets the Pod Security Standard Restricted, whatever the template does.
 //
-// Its name follows from the job's uid, the host and its contents: two processes that want the same
-// pod make one, and a pod that is to be another one has another name.
+// The name is derived from the job's uid, the host and the contents: two processes that want the
+// same pod create one, and a pod with other contents has another name.
 //
 // Thread safety: pure function.
 #pragma once
