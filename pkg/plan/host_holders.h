@@ -1,4 +1,5 @@
-// Who has the hosts that a gang does not get: the reason HostsOccupied, by name.
+// Names the holders of the hosts that a gang does not get, in the message of the reason
+// HostsOccupied.
 //
 // Deterministic: holders of more hosts first, then by name. Thread safety: values and pure
 // functions.
@@ -13,25 +14,26 @@
 
 namespace yardmaster::plan {
 
-// A job and the hosts that it has now.
+// A job and its hosts.
 struct HoldingJob {
   JobId job;
   const std::vector<fabric::HostId>* host_of_rank = nullptr;  // never null
 };
 
-// The placed jobs of a snapshot. They point into it.
+// Returns the placed jobs of a snapshot. The result points into the snapshot.
 std::vector<HoldingJob> HoldingJobs(const Snapshot& snapshot);
 
-// The jobs that have the hosts, kept while a queue is planned. The snapshot outlives it.
+// The holders of all hosts, maintained while a queue is planned. Lifetimes: the snapshot outlives
+// the object.
 class HostHolders {
  public:
   // O(hosts).
   explicit HostHolders(const Snapshot& snapshot);
-  // Another job with hosts. O(ranks log ranks).
+  // Adds a job with hosts. O(ranks log ranks).
   void Add(const HoldingJob& job);
-  // Writes who has gang.occupied into the message of the reason HostsOccupied, and empties the
-  // list: "8 hosts held by TrainingJob default/bert (running, priority 0) and 3 by 3 ordinary pods
-  // (priority 0: default/a, default/b and 1 more), which no gang stops". A host with several
+  // Writes the holders of gang.occupied into the message of the reason HostsOccupied, and clears
+  // the list: "8 hosts held by TrainingJob default/bert (running, priority 0) and 3 by 3 ordinary
+  // pods (priority 0: default/a, default/b and 1 more), which no gang stops". A host with several
   // holders counts for the one with the most GPUs there. O(occupied hosts).
   void Name(placement::GangPlan& gang) const;
 
@@ -47,7 +49,7 @@ class HostHolders {
   std::vector<Share> main_;  // by HostId: the job with the most GPUs there
 };
 
-// HostHolders of these jobs, once.
+// Does the same for these jobs, for one gang.
 void NameHolders(const Snapshot& snapshot, const std::vector<HoldingJob>& jobs,
                  placement::GangPlan& gang);
 

@@ -1,6 +1,7 @@
-// A plan in the making: what its jobs have taken, what is kept for them, and who is stopped.
+// A plan under construction: the hosts that its jobs have taken, the hosts kept for them, and the
+// jobs that are stopped.
 //
-// Lifetimes: snapshot and options outlive it. Thread safety: one thread.
+// Lifetimes: snapshot and options outlive the draft. Thread safety: one thread.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +26,17 @@ class PlanDraft {
     return snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
   }
 
-  // The best place of the job as things stand, on the hosts that it prefers if there is one, with
-  // the reservations that it may fill lifted.
+  // Returns the best place of the job now, on its preferred hosts if there is one. Reservations
+  // that it may use are ignored.
   placement::GangPlan Search(JobId job, bool explain = true);
-  // The job has these hosts, and no longer those of its assignment.
+  // Gives the job these hosts in place of those of its assignment.
   void Occupy(JobId job, const std::vector<fabric::HostId>& hosts);
+  // Keeps hosts for a job that waits.
   void KeepFor(JobId job, const std::vector<fabric::HostId>& hosts);
-  // The cluster after the jobs that are being stopped have left. Valid until the next call; changes
-  // of its budgets stay.
+  // Returns the cluster after all jobs that are being stopped have left. Valid until the next call;
+  // changes of its budgets persist.
   Snapshot& Afterwards();
-  // With the jobs placed so far. REQUIRES: snapshot.network.
+  // Returns the contention cost with the jobs placed so far. REQUIRES: snapshot.network.
   const ContentionCost& contention();
 
   const Snapshot& snapshot;
@@ -48,7 +50,7 @@ class PlanDraft {
  private:
   placement::GangPlan PlanPreferredFirst(JobId job, bool explain) const;
 
-  // Kept from one decision to the next, because jobs are many and clusters small.
+  // Cached between decisions, because rebuilding is expensive.
   std::optional<Snapshot> after_;
   std::optional<ContentionCost> contention_;
   std::size_t contending_ = 0;  // plan.jobs that contention_ has seen

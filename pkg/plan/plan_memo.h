@@ -1,5 +1,5 @@
-// The last plan of the queue, valid while its input is unchanged. Most changes in a cluster
-// do not change that input: a pod that starts, a status, a heartbeat.
+// Caches the last plan of the queue while its input is unchanged. Most changes in a cluster do not
+// change that input: a pod that starts, a status, a heartbeat.
 //
 // Complexity: a comparison of two snapshots, O(hosts + jobs + ranks). Thread safety: one thread.
 #pragma once
@@ -11,10 +11,10 @@ namespace yardmaster::plan {
 
 class PlanMemo {
  public:
-  // The kept plan if MakePlan would make it of `snapshot`, too; else null. Valid until the next
-  // Store. REQUIRES: all plans are made with the same options, and without StopOthers: what only
-  // preemption reads (budgets, grace periods) is not compared, nor what only texts name (ordinary
-  // pods, whether a placed job runs).
+  // Returns the cached plan if MakePlan would return it for `snapshot`, too; else null. Valid until
+  // the next Store. REQUIRES: all plans are made with the same options and without StopOthers. Not
+  // compared are inputs that only preemption reads (budgets, grace periods) or that only texts name
+  // (ordinary pods, whether a placed job runs).
   const Plan* Find(const Snapshot& snapshot) const;
   void Store(const Snapshot& snapshot, Plan plan);
   // REQUIRES: Store was called.

@@ -1,9 +1,9 @@
-// Places the jobs of a snapshot. What placed jobs get of the network is pkg/netplan's part.
+// Places the jobs of a snapshot. pkg/netplan plans the network of placed jobs.
 //
-// Jobs without a placement are planned one after another, highest priority first, then oldest, then
-// by namespace/name; each sees what the ones before it took.
+// Jobs without a place are planned one after another, in the order of queue.h (priority first).
+// Each sees what the jobs before it took.
 //
-// Determinism: (snapshot, options) alone decide. Thread safety: pure functions.
+// Determinism: a function of (snapshot, options). Thread safety: pure functions.
 #pragma once
 
 #include <optional>
@@ -21,29 +21,29 @@ namespace yardmaster::plan {
 
 struct PlanOptions {
   placement::PlannerOptions placement;
-  Policies policies;  // what is done besides the search for free places
+  Policies policies;  // what is done in addition to the search for free places
 };
 
 struct JobPlan {
   JobId job;
   bool is_new = false;       // placed by this call
-  bool uses_backup = false;  // on lent spares, or a replacement
+  bool uses_backup = false;  // the place uses lent spares, or is a replacement
   placement::GangPlan gang;
-  // Where contention decided between equal places: for which, and why.
+  // If contention decided between equal places: for which one, and why.
   std::string contention_note;
-  // Of a job placed by this call: what its author should know of the place, each with the fix.
+  // For a job placed by this call: warnings about its place, each with the fix.
   std::vector<std::string> warnings;
-  // A waiting job that waits for hosts which come free soon. They and the rest of its place are
-  // kept for it.
+  // For a waiting job: the hosts that will soon be free, for which it waits, and the rest of its
+  // place. They are kept for it.
   std::optional<AwaitedHosts> awaited;
-  bool sought_victims = false;  // a waiting job for which victims were looked for
-  // Of a job that waits: the gangs to stop for it, if that helps. Without victims: the place that
+  bool sought_victims = false;  // for a waiting job: victims were searched
+  // For a waiting job: the gangs to stop for it, if that helps. Without victims: the place that
   // gangs stopped for other jobs leave.
   std::optional<Preemption> preemption;
 };
 
 struct Plan {
-  // Placed ones by id, unchanged but for replaced hosts, then the waiting ones in planning order.
+  // Placed jobs by id, unchanged except for replaced hosts; then waiting jobs in planning order.
   std::vector<JobPlan> jobs;
   std::vector<Reservation> reservations;
 };

@@ -1,21 +1,24 @@
-// Which running gangs to stop so that a waiting one, or a replacement, gets its place.
+// Chooses running gangs to stop so that a waiting gang gets a place, or a lost rank a replacement.
 //
-// Victims have a lower priority (and the job may preempt), or the same and ran for longer than they
-// said, or are preemptible and jumped the queue past the job's reservation (queue.h); no gang of
-// equal priority is stopped otherwise, none that a disruption budget protects, no more of a
-// budget's pods than it allows, and none for a job that would still not fit. The place is one that
-// the planner would choose, with all of the job's limits: gangs that are not on it are spared.
+// A gang may be a victim if
+//   - its priority is lower and the job may preempt; or
+//   - its priority is equal and it has run longer than it declared; or
+//   - it is preemptible, or has run longer than it declared, and started after the job had a
+//     reservation, ahead of which it jumped the queue (BackfilledAheadOf in queue.h). No gang is
+//     stopped if a disruption budget protects it, nor more pods of a budget than it allows, nor for
+//     a job that would still not fit. The place is one that the planner would choose, within all
+//     limits of the job; gangs outside of it are spared.
 //
-// Cheapest: least priority of the most important victim, then the fewest GPUs stopped, then
-// the better place by the objective, then the fewest gangs, then the lowest ids. Sets that free one
-// segment, one fabric pod, any place, or are a single gang, each thinned out until no gang can be
-// spared, give a first answer; branch and bound over all sets proves it or finds a cheaper one, and
-// says so when it ran out of plans (`cheapest`).
+// The cheapest set is chosen: lowest priority of its most important victim, then the fewest GPUs
+// stopped, then the better place by the objective, then the fewest gangs, then the lowest ids. A
+// first answer comes from the sets that free one segment, one fabric pod, any place, or a single
+// gang, each reduced until no gang can be spared. Branch and bound over all sets then proves it or
+// finds a cheaper one; `cheapest` is false if it ran out of plans.
 //
-// Carrying a decision out (checkpoint, eviction, back to the queue) is the caller's part.
+// The caller carries the decision out (checkpoint, eviction, back to the queue).
 //
-// Complexity: a solve for each set. The first answer tries one set for each segment, fabric pod and
-// candidate and each thinning of them, for each priority that may be enough; branch and bound tries
+// Complexity: one solve per set. The first answer tries one set for each segment, fabric pod and
+// candidate, and each reduction of them, for each priority that may suffice; branch and bound tries
 // `max_plans` more. Deterministic. Thread safety: pure functions.
 #pragma once
 
@@ -35,18 +38,18 @@ struct PreemptionOptions {
 
 struct Preemption {
   std::vector<JobId> victims;  // ascending; empty: none is needed
-  placement::GangPlan gang;    // where the job goes once they are gone
+  placement::GangPlan gang;    // the place of the job once they are gone
   bool cheapest = true;        // false: not every set was tried
-  int grace_seconds = 0;       // the longest that a victim is given to write a checkpoint
-  // The victims, the place and the grace period: one sentence for events, conditions and reports.
+  int grace_seconds = 0;       // the longest grace period of a victim, to write a checkpoint
+  // One sentence for events, conditions and reports: victims, place and grace period.
   std::string why;
 };
 
-// nullopt: no set of victims helps. REQUIRES: the job has no assignment.
+// Returns the cheapest set; nullopt: no set of victims helps. REQUIRES: the job has no assignment.
 std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
                                          const PreemptionOptions& options = {});
 
-// Victims among preemptible jobs that run on lent spares, so that the lost ranks of a placed job
+// Chooses victims among preemptible jobs on lent spares, so that the lost ranks of a placed job
 // find hosts. nullopt: no set helps.
 std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, JobId job);
 

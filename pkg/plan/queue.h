@@ -1,12 +1,13 @@
-// The order in which waiting jobs are planned, and what they keep from each other.
+// The order in which waiting jobs are planned, and the hosts that they reserve.
 //
-// Order: priority (higher first), then those that are expedited (JobState::expedited_since_ms),
-// then creation time, then namespace/name. A job that is expedited, or has waited for its
-// reserve_after_ms since it was created or gave its place back, reserves the place that will be
-// free first. Others use reserved hosts
-// only if they are known to end in time, or are preemptible. A preemptible job, or one that does
-// not end when it said, is stopped when the place is needed, regardless of its priority
-// (BackfilledAheadOf), so a job with a reservation is not delayed by jobs that did not wait.
+// Order: higher priority first; then expedited jobs (JobState::expedited_since_ms); then by
+// creation time; then by namespace and name.
+//
+// Reservations: a job reserves the place that will be free first, if it is expedited, or has waited
+// for its reserve_after_ms since it was created or gave its last place back. Other jobs may use
+// reserved hosts only if they are known to end in time, or are preemptible. A preemptible job, or
+// one that runs longer than it declared, is stopped when the place is needed, whatever its priority
+// (BackfilledAheadOf). So jobs that did not wait cannot delay a job with a reservation.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,38 +21,38 @@
 
 namespace yardmaster::plan {
 
-// Hosts kept for a job that waits.
+// Hosts kept for a waiting job.
 struct Reservation {
   JobId job;
   std::vector<fabric::HostId> hosts;
-  // Wall time in milliseconds at which the last of them is expected to be free; nullopt: unknown.
+  // Wall time in ms at which the last of them is expected to be free; nullopt: unknown.
   std::optional<std::int64_t> start_ms;
 };
 
-// The place that `job` should wait for, given the cluster as planned so far: the first that the
-// expected ends of running jobs set free, else the least occupied one. nullopt if it fits nowhere.
+// Returns the place for which `job` should wait, given the cluster as planned so far: the one that
+// the expected ends of running jobs free first, else the least occupied one. nullopt if it fits
+// nowhere.
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cluster& cluster,
                                    JobId job, const placement::PlannerOptions& options);
 
-// Wall time in milliseconds at which a placed job is expected to end; nullopt: unknown.
+// Returns the wall time in ms at which a placed job is expected to end; nullopt: unknown.
 std::optional<std::int64_t> ExpectedEndMs(const JobState& state);
 
-// Whether a placed job has run for longer than it said (run_seconds). It may be stopped for any job
-// of its priority that waits: otherwise a job could say anything to get ahead of those that
-// reserve.
+// True if a placed job has run longer than it declared (run_seconds). It may be stopped for any
+// waiting job of its priority, so that a job gains nothing by declaring too short a time.
 bool RanOver(const Snapshot& snapshot, JobId job);
 
-// Whether `job` is expedited, or has waited as long as its policy asks before it reserves.
+// True if `job` is expedited, or has waited for its reserve_after_ms.
 bool WaitedLongEnough(const Snapshot& snapshot, JobId job);
 
-// Whether `runs` is a gang that is preemptible, or ran over, and that comes after `job` in the
-// queue and started although `job` had a reservation already. It may be stopped for `job`.
+// True if `runs` is preemptible or has run longer than it declared, comes after `job` in the queue,
+// and started although `job` already had a reservation. It may be stopped for `job`.
 bool BackfilledAheadOf(const Snapshot& snapshot, JobId job, JobId runs);
 
-// Whether `job`, started now, may use hosts of `reservation`.
+// True if `job`, started now, may use hosts of `reservation`.
 bool MayBackfill(const Snapshot& snapshot, JobId job, const Reservation& reservation);
 
-// The jobs that wait, in the order in which they are planned.
+// Returns the waiting jobs in planning order.
 std::vector<JobId> QueueOrder(const Snapshot& snapshot);
 
 }  // namespace yardmaster::plan

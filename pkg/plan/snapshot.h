@@ -1,10 +1,10 @@
-// The cluster at one instant, as plain values: everything planning needs and nothing that changes
-// while it runs. pkg/state builds it from informers, the command line from files; the same planner
-// reads it.
+// The cluster at one instant, as plain values: everything that planning needs and nothing that
+// changes while it runs. pkg/state builds it from informers, the command line from files; the same
+// planner reads both.
 //
-// Invariants: hosts[i] belongs to HostId(i) of `places`; jobs have unique keys; an assignment's
-// hosts are valid ids; `cluster` counts every occupied GPU once, promised ones included. Thread
-// safety: immutable once shared.
+// Invariants: hosts[i] belongs to HostId(i) of `places`; jobs have unique keys; the hosts of an
+// assignment are valid ids; `cluster` counts every occupied GPU once, including promised ones.
+// Thread safety: immutable once shared.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ struct PodBudget {
   std::string name;  // "namespace/name"
   int allowed = 0;   // pods that may be stopped now
 };
-// Of a placed job: how many of its pods a budget covers.
+// The number of pods of a placed job that a budget covers.
 struct BudgetUse {
   int budget = 0;  // index into Snapshot::budgets
   int pods = 0;
 };
 
-// What a placed job is to become: with more or fewer workers.
+// A placed job with more or fewer workers.
 struct Resize {
   workload::Job job;
   std::shared_ptr<const workload::WorkerGroups> groups;  // never null
@@ -50,13 +50,13 @@ struct OrdinaryPod {
   bool operator==(const OrdinaryPod&) const = default;
 };
 
-// What a pod that ends, or a gang that does, still holds of a host.
+// What a terminating pod or gang still holds of a host.
 struct Departure {
   fabric::HostId host;
-  std::int64_t free_ms = 0;  // when it is expected to be gone: wall time
+  std::int64_t free_ms = 0;  // wall time at which it is expected to be gone
   int gpus = 0;              // of placement::HostState::free_gpus
   workload::ResourceList requests;
-  std::string holder;  // as people know it, "TrainingJob default/bert"
+  std::string holder;  // for messages: "TrainingJob default/bert"
   bool operator==(const Departure&) const = default;
 };
 
@@ -65,72 +65,74 @@ struct JobState {
   // Shared between copies; never null.
   std::shared_ptr<const workload::WorkerGroups> groups =
       std::make_shared<const workload::WorkerGroups>();
-  // Hosts that some pod of it may use; shared between jobs with the same pod template. Null: every
-  // host.
+  // Hosts that at least one of its pods may use; shared between jobs with the same pod template.
+  // Null: every host.
   std::shared_ptr<const placement::HostSet> eligible;
-  // Of these, the hosts that a waiting job gets as long as it fits there. Null: no matter which.
+  // Of these, the hosts that a waiting job uses as long as it fits there. Null: no preference.
   std::shared_ptr<const placement::HostSet> preferred;
-  // Of a job whose pods may use different hosts: those of each run of ranks. Null: all are alike.
+  // If its pods may use different hosts: those of each run of ranks. Null: all may use the same.
   std::shared_ptr<const std::vector<placement::RoleHosts>> role_hosts;
   std::optional<Assignment> assignment;  // set once committed
-  // Of a placed job that moves: the hosts that are kept for it beside those of `assignment`. A rank
-  // may keep its host, or go to that of another.
+  // For a placed job that moves: the hosts that are kept for it beside those of `assignment`. A
+  // rank may keep its host or take that of another rank.
   std::optional<Assignment> next;
-  // Of a placed job whose owner wants another number of workers; else null.
+  // For a placed job whose owner wants another number of workers; else null.
   std::shared_ptr<const Resize> resize;
   std::vector<int> lost_ranks;  // of a placed job: ranks whose host is gone
-  // Why the job contradicts itself: it is never planned, and these are its reasons. Empty: valid.
+  // Why the job is invalid: it is never planned, and these are its reasons. Empty: valid.
   std::vector<std::string> problems;
-  // Of a placed job: when it started, for its expected end (with job.run_seconds).
+  // For a placed job: when it started. Gives its expected end, with job.run_seconds.
   std::optional<std::int64_t> started_ms;
   // False: a disruption budget forbids to stop it now.
   bool may_be_preempted = true;
   std::vector<BudgetUse> budgets;
-  // Of a placed job: its pods were let go to their hosts.
+  // For a placed job: its pods were released to their hosts.
   bool released = false;
-  // Of a placed job: it is being stopped; where victims are sought its hosts are treated as free.
+  // For a placed job: it is being stopped. A search for victims treats its hosts as free.
   bool leaving = false;
-  // Of a waiting job. False: no job is preempted for it now.
+  // Of a waiting job. False: no job is preempted or moved for it now.
   bool may_stop_others = true;
-  // Of a waiting job: since when it waits for hosts that come free soon (leaving_hosts.h); nothing:
-  // it has not begun to.
+  // For a waiting job: since when it waits for hosts that will soon be free (leaving_hosts.h);
+  // nullopt: it has not started to.
   std::optional<std::int64_t> awaits_since_ms;
-  // Of a waiting job that had a place: when it gave the last one back; 0: it had none.
+  // For a waiting job that had a place: when it gave the last one back; 0: it had none.
   std::int64_t gave_back_ms = 0;
-  // Of a waiting job that lost its place through no act of its owner: since when it goes before
-  // jobs of its priority (queue.h); nothing: it does not, or not any more.
+  // For a waiting job that lost its place through no act of its owner: since when it goes before
+  // jobs of its priority (queue.h); nullopt: it does not.
   std::optional<std::int64_t> expedited_since_ms;
-  // What it is given to write a checkpoint and end when it is stopped.
+  // Grace period to write a checkpoint and end when it is stopped.
   int grace_seconds = 30;
-  std::string owner;  // as people know it, "TrainingJob default/bert"; empty: by its key
+  std::string owner;  // for messages: "TrainingJob default/bert"; empty: by its key
 };
 
 // Index into Snapshot::jobs, and into every array that has an entry per job of a snapshot.
 using JobId = Id<struct JobTag>;
 
-// What `state`, which is or may become the job `id`, asks of placement. `state` must outlive it.
+// Returns the placement request of `state`, which is or may become the job `id`. `state` must
+// outlive the result.
 inline placement::GangRequest RequestOf(const JobState& state, JobId id) {
   return {&state.job, state.groups.get(), state.eligible.get(), id.value, state.role_hosts.get()};
 }
 
 struct Snapshot {
-  std::int64_t now_ms = 0;  // when it was taken: wall time
+  std::int64_t now_ms = 0;  // wall time of the snapshot
   std::shared_ptr<const fabric::Places> places;
-  std::shared_ptr<const fabric::Network> network;  // null: no Fabric object; placement still works
+  std::shared_ptr<const fabric::Network> network;  // null: no Fabric exists; placement still works
   placement::Cluster cluster;
   std::vector<JobState> jobs;  // ascending by key
   std::vector<PodBudget> budgets;
   std::vector<Departure> leaving;  // by host, then holder
-  // By HostId: the ordinary pods there, by name; null: none. Empty: they are not known.
+  // By HostId: the ordinary pods there, by name; null: none. Empty: not known.
   std::vector<std::shared_ptr<const std::vector<OrdinaryPod>>> ordinary_pods;
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
-  // Lost as a whole, as the Fabric's status says; their hosts are unavailable.
+  // Lost as a whole, as the Fabric's status reports; their hosts are unavailable.
   std::vector<fabric::SegmentId> lost_segments;
   std::vector<fabric::DomainId> lost_domains;
-  // What could not be used, e.g. Nodes without place labels: "Node n7: metadata.labels...: ...".
+  // Input that could not be used, for example Nodes without place labels: "Node n7:
+  // metadata.labels...: ...".
   std::vector<std::string> warnings;
 
-  // The extended resource that GPUs of hosts are counted by; without a Fabric, its default.
+  // The extended resource by which GPUs of hosts are counted; without a Fabric, its default.
   const std::string& gpu_resource() const {
     static const std::string kDefault = fabric::FabricSpec().gpu_resource;
     return network != nullptr ? network->spec().gpu_resource : kDefault;
