@@ -1,9 +1,12 @@
-// Whether disruption budgets, as they are now, let all pods of some gangs go at once.
+// Decides whether disruption budgets, as they are now, allow all pods of some gangs to be evicted
+// at once.
 //
-// A budget covers pods by its selector. It stands in the way when more of the asked pods are
-// covered than it allows, or when its status is older than its spec; a pod that two budgets cover
-// cannot be evicted at all (the API server refuses it). This is for deciding; the API server
-// enforces budgets itself at each eviction. Thread safety: pure functions.
+// A budget covers pods by its selector. It forbids the eviction if it covers more of the pods than
+// it allows, or if its status is older than its spec. A pod that two budgets cover cannot be
+// evicted, because the API server refuses it. The result is for decisions only; the API server
+// enforces budgets at each eviction.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -14,7 +17,7 @@
 
 namespace yardmaster::gather {
 
-// Empty: all of the pods may go. Else why not, naming the budget.
+// Returns why the pods may not all be evicted, naming the budget; empty: they may.
 std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
                             const std::vector<PodPtr>& pods);
 

@@ -1,6 +1,6 @@
-// Which replicas of a job have ended for good: no pod of them comes again, so a gang is whole
-// without them. They are known from pods that are there (gatherer.h), and from the status of the
-// objects that made them.
+// Finds the replicas of a job that have ended for good: no pod of them will be created again, so a
+// gang is complete without them. They are known from existing pods (gatherer.h), and from the
+// status of the objects that created them.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -17,25 +17,27 @@
 
 namespace yardmaster::gather {
 
-// As Membership has it (api/rank_resolver.h).
+// A replica by its Membership (api/rank_resolver.h).
 struct Replica {
   std::string subgroup;
   int index = 0;
   auto operator<=>(const Replica&) const = default;
 };
 
-// "0,2-4" as a Job's status has it, ascending. What is not an index from 0 to 16,383 is left out.
+// Parses indexes such as "0,2-4" of a Job's status; ascending. Ignores what is not an index from 0
+// to 16,383.
 std::vector<int> ParseIndexes(std::string_view text);
 
-// Of a Job of batch/v1: indexes that are complete, and those that have failed for good
-// (backoffLimitPerIndex). Ascending.
+// Returns the indexes of a batch/v1 Job that are complete or have failed for good
+// (backoffLimitPerIndex), ascending.
 std::vector<int> EndedIndexes(JsonView job);
 
-// Whether a finished pod says that its replica has ended. One that succeeded does; one that failed
-// does where its controller makes no other while it is there.
+// True if a finished pod means that its replica has ended: it succeeded, or it failed and its
+// controller creates no other pod while it exists.
 bool SaysEnded(const api::Pod& pod, const api::OwnerReference& owner);
 
-// The Job that makes the pods of a JobSet's subgroup. nullopt: the JobSet has no such Job.
+// Returns the name of the Job that creates the pods of a JobSet's subgroup. nullopt: the JobSet has
+// no such Job.
 std::optional<std::string> JobOfSubgroup(JsonView jobset, std::string_view subgroup);
 
 }  // namespace yardmaster::gather

@@ -12,11 +12,11 @@ namespace yardmaster::gather {
 
 struct ReplicatedJob {
   JsonView object;
-  // The place of its first Job among all Jobs of the set, which is the subgroup of that Job's pods
+  // Index of its first Job among all Jobs of the set. It is the subgroup of that Job's pods
   // (api/rank_resolver.h).
   std::int64_t first_job = 0;
   std::int64_t jobs = 1;  // from 0 to api::kMaxListedRanks
-  bool is_valid = true;   // false: the object says no such number
+  bool is_valid = true;   // false: the object has no valid number
 };
 
 // In the order of the spec.

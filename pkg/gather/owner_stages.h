@@ -1,17 +1,16 @@
-// Owners that make some of their pods only when others of them run. A gang that waits for all of
-// them waits for ever, because the first do not start. So it starts with the stages that have
-// begun, and grows when the pods of the others come (extender/steps/resize_step.h).
-//
-// No host is kept for a pod that is yet to be made: a tenant could write an owner that never makes
-// it, and hold hosts beyond its quota. A stage is placed all or none.
+// Handles owners that create some of their pods only when others run. A gang that waited for all of
+// them would wait for ever, because the first do not start. So it starts with the stages that have
+// begun, and grows when the pods of the other stages come (extender/steps/resize_step.h).
 //
 //   JobSet            dependsOn, startupPolicy InOrder
 //   LeaderWorkerSet   startupPolicy LeaderReady, exclusive topology: the leader comes first
 //   Volcano Job       tasks with dependsOn
 //
-// Ranks keep their numbers, so a stage that is yet to come must follow the others in rank.
+// No host is kept for a pod that does not exist: a tenant could write an owner that never creates
+// it, and hold hosts beyond its quota. A stage is placed all or none. Ranks keep their numbers, so
+// a later stage must follow the others in rank.
 //
-// Thread safety: pure functions. Complexity: O(pods times the log of the replicated jobs).
+// Thread safety: pure functions. Complexity: O(pods * log(replicated jobs)).
 #pragma once
 
 #include <string>
@@ -23,9 +22,9 @@
 namespace yardmaster::gather {
 
 struct Stages {
-  // Every stage that has begun is there in full, and others are to come.
+  // Every stage that has begun is complete, and others are still to come.
   bool whole = false;
-  // Why the pods that are missing do not come, where the gang cannot start without them: for the
+  // Why the missing pods will not come although the gang cannot start without them; a text for the
   // owner.
   std::string why_not;
 };

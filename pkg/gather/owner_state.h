@@ -1,7 +1,7 @@
-// Whether the owner of a gang will make its pods again, from the owner's spec and status. The rules
-// for all kinds: conditions of the end, and spec.suspend or spec.runPolicy.suspend. Besides, Jobs
-// of parallelism 0, TrainingJobs that their operator holds, Volcano's jobs and LeaderWorkerSets
-// have rules of their own.
+// Decides from the spec and status of a gang's owner whether it will create the gang's pods again.
+// Rules for all kinds: conditions of the end, and spec.suspend or spec.runPolicy.suspend. Jobs of
+// parallelism 0, TrainingJobs that the operator holds, Volcano's jobs and LeaderWorkerSets have
+// additional rules.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -16,10 +16,10 @@
 namespace yardmaster::gather {
 
 enum class OwnerPhase {
-  kActive,     // its controller makes missing pods again
+  kActive,     // its controller creates missing pods again
   kSuspended,  // it has no pods until it is resumed
-  kFinished,   // it has no pods any more
-  kGone,       // it is not there, is being deleted, or is another object of that name
+  kFinished,   // it will have no more pods
+  kGone,       // it does not exist, is being deleted, or is another object of that name
 };
 
 struct OwnerState {
@@ -27,10 +27,10 @@ struct OwnerState {
   std::string why;  // "Job team/a is suspended"
 };
 
-// Where the owner is read; nullopt for a kind whose objects are not known here.
+// Returns the resource by which the owner is read; nullopt for an unknown kind.
 std::optional<kube::Resource> ResourceOfOwner(const api::OwnerReference& owner);
 
-// `object`: the owner, as read from the API server; absent: it does not exist.
+// Returns the state of the owner. `object`: as read from the API server; absent: it does not exist.
 OwnerState OwnerStateOf(const api::Gang& gang, JsonView object);
 
 }  // namespace yardmaster::gather

@@ -1,14 +1,17 @@
-// For how long a placed gang keeps its hosts while it has no pod.
+// Limits how long a placed gang keeps its hosts while it has no pod on a node.
 //
-// Its owner does not decide that: a tenant can write an owner that says for ever that its pods will
-// come. The clock is the transition of the condition PodsGone, so that it goes on when another
-// process leads. It stops when a pod of the gang is on a node, not when one exists: otherwise one
-// pod could keep the hosts of many gangs by turns. The limit is the time for which the gang had its
-// hosts before, from 15 s to 60 s: a controller that restarts a job has time for it, and a job that
-// was placed only to hold hosts loses them soon. A gang that had lost a host when its pods went is
-// given up to five minutes: controllers wait longer and longer before they make pods again, and no
-// tenant can lose a host at will. After it the hosts are given back, and the gang is
-// planned again when its pods come.
+// The owner does not decide this, because a tenant can write an owner that claims for ever that its
+// pods will come.
+//   - The clock is the transition time of the condition PodsGone, so it continues under another
+//     leader.
+//   - The clock stops when a pod of the gang is on a node, not when a pod exists. Otherwise one pod
+//     could keep the hosts of many gangs by turns.
+//   - The limit is the time for which the gang had its hosts before, at least 15 s and at most 60
+//     s: a controller that restarts a job has enough time, and a job that was placed only to hold
+//     hosts loses them soon.
+//   - A gang that had lost a host when its pods went gets up to five minutes: controllers wait
+//     longer and longer before they create pods again, and a tenant cannot lose a host at will.
+// After the limit the hosts are given back, and the gang is planned again when its pods come.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,16 +23,16 @@
 
 namespace yardmaster::gather {
 
-// Since when the gang has had no pod. nullopt: that was not written yet, or lies in the future
-// because the clock of the process that wrote it was ahead.
+// Returns since when the gang has had no pod on a node. nullopt: not recorded yet, or recorded in
+// the future by a process whose clock was ahead.
 std::optional<std::int64_t> PodsGoneSinceMs(const api::GangStatus& status, std::int64_t now_ms);
-// The reason of PodsGone of a gang that had lost a host by then.
+// Reason of PodsGone of a gang that had lost a host when its pods went.
 inline constexpr char kPodsGoneAfterLoss[] = "HostLost";
 
-// Whether a gang without pods had lost a host when they went or, where that was not written yet,
-// has lost one now.
+// True if a gang without pods had lost a host when they went or, if that is not recorded yet, has
+// lost one now.
 bool WentAfterLoss(const api::GangStatus& status);
-// For how long it keeps its hosts from `gone_ms` on.
+// Returns how long it keeps its hosts from `gone_ms` on.
 std::int64_t KeepsHostsForMs(const api::GangStatus& status, std::int64_t gone_ms);
 
 }  // namespace yardmaster::gather

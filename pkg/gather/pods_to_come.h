@@ -1,6 +1,6 @@
-// Gangs that have their hosts before their pods (api::GangPods::kFollow): whose pods are to come,
-// and for how long the gang keeps its hosts until they do. Extender and operator ask here, so that
-// both give the same answer.
+// Describes gangs that get their hosts before their pods (api::GangPods::kFollow): whether their
+// pods are still to come, and how long the gang keeps its hosts until then. Extender and operator
+// use the same functions, so they always agree.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,17 +11,18 @@
 
 namespace yardmaster::gather {
 
-// The operator has that long from the commit: for the network plan, a new leader, and the first
-// pods. Then the gang gives its hosts back and queues behind the others.
+// The time from the commit that the operator has for the network plan, a change of leader and the
+// first pods. After it the gang gives its hosts back and goes to the end of the queue.
 inline constexpr std::int64_t kPodsComeMs = 120'000;
-// Beyond that time, for a job that the operator suspends again then.
+// Additional time for a job that the operator then suspends again.
 inline constexpr std::int64_t kSuspendedAgainMs = 30'000;
 
-// Its job is of another controller, and waits suspended until the gang has its place.
+// True if the job belongs to another controller and waits suspended until the gang has its place.
 bool IsOfSuspendedJob(const api::Gang& gang);
-// It has its hosts, and its pods have never been there all together since it got them.
+// True if the gang has its hosts, and its pods have never all existed at the same time since it got
+// them.
 bool PodsAreToCome(const api::Gang& gang);
-// For how long it keeps its hosts then.
+// Returns how long the gang keeps its hosts in that case.
 std::int64_t PodsComeWithinMs(const api::Gang& gang);
 
 }  // namespace yardmaster::gather

@@ -1,7 +1,7 @@
-// Whether the pods of a template ask for GPUs, and so have a rank: those of an owner that do not,
-// such as a head or an initializer, are in no gang.
+// Decides whether the pods of a template request GPUs and therefore have a rank. Pods of an owner
+// that request none, such as a head or an initializer, belong to no gang.
 //
-// Thread safety: a pure function.
+// Thread safety: pure function.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace yardmaster::gather {
 
-// By containers or by resource claims. nullopt: the template has no containers.
+// True if the template requests GPUs, by containers or by resource claims. nullopt: the template
+// has no containers.
 std::optional<bool> AsksForGpus(JsonView pod_template);
 
 }  // namespace yardmaster::gather
