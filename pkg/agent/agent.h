@@ -1,14 +1,14 @@
-// The agent process without its command line: watches the pods of its nodes and the Fabric, keeps
-// plan files, reports link states and what host programs saw of the network, collects what training
-// processes measure, and answers on gRPC.
+// The agent process without its command line. It watches the pods of its nodes and the Fabric,
+// writes plan files, reports link states and what host programs observed of the network, collects
+// what training processes measure, and serves gRPC.
 //
 //   Agent agent(options, {client, timing, log, registry, health, on_notice});
-//   status = agent.Start();   // returns at once; readiness says when the caches are filled
+//   status = agent.Start();   // returns at once; readiness reports when the caches are filled
 //   ...
-//   agent.Stop();             // plan files stay: jobs outlive the agent
+//   agent.Stop();             // plan files stay, because jobs outlive the agent
 //
-// Thread safety: Start and Stop from one thread, Status from any. Lifetime: everything in
-// AgentDeps outlives the agent.
+// Thread safety: Start and Stop from one thread, Status from any. Lifetime: everything in AgentDeps
+// outlives the agent.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct AgentDeps {
   const metrics::Logger& log;
   metrics::Registry& registry;
   metrics::Health& health;
-  // Tells people about a pod (a Kubernetes Event); called on the plan loop's thread.
+  // Writes an Event about a pod; called on the thread of the plan loop.
   std::function<void(const PodNotice&)> on_notice;
 };
 
@@ -44,7 +44,7 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
 
   // Errors: InvalidArgument for options that cannot work, FailedPrecondition for a folder that
-  // cannot be made, Unavailable for an address that is taken.
+  // cannot be created, Unavailable for an address that is in use.
   absl::Status Start();
   void Stop();
 

@@ -1,5 +1,5 @@
-// yardmaster_agent_* on /metrics. Thread safety: any thread. Lifetime: what the sources read
-// outlives the registry's last Text().
+// Exports the metrics yardmaster_agent_* on /metrics. Thread safety: any thread. Lifetime: what the
+// sources read outlives the registry's last Text().
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ void AddStreamMetrics(metrics::Registry& registry, const rpc::ReportStream& stre
 
 void CountNotice(metrics::Registry& registry, NoticeKind kind);
 
-// `observer` may give null while there is none.
+// `observer` returns null while no observer exists.
 void AddObserverMetrics(metrics::Registry& registry,
                         std::function<const HostJobObserver*()> observer);
 

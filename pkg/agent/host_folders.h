@@ -1,9 +1,9 @@
-// Folders on the host that root makes for an agent that does not run as root.
+// Creates folders on the host, as root, for an agent that does not run as root.
 //
-// Who owns a folder may replace the files in it, also those of another owner, so files that an
-// agent left there as root need no change.
+// The owner of a folder may replace files in it that another user owns. So files that an agent left
+// there as root need no change.
 //
-// Thread safety: none of the functions keeps a state.
+// Thread safety: the functions keep no state.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@
 
 namespace yardmaster::agent {
 
-// The folders that an agent with these options writes to, ordered and each once: `plan_dir`, and
-// the folder of each address of the form unix:/path.
+// Returns the folders to which an agent with these options writes, ordered, without duplicates:
+// `plan_dir`, and the folder of each address of the form unix:/path.
 std::vector<std::string> WrittenFolders(const std::string& plan_dir,
                                         const std::vector<std::string>& grpc_addresses);
 
-// Makes each folder, with those above it, of that user and with the mode 0775. Its group stays as
-// it is, root's where root made it, so that an agent of an earlier version, which is root without
-// capabilities, may write there again after a rollback. A folder that exists keeps its files. A
-// link that stands in the place of a folder is not followed. Errors: the folder that could not be
-// made or given away; a process without CAP_CHOWN may give none away.
+// Creates each folder and its parents, with that owner and mode 0775. The group does not change
+// (root's if root created the folder), so that an agent of an earlier version, which is root
+// without capabilities, can write there again after a rollback. An existing folder keeps its files.
+// A symbolic link in place of a folder is not followed. Errors: names the folder that could not be
+// created or given away; a process without CAP_CHOWN cannot give any away.
 absl::Status HandOverFolders(const std::vector<std::string>& folders, uid_t owner);
 
 }  // namespace yardmaster::agent

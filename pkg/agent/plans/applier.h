@@ -1,21 +1,21 @@
-// The state machine behind the plan files: the wanted files (desired), which files differ
-// from them (dirty), and when a file that could not be written is tried again (retry at).
+// The state machine of the plan files: the desired files, which files differ from them (dirty), and
+// when a failed write is retried.
 //
-//   applier.Put(pod); applier.Remove(uid); applier.SetFabric(view);   // what is wanted
-//   notices = applier.Step({wall, steady});                           // make it so
+//   applier.Put(pod); applier.Remove(uid); applier.SetFabric(view);   // the desired state
+//   notices = applier.Step({wall, steady});                           // write and remove files
 //   wait until applier.DueInMs(...) or the next change
 //
 // Invariants:
-//   1. After Step, every pod that is not kSyncing has a file with exactly the text that its
-//      annotations, the fabric and the time give; a kSyncing one has a retry time.
+//   1. After Step every pod that is not kSyncing has a file with exactly the text that follows from
+//      its annotations, the fabric and the time. A kSyncing pod has a retry time.
 //   2. A pod that is gone has no file, or a removal with a retry time.
-//   3. A file is written when its text is another one than this process last wrote; failures back
-//      off from 1 s to 60 s and never keep other files waiting.
-//   4. What throws for one pod is a failure of its file.
+//   3. A file is written only if its text differs from what this process wrote last. Failures back
+//      off from 1 s to 60 s and never delay other files.
+//   4. An exception for one pod is a failure of its file only.
 //   5. A problem (stale, invalid, cannot write) is reported once when it begins, when its message
-//      changes and when it ends.
+//      changes, and when it ends.
 //
-// Thread safety: none; one thread owns it. The sink must outlive it.
+// Thread safety: one thread. Lifetimes: the sink outlives the applier.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@
 namespace yardmaster::agent {
 
 struct Now {
-  std::int64_t wall_ms = 0;    // expiry is about wall time
-  std::int64_t steady_ms = 0;  // and retries are not
+  std::int64_t wall_ms = 0;    // for expiry
+  std::int64_t steady_ms = 0;  // for retries
 };
 
 enum class NoticeKind { kSynced, kStale, kInvalid, kWriteFailed };
 
-// What happened to a pod's plan; becomes an event on the pod.
+// A change of a pod's plan; becomes an event on the pod.
 struct PodNotice {
   NoticeKind kind = NoticeKind::kSynced;
   PodInput pod;
@@ -52,16 +52,17 @@ class Applier {
   void Put(PodInput pod);
   void Remove(const std::string& uid);
   void SetFabric(std::optional<FabricView> fabric);
-  // Once every pod of the node has been Put: files of unknown pods are removed by the next
-  // Steps. Errors: the sink's; call again later.
+  // Call once every pod of the node has been Put: the next Steps remove the files of unknown pods.
+  // Errors: those of the sink; call again later.
   absl::Status AdoptFiles();
 
-  // Writes and removes what is due. Never blocks on anything but the sink.
+  // Writes and removes the files that are due. Blocks only in the sink.
   std::vector<PodNotice> Step(Now now);
-  // Until the next Step has something to do: a retry or an expiry. Nothing: only a change does.
+  // Returns the time until a retry or an expiry; nullopt: Step has nothing to do before the next
+  // change.
   std::optional<std::int64_t> DueInMs(Now now) const;
 
-  // Of the pods that are wanted, by uid.
+  // Returns the status of all pods, by uid.
   std::vector<rpc::PodPlanStatus> Status() const;
   // Writes and removals that failed, and files written, since the start.
   std::int64_t failures() const { return failures_; }
@@ -70,10 +71,10 @@ class Applier {
  private:
   struct Entry {
     std::string node;
-    std::optional<PodInput> wanted;  // nothing: the file must go
+    std::optional<PodInput> wanted;  // nullopt: the file must be removed
     EffectivePlan plan;              // of the last Step
     bool dirty = true;
-    std::string on_disk;  // what we wrote last; empty: unknown
+    std::string on_disk;  // the text written last; empty: unknown
     std::string error;    // of the last write or removal
     std::int64_t retry_at_steady_ms = 0;
     std::int64_t retry_ms = 0;  // the last pause; 0: the last write went well

@@ -1,12 +1,12 @@
-// The traffic class of RoCE connections that choose none themselves: the kernel's default per port
-// of an RDMA device, rdma_cm/<device>/ports/<port>/default_roce_tos in configfs. It counts for
-// connections that the RDMA connection manager makes (storage, MPI); NCCL sets its own.
+// Sets the traffic class of RoCE connections that choose none: the kernel's default per port of an
+// RDMA device, rdma_cm/<device>/ports/<port>/default_roce_tos in configfs. It applies to
+// connections of the RDMA connection manager (storage, MPI); NCCL sets its own class.
 //
-// What was there before is kept in a file, written before the first change, and restored by
-// Restore(): also after a crash, since Apply reads that file first. Only regular names of devices
-// are used.
+// The former values are stored in a file before the first change, and Restore() writes them back,
+// also after a crash, because Apply reads that file first. Device names that are no plain file
+// names are skipped.
 //
-// Thread safety: none. Lifetime: values.
+// Thread safety: one thread.
 #pragma once
 
 #include <map>
@@ -20,7 +20,8 @@ namespace yardmaster::agent {
 
 class DefaultClass {
  public:
-  // `configfs_root`: "/sys/kernel/config". `state_file`: what was there before; its folder exists.
+  // `configfs_root`: "/sys/kernel/config". `state_file`: stores the former values; its folder
+  // exists.
   DefaultClass(std::string configfs_root, std::string state_file)
       : configfs_root_(std::move(configfs_root)), state_file_(std::move(state_file)) {}
 
@@ -28,8 +29,8 @@ class DefaultClass {
   // cannot be set, or a state file that cannot be written (nothing is changed then); the other
   // ports are set.
   absl::Status Apply(const std::vector<LocalNicPort>& ports, int traffic_class);
-  // Puts back what Apply found, by this process or one before. Errors: FailedPrecondition; what
-  // could not be restored stays in the file.
+  // Restores the values that Apply of this or an earlier process found. Errors: FailedPrecondition;
+  // what could not be restored stays in the file.
   absl::Status Restore();
 
  private:

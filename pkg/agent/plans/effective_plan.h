@@ -1,13 +1,12 @@
-// From a pod's annotations to what is in force on its node now.
+// Computes from a pod's annotations which plan is in force on its node now.
 //
-// Evaluate returns a plan for any annotations, and the result is never worse than no plan. For an
-// annotation that cannot be read, a level that the fabric does not have, and a plan that has
-// expired or was made for an older fabric, the result is default behaviour (no traffic class, no
-// source ports: NCCL chooses its own) and `problem` says why.
+// Evaluate returns a plan for any annotations, never worse than no plan. The result is default
+// behaviour (no traffic class, no source ports: NCCL chooses its own), and `problem` has the
+// reason, if an annotation cannot be parsed, the fabric does not have the level, or the plan has
+// expired or was made for an older fabric. A plan for a newer fabric than the cached one is used:
+// the cache is behind.
 //
-// A plan for a newer fabric than the cached one is used: the cache is behind, not the plan.
-//
-// Thread safety: values and pure functions; time comes in.
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +21,11 @@
 
 namespace yardmaster::agent {
 
-// What the agent needs to know of the Fabric its nodes belong to.
+// The part of the Fabric that the agent needs.
 struct FabricView {
   std::string name;
-  std::int64_t generation = 0;  // the oldest that a path plan may be for
-  std::string uid;              // a plan for a Fabric with another one, recreated, is stale
+  std::int64_t generation = 0;  // path plans for older generations are stale
+  std::string uid;              // plans for a Fabric with another uid (created again) are stale
   fabric::NetworkLevels levels;
   int rails = 0;
   int nic_ports = 0;  // of each rail
@@ -38,8 +37,8 @@ struct EffectivePlan {
   std::string problem;                               // why kStale or kInvalid
   std::optional<api::Slot> slot;
   std::optional<int> level;  // nullopt: default behaviour
-  // No rails: default behaviour. In force until it expires; expires_ms 0: for ever. Its traffic
-  // class is that of `level` in the agent's Fabric, whatever the annotation says.
+  // Without rails: default behaviour. In force until expires_ms; 0: without end. Its traffic class
+  // is that of `level` in the agent's Fabric, whatever the annotation has.
   api::PodPathPlan paths;
 
   int peers() const;

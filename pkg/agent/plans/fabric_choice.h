@@ -1,6 +1,7 @@
-// Which of the cluster's Fabrics is ours. A Fabric that cannot be decoded keeps its last good state
-// here: plans made from that state stay in force until they expire.
-// Thread safety: none; the caller locks.
+// Chooses the agent's Fabric among those of the cluster. A Fabric that cannot be decoded keeps its
+// last good state here: plans that were made from that state stay in force until they expire.
+//
+// Thread safety: the caller locks.
 #pragma once
 
 #include <map>
@@ -19,14 +20,14 @@ class FabricChoice {
   // Errors: InvalidArgument naming what is wrong with the object.
   absl::Status Put(JsonView object);
   void Remove(const std::string& name);
-  // The one of that name, or for "" the one that is in use (api/fabric_order.h); nothing when there
-  // is none.
+  // Returns the Fabric of that name, or for "" the one in use (api/fabric_order.h); nullopt if
+  // there is none.
   std::optional<FabricView> Chosen(const std::string& name) const;
 
  private:
   struct Known {
     FabricView view;
-    api::ObjectMeta order;  // what api/fabric_order.h looks at
+    api::ObjectMeta order;  // input of api/fabric_order.h
   };
 
   std::map<std::string, Known> fabrics_;

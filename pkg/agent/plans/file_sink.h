@@ -1,10 +1,12 @@
-// Plan files in a folder: <dir>/<pod uid>.json, or <dir>/<node>/<pod uid>.json for an agent that
-// serves several nodes. Written beside, synced and renamed; mode 0644, so that containers under
-// any user can read what concerns them.
+// Writes plan files into a folder: <dir>/<pod uid>.json, or <dir>/<node>/<pod uid>.json for an
+// agent that serves several nodes. A file is written aside, synced and renamed. Its mode is 0644,
+// so that containers of any user can read it.
 //
-// Names come from the API server and are checked before they become paths. Nothing in the folder is
-// followed: a link in the place of a file is replaced; to write to one in the place of a node's
-// folder is an error. Thread safety: one thread.
+// Names come from the API server and are checked before they are used in paths. Symbolic links are
+// not followed: a link in place of a file is replaced; a link in place of a node's folder is an
+// error.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <string>
@@ -19,16 +21,16 @@ enum class FolderPerNode { kNo, kYes };
 
 class FileSink final : public PlanSink {
  public:
-  // `node`: the owner of the files where nodes have no folders of their own.
+  // `node`: the node of all files if nodes have no folders of their own.
   FileSink(std::string dir, std::string node, FolderPerNode folders)
       : dir_(std::move(dir)), node_(std::move(node)), folders_(folders) {}
 
-  // Makes the folder. Errors: FailedPrecondition with the reason of the operating system.
+  // Creates the folder. Errors: FailedPrecondition with the reason of the operating system.
   absl::Status Prepare() const;
 
   absl::Status Write(const PlanFileId& id, const std::string& text) override;
   absl::Status Remove(const PlanFileId& id) override;
-  // Also clears away what a killed process left half written.
+  // Also removes temporary files that a killed process left.
   absl::StatusOr<std::vector<PlanFileId>> List() override;
   std::string PathOf(const PlanFileId& id) const override;
 

@@ -1,11 +1,11 @@
-// The one thread that owns the Applier. Watchers enqueue changes, of which only the latest
-// per pod is kept; the thread updates the files and publishes its progress.
+// Runs the Applier on its own thread. Watchers enqueue changes, of which only the latest per pod is
+// kept; the thread updates the files and publishes its progress.
 //
 // Nothing is written before Begin: until the caches are filled, a pod that has not arrived yet
-// would look like one that is gone, and a level could not be read without its fabric.
+// would look like one that is gone, and a level has no meaning without its fabric.
 //
 // Thread safety: all methods from any thread, Start and Stop from one. The notice handler runs on
-// the loop's thread and must not call Stop. Lifetimes: clock, sink and what the handler uses
+// the thread of the loop and must not call Stop. Lifetimes: clock, sink and what the handler uses
 // outlive the loop.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace yardmaster::agent {
 
-// What the loop last published.
+// The progress that the loop published last.
 struct PlanReport {
   std::vector<rpc::PodPlanStatus> pods;
   std::int64_t writes = 0;
@@ -45,22 +45,22 @@ class PlanLoop {
   void Put(PodInput pod);
   void Remove(const std::string& uid);
   void SetFabric(std::optional<FabricView> fabric);
-  // The caches are filled.
+  // Call when the caches are filled.
   void Begin();
-  // What is enqueued already is still done.
+  // Processes what is enqueued already, then ends the thread.
   void Stop();
 
   std::shared_ptr<const PlanReport> report() const;
 
  private:
   struct Inbox {
-    std::map<std::string, std::optional<PodInput>> pods;  // nothing: removed
+    std::map<std::string, std::optional<PodInput>> pods;  // nullopt: removed
     std::optional<std::optional<FabricView>> fabric;
     bool begin = false;
   };
 
   void Run();
-  // Takes what is enqueued; nothing when the loop is to end.
+  // Waits for changes and takes them; nullopt when the loop is to end.
   std::optional<Inbox> Wait(std::optional<std::int64_t> due_in_ms);
   void Handle(Inbox inbox);
   Now now() const { return {clock_.WallMs(), clock_.SteadyMs()}; }

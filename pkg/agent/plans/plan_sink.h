@@ -1,5 +1,7 @@
-// Where plan files go. The applier's seam to the file system: FileSink (file_sink.h) is the real
-// one, tests give one that fails on demand. Thread safety: one thread, the applier's.
+// The interface through which the applier stores plan files: FileSink (file_sink.h) writes them,
+// and tests use one that fails on demand.
+//
+// Thread safety: one thread, the applier's.
 #pragma once
 
 #include <compare>
@@ -19,7 +21,7 @@ struct PlanFileId {
 class PlanSink {
  public:
   virtual ~PlanSink() = default;
-  // All or nothing: a reader sees the old text or the new one, also after a power cut.
+  // Atomic: a reader sees the old or the new text, also after a power failure.
   virtual absl::Status Write(const PlanFileId& id, const std::string& text) = 0;
   // OK if the file does not exist.
   virtual absl::Status Remove(const PlanFileId& id) = 0;

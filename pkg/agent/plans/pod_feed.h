@@ -1,5 +1,6 @@
-// Which pods the agent serves: those on its nodes. Watchers deliver pods and nodes in any order;
-// the feed passes pods to the plan loop when they come to these nodes and when they leave.
+// Filters the pods that the agent serves: those on its nodes. Watchers deliver pods and nodes in
+// any order; the feed passes a pod to the plan loop when it comes to one of these nodes and when it
+// leaves.
 //
 // Thread safety: all methods from any thread. Lifetime: the loop outlives the feed.
 #pragma once
@@ -24,15 +25,15 @@ class PodFeed {
   void RemoveNode(const std::string& node);
   // In the order of their names.
   std::vector<std::string> nodes() const;
-  // Those that were removed since the last call, also where they have come back.
+  // Returns the nodes that were removed since the last call, including those that have come back.
   std::set<std::string> TakeRemovedNodes();
 
-  // A pod on one of the nodes, or nothing.
+  // Returns a pod on one of the nodes; nullopt if there is none.
   std::optional<PodInput> Find(const std::string& uid) const;
-  // Of the pods on the nodes that say something of their progress: the uids, ascending.
+  // Returns the uids of the pods on the nodes that have a progress annotation, ascending.
   std::vector<std::string> UidsWithProgress() const;
 
-  // The pod as it is now.
+  // Stores the newest state of a pod.
   void PutPod(JsonView pod);
   void DropPod(const std::string& uid);
 

@@ -1,7 +1,9 @@
-// What the agent takes from a Pod: who it is, the texts of our annotations and of Multus', unread.
-// Of each 64 KiB and a byte are taken at most, which tells those who read it that it is too long.
-// Reading them is effective_plan.h's part, because what they mean depends on the fabric and on the
-// time. Thread safety: values and pure functions.
+// What the agent reads from a Pod: its identity, and the texts of the annotations of Yardmaster and
+// Multus, not parsed. At most 64 KiB plus one byte of each text is kept; the extra byte lets the
+// parser detect a text that is too long. effective_plan.h parses them, because their meaning
+// depends on the fabric and the time.
+//
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <functional>
@@ -22,15 +24,15 @@ struct PodInput {
   std::optional<std::string> path_plan;
   std::string network_status;  // Multus': which devices the pod's networks have (pod_nics.h)
   bool host_network = false;
-  std::optional<std::string> progress = {};  // what an agent wrote of its iterations
+  std::optional<std::string> progress = {};  // annotation with the progress that an agent wrote
   bool operator==(const PodInput&) const = default;
 };
 
-// The pod with a uid; nullopt when it is gone, or on no node of the agent.
+// Returns the pod with that uid; nullopt if it is gone or on no node of the agent.
 using FindPod = std::function<std::optional<PodInput>(const std::string& uid)>;
 
-// nullopt if the agent ignores the pod: it is not bound, has ended, or has none of our annotations.
-// Accepts any JSON.
+// Returns nullopt if the agent ignores the pod: it is not bound, has ended, or has no annotation of
+// Yardmaster. Accepts any JSON.
 std::optional<PodInput> ReadPod(JsonView pod);
 
 }  // namespace yardmaster::agent

@@ -1,13 +1,15 @@
-// Which NIC ports a pod has: those of the RDMA devices that kubelet's device manager gave it
-// (PodResources), else those that Multus' status annotation names, else all of the host's for a pod
-// in the host's network, if it is the only such pod and no pod has a device of its own.
+// Determines the NIC ports of a pod, by the first source that knows them:
+//   1. the RDMA devices that kubelet's device manager gave to the pod (PodResources);
+//   2. the devices that Multus' status annotation names;
+//   3. all ports of the host, for a pod in the host's network, if it is the only such pod and no
+//      pod has a device of its own.
 //
-// A device is known by its PCI address or its name. A virtual function belongs to the rail of its
-// physical one. A user who may write a pod can write the annotation: a device that kubelet gave to
-// a pod is not taken from it, one that two annotations claim belongs to neither pod, and names lead
-// nowhere outside of the folders of devices.
+// A device is identified by its PCI address or its name. A virtual function belongs to the rail of
+// its physical function. A user who may write a pod can write the annotation. Therefore a device
+// that kubelet gave to a pod is not taken from it, a device that two annotations claim belongs to
+// neither pod, and names cannot lead outside of the device folders.
 //
-// Thread safety: functions without state; they read the file system.
+// Thread safety: the functions keep no state; they read the file system.
 #pragma once
 
 #include <string>
@@ -18,7 +20,7 @@
 
 namespace yardmaster::agent {
 
-// What is known of one pod.
+// The devices of one pod, by source.
 struct PodClaim {
   std::string pod_uid;
   std::vector<std::string> kubelet_devices;  // ids of all resources; others than NICs are skipped
@@ -35,11 +37,11 @@ struct PodNics {
   bool operator==(const PodNics&) const = default;
 };
 
-// PCI addresses and RDMA device names of the network-status annotation, in its order; entries
-// that cannot be read are left out.
+// Returns PCI addresses and RDMA device names of the network-status annotation, in its order.
+// Entries that cannot be parsed are omitted.
 std::vector<std::string> MultusDevices(std::string_view status);
 
-// In the order of `claims`. `host_ports`: all of the host.
+// Returns the ports in the order of `claims`. `host_ports`: all ports of the host.
 std::vector<PodNics> NicsOfPods(const std::string& sysfs_root, const std::vector<PodClaim>& claims,
                                 const std::vector<LocalNicPort>& host_ports);
 

@@ -1,9 +1,9 @@
-// Files that the containers of a pod write into an emptyDir volume, read on the host.
+// Reads, on the host, files that the containers of a pod write into an emptyDir volume.
 //
-// A tenant can put anything there: nothing but regular files is read, links are not followed, no
-// read waits, and at most as many bytes as the caller asks for are taken.
+// A tenant can put anything there. Therefore only regular files are read, links are not followed,
+// no read blocks, and at most as many bytes as the caller requests are read.
 //
-// Thread safety: functions without state; they read the file system.
+// Thread safety: the functions keep no state; they read the file system.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ struct PodFile {
   std::int64_t modified_ms = 0;  // wall time
 };
 
-// One path segment that is not hidden.
+// True if the name is one path segment and not hidden.
 bool IsFileName(std::string_view name);
 
-// The volume of the pod below kubelet's folder (/var/lib/kubelet/pods). Errors: InvalidArgument for
-// a uid that is no folder name, NotFound when the pod has no such volume, FailedPrecondition when
-// it cannot be read.
+// Opens the volume of the pod below kubelet's folder (/var/lib/kubelet/pods). Errors:
+// InvalidArgument for a uid that is no folder name, NotFound if the pod has no such volume,
+// FailedPrecondition if it cannot be read.
 absl::StatusOr<UniqueFd> OpenPodVolume(const std::string& kubelet_pods_folder,
                                        const std::string& pod_uid, const std::string& volume);
-// Nothing: it is not there, or no regular file.
+// nullopt: the file does not exist or is no regular file.
 std::optional<PodFile> ReadPodFile(const UniqueFd& volume, const std::string& name,
                                    std::size_t limit_bytes);
 

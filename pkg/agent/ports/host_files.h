@@ -1,5 +1,4 @@
-// What the host's files say, those of sysfs before all. Thread safety: pure functions of the file
-// system.
+// Reads small files of the host, mostly of sysfs. Thread safety: functions without state.
 #pragma once
 
 #include <optional>
@@ -10,7 +9,7 @@ namespace yardmaster::agent {
 
 // Names of a folder's entries, sorted; none when it cannot be read.
 std::vector<std::string> NamesIn(const std::string& folder);
-// A file's first line, without its end; nothing when it cannot be read or is empty.
+// Returns a file's first line without its end; nullopt if the file cannot be read or is empty.
 std::optional<std::string> FirstLine(const std::string& path);
 
 }  // namespace yardmaster::agent

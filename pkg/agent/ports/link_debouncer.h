@@ -1,7 +1,7 @@
-// From link states as they are read to the ports to report: those that have been down for a
-// while, until they have been up for a while. A link that flaps is treated as down.
+// Debounces link states: reports a port as down once it has been down for a while, until it has
+// been up for a while. So a link that flaps is reported as down.
 //
-// Thread safety: none; one thread owns it. Time comes in. Determinism: depends on the calls alone.
+// Thread safety: one thread. Determinism: depends only on the calls.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PortState {
 
 struct DebounceTimes {
   // Shorter than NCCL's retry timeout, so that a plan can change before a job fails; longer than a
-  // transceiver's blink.
+  // momentary loss of light.
   std::int64_t down_after_ms = 500;
   std::int64_t up_after_ms = 15'000;
 };
@@ -31,8 +31,8 @@ class LinkDebouncer {
  public:
   explicit LinkDebouncer(DebounceTimes times) : times_(times) {}
 
-  // The ports that are down now, after what was read at `steady_ms`. A port that is down when first
-  // seen counts at once, so that an agent's start delays nothing.
+  // Returns the ports that are down, given the states read at `steady_ms`. A port that is down when
+  // first seen is reported at once, so that the start of an agent delays nothing.
   std::vector<PortKey> Observe(std::int64_t steady_ms, const std::vector<PortState>& states);
 
  private:

@@ -1,14 +1,14 @@
-// Reads what lldpd says of a host's neighbours: `lldpcli -f json show neighbors` and `-f json0`.
+// Parses the neighbours of a host as lldpd reports them: `lldpcli -f json show neighbors` and `-f
+// json0`.
 //
-// json0 has the same shape for any number of interfaces: arrays everywhere, {"name": "eth2",
-// "chassis": [...],
-// "port": [...]}, and {"value": ...} around texts. json leaves out arrays of one element and such
-// objects, and makes names keys: {"eth2": {"chassis": {"leaf1": {...}}, "port": {...}}}. Both are
-// read, and mixtures of them.
+// json0 has the same shape for any number of interfaces: arrays everywhere, objects {"name":
+// "eth2", "chassis": [...], "port": [...]}, and {"value": ...} around texts. json omits arrays of
+// one element and such objects, and uses names as keys: {"eth2": {"chassis": {"leaf1": {...}},
+// "port": {...}}}. Both forms, and mixtures of them, are accepted.
 //
-// An entry without an interface, a chassis or a port is skipped. Errors: InvalidArgument for what
-// is not JSON or has no object or array `lldp`, and for more than kMaxLldpNeighbours entries.
-// Bounds: the text's length is the caller's part; texts beyond kMaxLldpText bytes are cut.
+// An entry without an interface, a chassis or a port is skipped. Errors: InvalidArgument for text
+// that is not JSON or has no object or array `lldp`, and for more than kMaxLldpNeighbours entries.
+// Bounds: the caller limits the length of the text; texts longer than kMaxLldpText bytes are cut.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -23,12 +23,12 @@
 namespace yardmaster::agent {
 
 inline constexpr std::size_t kMaxLldpNeighbours = 1024;
-inline constexpr std::size_t kMaxLldpText = 255;  // as LLDP has it
+inline constexpr std::size_t kMaxLldpText = 255;  // the limit of LLDP
 
 struct LldpNeighbour {
   std::string interface;   // of this host: "eth2"
   std::string chassis;     // system name of the other side; its chassis id where it has none
-  std::string chassis_id;  // "c4:ab:4d:f0:9b:d3"; empty: not said
+  std::string chassis_id;  // empty: not stated
   std::string port;        // port id of the other side: "Ethernet12", or a MAC address
   bool operator==(const LldpNeighbour&) const = default;
 };

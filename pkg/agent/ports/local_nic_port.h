@@ -1,15 +1,15 @@
-// Which device of the operating system is port p of the NIC of rail r.
+// Maps port p of the NIC of rail r to a device of the operating system.
 //
-// A file says it (YAML):
+// A file defines the map (YAML):
 //
 //   ports:
 //   - {rail: 0, port: 0, interface: eth2}                  # a network device
 //   - {rail: 0, port: 1, interface: eth3}
 //   - {rail: 1, port: 0, rdmaDevice: mlx5_1, rdmaPort: 1}   # a port of an RDMA device
 //
-// Without a file the RDMA devices in the order of rail_order.h are the rails, and their ports the
-// ports. Discovery cannot know of a NIC that is missing, so its result counts only when it finds as
-// many ports as the fabric has.
+// Without a file the RDMA devices, in the order of rail_order.h, are the rails, and their ports are
+// the ports. Discovery cannot detect a missing NIC, so its result is used only if it finds as many
+// ports as the fabric has.
 //
 // Thread safety: values and functions without state; they read the file system.
 #pragma once
@@ -30,7 +30,7 @@ struct LocalNicPort {
   std::string rdma_device;
   int rdma_port = 0;
 
-  // "eth2", "mlx5_0/1".
+  // For example "eth2", "mlx5_0/1".
   std::string device() const;
   bool operator==(const LocalNicPort&) const = default;
 };
@@ -46,14 +46,15 @@ absl::StatusOr<std::vector<LocalNicPort>> ReadNicPortsFile(const std::string& pa
 // From <sysfs_root>/class/infiniband. Empty when there is nothing.
 std::vector<LocalNicPort> DiscoverNicPorts(const std::string& sysfs_root);
 
-// `table` where it has ports. Else what discovery finds, if it is as many as `expected` (rails x
-// ports of the Fabric); with another number the rail of a device is unknown, and none is given.
+// Returns `table` if it is not empty. Else returns the discovered ports, if they are as many as
+// `expected` (rails x ports of the Fabric); with another number the rail of a device is unknown,
+// and the result is empty.
 std::vector<LocalNicPort> HostNicPorts(const std::string& sysfs_root,
                                        const std::vector<LocalNicPort>& table, int expected);
 
-// Whether the port has a link: class/net/<interface>/operstate is "up" (or "unknown", which drivers
-// say that cannot tell), class/infiniband/<device>/ports/<port>/state is ACTIVE. A device that is
-// not there has none.
+// True if the port has a link: class/net/<interface>/operstate is "up" (or "unknown", for drivers
+// that cannot tell), or class/infiniband/<device>/ports/<port>/state is ACTIVE. False if the device
+// does not exist.
 bool HasLink(const std::string& sysfs_root, const LocalNicPort& port);
 
 }  // namespace yardmaster::agent

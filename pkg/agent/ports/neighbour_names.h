@@ -1,19 +1,18 @@
-// From neighbours in LLDP's words to the names of the Fabric's ports, and the document of the Node
+// Translates LLDP neighbours into names of the Fabric's ports, and builds the document of the Node
 // annotation yardmaster.dev/neighbours (docs/paths.md).
 //
-// A table says which switch a chassis is, and by which rule a port id becomes the number of a down
-// port, which counts from 1 in the order of the switch's cables:
+// A table maps a chassis to a switch, and port ids to numbers of down ports, which count from 1 in
+// the order of the switch's cables:
 //
 //   switches:
 //   - {chassis: leaf-a1, name: p00/p00s00/tor-r0-p0}     # system name or chassis id
 //   ports:
 //   - {prefix: Ethernet, first: 0, step: 4}              # Ethernet0 is d1, Ethernet4 is d2
 //
-// The first rule whose prefix is followed by digits alone and whose number fits decides. The
-// document says of each port what LLDP calls the switch (`chassis`), so that `fabric names` can
-// make the Fabric's switchNames of it, and the other end (`remote`) where the table knows it: the
-// operator takes an unknown name at the other end for a misplaced plug. An interface with more than
-// one neighbour is left out.
+// The first rule whose prefix is followed only by digits and whose number fits is used. For each
+// port the document has LLDP's name of the switch (`chassis`), from which `fabric names` can build
+// the Fabric's switchNames, and the other end (`remote`) if the table knows it: the operator treats
+// an unknown `remote` as a misplaced plug. An interface with more than one neighbour is omitted.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -40,7 +39,7 @@ struct NeighbourNames {
   std::map<std::string, std::string> switches;  // by chassis
   std::vector<PortRule> ports;
 
-  // "p00/p00s00/tor-r0-p0:d2"; nullopt: not known.
+  // For example "p00/p00s00/tor-r0-p0:d2"; nullopt: not known.
   std::optional<std::string> NameOf(const LldpNeighbour& neighbour) const;
 };
 
@@ -53,8 +52,8 @@ struct PortNeighbour {
   LldpNeighbour neighbour;
 };
 
-// Of the ports that have exactly one neighbour, in the order of `ports`. A port of an RDMA device
-// is known by the network interface of its first GID, or by the device's only one.
+// Returns the ports with exactly one neighbour, in the order of `ports`. A port of an RDMA device
+// is identified by the network interface of its first GID, or by the only interface of the device.
 std::vector<PortNeighbour> NeighboursOfPorts(const std::string& sysfs_root,
                                              const std::vector<LocalNicPort>& ports,
                                              const std::vector<LldpNeighbour>& neighbours);

@@ -1,8 +1,7 @@
-// What the host's NIC ports are plugged into, as an LLDP daemon says it (lldp.h), and the document
-// for the Node (neighbour_names.h).
+// Observes what the host's NIC ports are plugged into, from an LLDP daemon (lldp.h), and builds the
+// document for the Node (neighbour_names.h). A failed read keeps the former result.
 //
-// A read that fails changes nothing of what was seen before. Thread safety: Step from one thread;
-// the others from any.
+// Thread safety: Step from one thread; the others from any.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@
 namespace yardmaster::agent {
 
 struct NeighbourOptions {
-  std::string file;     // with what lldpcli prints; one of the two
-  std::string command;  // that prints it
+  std::string file;     // output of lldpcli; set either file or command
+  std::string command;  // a command that prints the output
   std::optional<NeighbourNames> names;
   std::string node;  // the host's name in the Fabric
   std::string sysfs_root;
@@ -31,17 +30,17 @@ struct NeighbourOptions {
 
 class NeighbourObserver {
  public:
-  // `ports`: the host's; empty while they are not known.
+  // `ports`: those of the host; empty while unknown.
   NeighbourObserver(NeighbourOptions options, std::function<std::vector<LocalNicPort>()> ports)
       : options_(std::move(options)), ports_(std::move(ports)) {}
 
-  // Reads if it is due; blocks for as long as the limits say.
+  // Reads if a read is due; blocks for as long as the limits allow.
   void Step(std::int64_t steady_ms);
 
   std::vector<PortNeighbour> seen() const;
   // nullopt: nothing was read.
   std::optional<std::string> document() const;
-  // The last read's error, or ports whose neighbour the table does not know.
+  // Returns the last read's error, or reports ports whose neighbour the table does not know.
   absl::Status problem() const;
   std::int64_t reads() const;
   std::int64_t failures() const;

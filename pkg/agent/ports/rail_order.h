@@ -1,10 +1,10 @@
-// Which RDMA device is which rail, by where devices stand on the PCI bus: rail i is the NIC nearest
-// to GPU i, where GPUs count in the order of their PCI addresses, as NVML and CUDA count them.
+// Assigns RDMA devices to rails by their position on the PCI bus: rail i is the NIC nearest to GPU
+// i. GPUs are in the order of their PCI addresses, as in NVML and CUDA.
 //
-// Nearness is the number of bridges that two devices share, counted from the root. Pairs are made
-// nearest first; of equally near ones the lower GPU, then the device whose name comes first (mlx5_2
-// before mlx5_10). NICs that are left over (storage, management) are not rails. Without GPUs in the
-// tree, or with fewer NICs than GPUs, all devices are rails in the order of their names.
+// Two devices are nearer the more bridges they share, counted from the root. Pairs are formed
+// nearest first; among equals by the lower GPU, then by the device name (mlx5_2 before mlx5_10).
+// Remaining NICs (storage, management) are no rails. If the tree has no GPUs, or fewer NICs than
+// GPUs, all devices are rails in the order of their names.
 //
 // Thread safety: functions without state; they read the file system.
 #pragma once

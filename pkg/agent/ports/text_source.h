@@ -1,13 +1,15 @@
-// Reads a text of another program: from a file, from http://, or from what a command prints. Each
-// is bounded in length, and http and commands have a deadline, so that a program that hangs does
-// not hold the caller.
+// Reads a text of another program: from a file, from http://, or from the output of a command. The
+// length is limited in each case, and http and commands have a deadline, so that a hanging program
+// does not block the caller.
 //
-// http is HTTP/1.0 without TLS and without redirects: for an exporter of the same node. A file may
-// be replaced at any time (write aside, then rename); only regular files are read. A command is run
-// without a shell and with PATH alone in its environment; its words are separated by blanks.
+//   - http is HTTP/1.0 without TLS and without redirects, for an exporter on the same node.
+//   - A file may be replaced at any time (written aside, then renamed); only regular files are
+//     read.
+//   - A command runs without a shell and with only PATH in its environment; its words are separated
+//     by blanks.
 //
-// Thread safety: functions without state; they block. A name in a URL is resolved by the system's
-// resolver, whose own time limits come on top of the deadline; an address is not resolved.
+// Thread safety: functions without state; they block. The system's resolver resolves names in URLs,
+// and its own time limits add to the deadline; addresses are not resolved.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,18 @@
-// How much a pod is throttled by its own CPU limit, by the cpu.stat files of its cgroups.
+// Measures how much a pod is throttled by its own CPU limit, from the cpu.stat files of its
+// cgroups.
 //
-// Limits count in periods of 100 ms as a rule. The kernel counts for each cgroup with a limit the
-// periods in which its processes ran, and those in which they used up the limit and had to wait. A
-// pod's fraction of the last kWindowMs is the higher one of its own cgroup's and of the container's
-// that used the most CPU time: a small limit of a sidecar says nothing of the training. A cgroup
-// above the pod's, such as kubelet's or the host's, is not the pod's limit and does not count.
+// The kernel enforces a limit in periods, usually of 100 ms. For each cgroup with a limit it counts
+// the periods in which its processes ran, and those in which they used up the limit and had to
+// wait. The fraction of a pod is taken over the last kWindowMs: the higher one of its own cgroup
+// and of the container that used the most CPU time, because a small limit of a sidecar does not
+// slow the training. A cgroup above the pod's, such as kubelet's or the host's, is not the pod's
+// limit and is ignored.
 //
-// The cgroups of a pod are found by its uid below kubelet's folder, as kubelet makes it with either
-// driver (kubepods.slice/..., kubepods/...), with cgroup v2 or v1. Not found are those of a kubelet
-// with a --cgroup-root of its own: nothing is known there.
+// The cgroups of a pod are found by its uid below kubelet's folder, as kubelet names it with either
+// driver (kubepods.slice/..., kubepods/...), with cgroup v2 or v1. Those of a kubelet with its own
+// --cgroup-root are not found, and the result is unknown.
 //
-// Thread safety: CpuThrottle from any thread; the rest are pure functions of the file system.
+// Thread safety: CpuThrottle from any thread; the functions are pure functions of the file system.
 // Complexity: for each pod at most kMaxContainers files every kSampleMs.
 #pragma once
 
@@ -26,7 +28,7 @@
 
 namespace yardmaster::agent {
 
-// Of one cgroup, ever.
+// Totals of one cgroup.
 struct ThrottleCounters {
   std::int64_t periods = 0;
   std::int64_t throttled = 0;  // of them
@@ -38,8 +40,8 @@ struct ThrottleCounters {
 // anything.
 std::optional<ThrottleCounters> ParseCpuStat(std::string_view text);
 
-// The cgroup of a pod below `cgroup_root` ("/sys/fs/cgroup"); empty: there is none, or `pod_uid` is
-// no uid.
+// Returns the cgroup of a pod below `cgroup_root` ("/sys/fs/cgroup"); empty: there is none, or
+// `pod_uid` is no uid.
 std::string PodCgroup(const std::string& cgroup_root, std::string_view pod_uid);
 
 class CpuThrottle {
@@ -49,11 +51,11 @@ class CpuThrottle {
   static constexpr std::int64_t kMinPeriods = 10;
   static constexpr std::size_t kMaxContainers = 64;
 
-  // `cgroup_root`: empty: nothing is known.
+  // `cgroup_root` empty: Fraction always returns nullopt.
   explicit CpuThrottle(std::string cgroup_root) : cgroup_root_(std::move(cgroup_root)) {}
 
-  // Reads the pod's files, if that was not done just now, and gives the fraction of its periods
-  // that were throttled. nullopt: not known, it has no limit, or it has hardly run.
+  // Reads the pod's files, unless they were read recently. Returns the fraction of its periods that
+  // were throttled; nullopt: not known, no limit, or it has hardly run.
   std::optional<double> Fraction(std::int64_t steady_ms, const std::string& pod_uid);
 
  private:

@@ -1,17 +1,18 @@
-// Reads what a dcgm-exporter says of a node's GPUs, in the text format of Prometheus.
+// Parses what a dcgm-exporter reports about a node's GPUs, in the text format of Prometheus.
 //
 //   DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu="0",UUID="GPU-6b",modelName="NVIDIA H100 80GB HBM3",...,
 //                                   namespace="team",pod="llm-0"} 0.412
 //
-// Two metrics are read: DCGM_FI_PROF_PIPE_TENSOR_ACTIVE (the share of cycles in which the tensor
-// pipe works, 0 to 1) and DCGM_FI_DEV_SM_CLOCK (MHz). Lines of other metrics are skipped unread.
-// The pod is that of the labels `namespace` and `pod`, or of `pod_namespace` and `pod_name`, which
-// early exporters write.
+// Two metrics are parsed: DCGM_FI_PROF_PIPE_TENSOR_ACTIVE (the share of cycles in which the tensor
+// pipe works, 0 to 1) and DCGM_FI_DEV_SM_CLOCK (MHz). Lines of other metrics are skipped. The pod
+// is that of the labels `namespace` and `pod`, or of `pod_namespace` and `pod_name`, which early
+// exporters write.
 //
-// Errors: InvalidArgument that names the line, for a line of these metrics that is not of the
-// format, for a share or clock that cannot be true, and for more than kMaxGpuSamples samples (by
-// GPU, instance and pod). NaN means "not known".
-// Bounds: the text's length is the caller's part; a line has at most kMaxGpuLabels labels.
+// Errors: InvalidArgument that names the line, for a malformed line of these metrics, for an
+// impossible share or clock, and for more than kMaxGpuSamples samples (by GPU, instance and pod).
+// NaN means "not known".
+//
+// Bounds: the caller limits the length of the text; a line has at most kMaxGpuLabels labels.
 // Complexity: O(length * log samples). Thread safety: pure functions.
 #pragma once
 
@@ -39,7 +40,7 @@ struct GpuSample {
   bool operator==(const GpuSample&) const = default;
 };
 
-// In the order in which GPU, instance and pod first come.
+// Returns the samples in the order in which each GPU, instance and pod first occurs.
 absl::StatusOr<std::vector<GpuSample>> ReadGpuMetrics(std::string_view text);
 
 }  // namespace yardmaster::agent

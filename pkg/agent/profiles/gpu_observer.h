@@ -1,11 +1,10 @@
-// Measures how many FLOP the GPUs of pods do, from what a dcgm-exporter says (gpu_metrics.h,
-// gpu_flop.h).
+// Measures how many FLOP the GPUs of pods do, from a dcgm-exporter (gpu_metrics.h, gpu_flop.h).
 //
-// The exporter is asked every `interval_ms`. What it says is a mean over its own interval (30 s by
-// default), so a pod's rate is the mean of the readings of the last `window_ms`, the time over
-// which iterations are measured too; a pod with fewer than `min_readings` of them has none. FLOP of
-// an iteration are the rate times the iteration's length. The clock of a pod's slowest GPU is the
-// median over `clock_window_ms`, so that one reading of a moment of rest does not count.
+// The exporter is read every `interval_ms`. It reports means over its own interval (30 s by
+// default), so the rate of a pod is the mean of the readings of the last `window_ms`, over which
+// iterations are measured, too. A pod with fewer than `min_readings` readings has no rate. The FLOP
+// of an iteration are the rate times the iteration's length. The clock of a pod's slowest GPU is
+// the median over `clock_window_ms`, so that one reading during a moment of rest has no effect.
 //
 // Thread safety: Step from one thread; the others from any.
 #pragma once
@@ -43,21 +42,21 @@ class GpuObserver {
   explicit GpuObserver(GpuOptions options, Read read = ReadUrlOrFile)
       : options_(std::move(options)), read_(std::move(read)) {}
 
-  // Reads if it is due; blocks for as long as the limits say.
+  // Reads if a read is due; blocks for as long as the limits allow.
   void Step(std::int64_t steady_ms);
 
-  // Of all GPUs of the pod; nullopt: not known.
+  // Rate of all GPUs of the pod; nullopt: not known.
   std::optional<double> FlopPerSecond(const std::string& ns, const std::string& pod) const;
-  // Of the slowest GPU of the pod now; nullopt: not known.
+  // Present clock of the slowest GPU of the pod; nullopt: not known.
   std::optional<double> ClockMhz(const std::string& ns, const std::string& pod) const;
-  // Adds the clock, and the FLOP to a report that has an iteration's length and no FLOP of its own.
+  // Adds the clock, and the FLOP if the report has an iteration's length and no FLOP of its own.
   void Fill(const std::string& ns, const std::string& pod, api::ProfileReport& report) const;
 
-  // Whether they do a tenth of what they did at most within the window, as the last reading has it.
+  // True if the GPUs do at least a tenth of their maximum within the window, by the last reading.
   // nullopt: not known.
   std::optional<bool> Computes(const std::string& ns, const std::string& pod) const;
 
-  // Why GPUs have no number: the last read's error, or a model that is not known.
+  // Returns why GPUs have no number: the last read's error, or an unknown model.
   absl::Status problem() const;
   std::map<std::string, int> gpus() const;  // by state (gpu_flop.h), as last read
   std::int64_t reads() const;

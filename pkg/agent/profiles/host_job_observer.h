@@ -1,17 +1,18 @@
-// What the agent sees of the jobs on its host without their help: iterations by the NICs' byte
-// counters (traffic_meter.h), whether they go on (progress_observer.h), and what the shims in the
+// Observes the jobs on its host without their help: iterations from the NICs' byte counters
+// (traffic_meter.h), whether they continue (progress_observer.h), and what the shims in the
 // containers did (shim_report.h).
 //
-// The traffic of a gang's pod is measured by the counters of the NIC ports that it has for itself
-// (pod_nics.h). Where these are not known, it is measured by all ports of the host, while no other
-// gang's pod is there. A pod that reports by itself is not measured. The host's ports come from the
-// file or from discovery, and then only if there are as many as the Fabric says. Counters are read
-// every `traffic.interval_ms` while there is something to measure, else nothing is read.
+//   - The traffic of a gang's pod is measured by the counters of the NIC ports that only it has
+//     (pod_nics.h). If these are not known, it is measured by all ports of the host while no pod of
+//     another gang is there.
+//   - A pod that reports by itself is not measured.
+//   - The host's ports come from the file, or from discovery if it finds as many as the Fabric has.
+//   - Counters are read every `traffic.interval_ms` while there is something to measure.
 //
 //   while (sleeper.Sleep(observer.Step(clock.SteadyMs()), stop)) {}
 //
 // Thread safety: Step from one thread; the others from any. Lifetime: what the functions use
-// outlives it.
+// outlives the object.
 #pragma once
 
 #include <atomic>
@@ -45,25 +46,24 @@ struct ObserverOptions {
 class HostJobObserver {
  public:
   struct Sources {
-    std::function<std::vector<rpc::PodPlanStatus>()> pods;  // with a place in a gang
+    std::function<std::vector<rpc::PodPlanStatus>()> pods;  // pods with a place in a gang
     std::function<std::optional<FabricView>()> fabric;
     std::function<absl::Status(const rpc::IterationReport&)> take;
-    // The ports that pods have for themselves, of which the argument's are the host's. Empty: not
-    // known of any pod.
+    // Returns the ports that pods have for themselves, among the given ports of the host. Empty:
+    // not known for any pod.
     std::function<std::vector<PodNics>(const std::vector<LocalNicPort>&)> nics;
   };
 
-  // `progress`: null, or it gets the pods and their traffic, and is stepped.
+  // `progress`: null, or the observer that gets the pods and their traffic and is stepped.
   HostJobObserver(ObserverOptions options, Sources sources, ProgressObserver* progress = nullptr)
       : options_(std::move(options)), sources_(std::move(sources)), progress_(progress) {}
 
   // Does what is due. Returns the milliseconds until the next call.
   std::int64_t Step(std::int64_t steady_ms);
-  // The pod's process reports what it measures, which takes precedence: the pod is measured no
-  // more.
+  // Ends the measurement of a pod whose process reports its own measurements.
   void StopMeasuring(const std::string& pod_uid);
 
-  // Of all pods, as last read. A pod without the volume counts for nothing.
+  // Sum over all pods, as last read. Pods without the volume are not included.
   ShimSummary shims() const;
   std::map<std::string, ShimSummary> shims_by_pod() const;
   std::int64_t measured() const { return measured_; }

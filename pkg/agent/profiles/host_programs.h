@@ -1,9 +1,8 @@
-// What the agent asks of other programs of its host, in a thread of its own, because they may be
-// slow: FLOP of GPUs from a dcgm-exporter (gpu_observer.h), neighbours from an LLDP daemon
-// (neighbour_observer.h).
+// Reads from other programs of the host, on its own thread, because they may be slow: FLOP of GPUs
+// from a dcgm-exporter (gpu_observer.h), neighbours from an LLDP daemon (neighbour_observer.h).
 //
 // Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what `timing`,
-// `registry`, `log` and `ports` refer to outlives it.
+// `registry`, `log` and `ports` refer to outlives the object.
 #pragma once
 
 #include <functional>
@@ -26,7 +25,7 @@ namespace yardmaster::agent {
 struct HostProgramOptions {
   // http://... or a file of a dcgm-exporter's metrics; empty: GPUs are not measured.
   std::string gpu_metrics = {};
-  // "MODEL=TERAFLOPS@MEGAHERTZ", beside the models that are known.
+  // "MODEL=TERAFLOPS@MEGAHERTZ", in addition to the known models.
   std::vector<std::string> gpu_peaks = {};
   std::int64_t gpu_interval_ms = GpuOptions().interval_ms;
   // What lldpcli prints, or a command that prints it; empty: none.
@@ -47,12 +46,12 @@ class HostPrograms {
                      metrics::Registry& registry, const metrics::Logger& log);
   void Stop();
 
-  // Adds FLOP to what was measured of a pod, where its report has none.
+  // Adds the FLOP to a report of a pod that has none.
   void Fill(const std::optional<PodInput>& pod, api::ProfileReport& report) const;
-  // Whether the pod's GPUs compute; nullopt: not known.
+  // True if the pod's GPUs compute; nullopt: not known.
   std::optional<bool> GpusCompute(const std::optional<PodInput>& pod) const;
   std::optional<std::string> Neighbours() const;
-  // Why something is not measured; empty: nothing.
+  // Returns why something is not measured; empty: all is.
   std::vector<absl::Status> problems() const;
 
  private:

@@ -1,20 +1,22 @@
-// What the processes of pods do, as the host's /proc has it: stopped, waiting in the kernel, idle,
-// or using CPUs. Read only while a worker makes no progress.
+// Determines what the processes of pods do, from the host's /proc: stopped, in uninterruptible
+// sleep, idle, or using CPUs. Read only while a worker makes no progress.
 //
-// The processes of a pod are those in its cgroup: the outermost folder of their path that is named
-// by a pod's uid, as kubelet makes it with either driver ("pod<uid>", "kubepods-pod<uid>.slice"); a
-// folder that a tenant makes below it does not count. A process counts by the CPU time that it has
-// used: one below a hundredth of its pod's, such as a shell that somebody left stopped, says
-// nothing of the pod.
+// A process belongs to the pod in whose cgroup it is: the outermost folder of its path that is
+// named by a pod's uid, as kubelet names it with either driver ("pod<uid>",
+// "kubepods-pod<uid>.slice"). A folder that a tenant creates below it is ignored. A process with
+// less than a hundredth of its pod's CPU time, such as a stopped shell, is ignored.
 //
-// Of a row of samples:
-//   restarted         in the newest, most CPU time was used by processes younger than the pause
-//   kStopped          in every sample a process that counts is stopped
-//   kUninterruptible  in every sample one that counts waits in the kernel and none runs, and all
-//                     together use less than 2% of a CPU
+// Result of a series of samples:
+//
+//   restarted         in the newest sample, most CPU time was used by processes that started during
+//                     the pause
+//   kStopped          a process is stopped in every sample
+//   kUninterruptible  a process is in uninterruptible sleep and none runs in every sample, and all
+//                     together use less than 2 % of a CPU
 //   kIdle, kBusy      they use less than a tenth of a CPU, or more
 //
-// Thread safety: of the functions, which have no state and read the file system: any thread.
+// Thread safety: the functions have no state and read the file system; PodProcesses is for one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +32,15 @@
 namespace yardmaster::agent {
 
 struct ProcessStat {
-  char state = '?';  // as /proc/<pid>/stat has it
+  char state = '?';  // as in /proc/<pid>/stat
   std::int64_t cpu_ms = 0;
   std::int64_t start_ms = 0;  // after the boot
 };
 
-// nullopt for what is no such line. `text` may be anything.
+// nullopt if the text is no such line. `text` may be anything.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text, std::int64_t ticks_per_second);
 
-// The uid of the pod that the cgroups of a process lie in, with dashes; empty: of none.
+// Returns the uid, with dashes, of the pod to which a process's cgroups belong; empty: none.
 std::string PodOfCgroups(std::string_view text);
 
 // By uid of a pod, the ids of its processes.
@@ -50,19 +52,19 @@ struct ProcessSample {
   std::vector<ProcessStat> processes;
 };
 
-// CPU time that all of them have used.
+// Returns the CPU time of all processes, in ms.
 std::int64_t CpuOf(const ProcessSample& sample);
 
-// Processes that are gone are left out. nullopt: the time since the boot cannot be read, or no
-// process.
+// Processes that are gone are omitted. nullopt: the time since the boot cannot be read, or no
+// process exists.
 std::optional<ProcessSample> SampleProcesses(const std::string& proc_root,
                                              const std::vector<int>& pids);
 
-// Samples of the pods of a host. Which processes a pod has is read again every ten seconds, and
-// only when it is asked for. Thread safety: none.
+// Samples the pods of a host. The assignment of processes to pods is read again every ten seconds,
+// and only on request. Thread safety: one thread.
 class PodProcesses {
  public:
-  // `proc_root`: empty: nothing is known.
+  // `proc_root` empty: Sample always returns nullopt.
   explicit PodProcesses(std::string proc_root) : proc_root_(std::move(proc_root)) {}
 
   std::optional<ProcessSample> Sample(std::int64_t steady_ms, const std::string& pod_uid);
@@ -80,8 +82,8 @@ struct ProcessSummary {
 
 inline constexpr std::size_t kSummarySamples = 8;
 
-// The last kSummarySamples; until there are as many the activity is not known. `quiet_ms`: how long
-// the worker has made no progress.
+// Summarizes the last kSummarySamples samples; with fewer the activity is unknown. `quiet_ms`: how
+// long the worker has made no progress.
 ProcessSummary Summarize(const std::deque<ProcessSample>& samples, std::int64_t quiet_ms);
 
 }  // namespace yardmaster::agent

@@ -1,34 +1,34 @@
-// How long a worker has made no progress, by the bytes that its NICs send or by what its process
-// reports of its iterations.
+// Measures how long a worker has made no progress, from the bytes that its NICs send or from the
+// iterations that its process reports.
 //
-// Problem. Given counters of sent bytes at uneven times, find the last time at which traffic of an
-// iteration was sent, and the longest time without such traffic, checkpoints and evaluations
-// included. Some traffic goes on in a job that hangs (heartbeats, probes).
+// Problem: given counters of sent bytes at uneven times, find the last time at which traffic of an
+// iteration was sent, and the longest time without such traffic, including checkpoints and
+// evaluations. A hanging job still sends some traffic (heartbeats, probes).
 //
-// Method. Bytes are counted by seconds, and the highest second of every ten is kept, of the last
-// fifteen tens with progress. A second is progress if it has more than kCeased of the median of
-// them: the mean second of an iteration has far more, heartbeats have far less, and single uploads
-// at a higher rate do not move a median. What is quiet is not kept, so quiet does not become usual.
+// Method: bytes are counted per second. Of every ten seconds with progress the highest second is
+// kept, for the last fifteen tens. A second is progress if it has more than kCeased of their
+// median: the mean second of an iteration has far more, heartbeats have far less, and single
+// uploads at a higher rate do not change a median. Quiet seconds are not kept, so that quiet does
+// not become usual.
 //
-// A worker is armed when its iterations are known: a period was measured (traffic_meter.h) within
-// ten minutes before its last progress, or it has reported kMinReports times itself. A job that
-// never had a period, starts, warms up or has left its loop is not armed, the last where its
-// processes have ended or it has sent without a period for ten minutes. Nor is one whose counters
-// are not read, until they are again.
+// Armed: a worker is armed while its iterations are known: a period was measured (traffic_meter.h)
+// within ten minutes before its last progress, or the worker has reported kMinReports times itself.
+// A job is not armed if it never had a period, starts, warms up, or has left its loop, which shows
+// when its processes have ended or when it has sent for ten minutes without a period. A worker
+// whose counters are not read is not armed until they are read again.
 //
-// What was sent in a gap in the readings is progress if its mean would be; else the pause goes on,
-// for the counters are those of the whole time. Counters that go backwards (a driver was loaded
-// again) say nothing of the time since the last reading: where that is short the pause goes on,
-// else it is not known, and what is quiet counts from then on.
+// Gaps: traffic in a gap between readings is progress if its mean would be; otherwise the pause
+// goes on, because the counters cover the whole time. If counters decrease (a driver was reloaded),
+// the time since the last reading is unknown: after a short gap the pause goes on, otherwise a
+// pause is counted from then on.
 //
-// When it fails: traffic that goes on at kCeased of the job's own hides that it has ceased. A job
-// that sends nothing over the counted ports is never armed. One that leaves its loop and is quiet
-// from then on, while its processes still run, is the same as one that hangs: to evaluate or to
-// upload without traffic is a pause, and a process that reports its iterations may report the steps
-// of that, too. Who knows that the processes are others, or have ended, calls Restart.
+// Limits: traffic that continues at kCeased of the job's own hides that it has stopped. A job that
+// sends nothing over the counted ports is never armed. A job that leaves its loop and is quiet
+// while its processes run looks like one that hangs: to evaluate or upload without traffic is a
+// pause, and a process that reports iterations may report those steps, too. A caller that knows
+// that the processes have changed or ended calls Restart.
 //
-// Thread safety: none; one thread owns it. Determinism: depends on the calls alone. Complexity:
-// constant for each call.
+// Thread safety: one thread. Determinism: depends only on the calls. Complexity: constant per call.
 #pragma once
 
 #include <algorithm>
@@ -44,26 +44,25 @@ inline constexpr std::int64_t kPeriodWindowMs = 120'000;
 
 struct ProgressFacts {
   bool armed = false;
-  std::int64_t quiet_ms = 0;  // since the last progress, or what is not known
-  // Mean of an iteration, or of the time from one report to the next; 0: not known.
+  std::int64_t quiet_ms = 0;  // since the last progress, or since the last unknown time
+  // Mean time of an iteration, or between reports; 0: not known.
   std::int64_t iteration_ms = 0;
-  // Between two times of progress since the worker was first armed.
+  // Longest time between two times of progress since the worker was first armed.
   std::int64_t longest_pause_ms = 0;
-  bool progress_known = true;  // nothing that is not known has been since the last progress
+  bool progress_known = true;  // false: some time since the last progress is unknown
 };
 
 class ProgressTracker {
  public:
-  // `sent_bytes`: of all NIC ports, ever.
+  // `sent_bytes`: total of all NIC ports.
   void AddTraffic(std::int64_t steady_ms, double sent_bytes);
-  // The traffic of the last kPeriodWindowMs shows this period.
+  // Adds a period that the traffic of the last kPeriodWindowMs shows.
   void AddPeriod(std::int64_t steady_ms, double iteration_seconds);
-  // The process says that iterations have ended. From the first time on traffic does not count.
+  // The process reports that iterations have ended. From the first report on traffic is ignored.
   void AddReport(std::int64_t steady_ms);
-  // The present pause is known not to be the job's own: it does not count among the longest.
+  // Excludes the present pause from the longest pause: the job itself did not cause it.
   void DiscountPause() { discounted_ = true; }
-  // The worker's processes are others than before, or have ended: it is armed when its iterations
-  // are known again.
+  // The worker's processes have changed or ended: it is armed once its iterations are known again.
   void Restart(std::int64_t steady_ms);
 
   ProgressFacts At(std::int64_t steady_ms) const;
@@ -92,7 +91,7 @@ class ProgressTracker {
   std::optional<std::int64_t> period_ms_;  // when one was measured last
   double iteration_ms_ = 0;
   std::int64_t progress_ms_ = 0;
-  std::int64_t unknown_ms_ = 0;  // the end of the last time of which nothing is known
+  std::int64_t unknown_ms_ = 0;  // the end of the last unknown time
   std::int64_t longest_pause_ms_ = 0;
   bool discounted_ = false;
 };

@@ -1,17 +1,17 @@
-// Whether a worker waits: from what is known of its iterations, its processes and its GPUs to what
-// the agent reports of it (api/progress_report.h).
+// Decides whether a worker waits, from its iterations, its processes and its GPUs, for the agent's
+// report (api/progress_report.h).
 //
-// A worker waits when it is armed (progress_tracker.h) and has made no progress for
-//   max(min_wait, `iterations` of its own iterations, `pauses` times its longest pause),
-// and already after max(stopped, 1.5 of its iterations) where a process that did a part of the work
-// is stopped: no pause of the job's own looks like that. One that waits in the kernel may write a
-// checkpoint, for minutes where the file system is slow, and has the time of every other pause. A
-// worker that was never armed, or whose processes are others than when it made progress, does not
+// A worker waits if it is armed (progress_tracker.h) and has made no progress for
+//   max(min_wait, `iterations` of its own iterations, `pauses` times its longest pause).
+// If a process that did part of the work is stopped, max(stopped, 1.5 of its iterations) is enough,
+// because no pause of a job itself looks like that. A process in uninterruptible sleep may write a
+// checkpoint, which takes minutes on a slow file system, and gets the time of every other pause. A
+// worker that was never armed, or whose processes have changed since it made progress, does not
 // wait.
 //
-// What holds: a worker that makes progress does not wait. A pause of the job's own (a checkpoint,
-// an evaluation) is taken for waiting at most once for each longest pause, and only where it is
-// longer than min_wait; what is done about it is decided of all workers together
+// Guarantee: a worker that makes progress does not wait. A pause of the job itself (a checkpoint,
+// an evaluation) is mistaken for waiting at most once for each longest pause, and only if it is
+// longer than min_wait. The operator decides what to do, from the reports of all workers
 // (operator/jobs/no_progress.h), and not before the job's limit.
 //
 // Thread safety: pure functions.
@@ -33,7 +33,7 @@ struct ProgressLimits {
   double pauses = 1.5;
 };
 
-// nullopt: nothing is known. `processes`: nullopt while they are not looked at.
+// Returns the state; nullopt: not known. `processes`: nullopt while they are not observed.
 std::optional<api::ProgressState> AssessProgress(const ProgressFacts& facts,
                                                  const std::optional<ProcessSummary>& processes,
                                                  const ProgressLimits& limits);

@@ -1,17 +1,19 @@
-// Writes what is known of the progress of workers to the API server: the pod annotation
-// yardmaster.dev/progress (api/progress_report.h).
+// Writes the progress of workers to the API server, as the pod annotation yardmaster.dev/progress
+// (api/progress_report.h).
 //
-// Written where it says something else than the pod's annotation does: whether the worker waits,
-// and since when, what its processes do, whether its GPUs compute; and where that is older than
-// kProgressRenewalMs while the worker waits. That a worker waits is withdrawn where nothing is
-// known of it: an earlier process of this agent wrote it, or its counters are not read any more.
+// An annotation is written
+//   - if the report differs from it: whether the worker waits and since when, what its processes
+//     do, whether its GPUs compute;
+//   - while the worker waits, if the annotation is older than kProgressRenewalMs;
+//   - to withdraw that a worker waits, if nothing is known of it: an earlier process of this agent
+//     wrote it, or its counters are no longer read.
 //
-// A pod is written at most every `pod_interval_ms`, and at most `writes_per_flush` pods at once; a
-// write that fails is tried again after that interval. While a worker waits what else is said of it
-// is written after twice as long each time, up to kProgressRenewalMs: of a job that hangs the
-// processes of thousands of workers may seem idle at one time and busy at another.
+// Rates: a pod is written at most once in `pod_interval_ms`, and at most `writes_per_flush` pods
+// per call. A failed write is tried again after that interval. While a worker waits, changes of the
+// rest of its report are written after intervals that double up to kProgressRenewalMs, because the
+// processes of thousands of workers of a hanging job may alternate between idle and busy.
 //
-// Thread safety: one thread; writes() from any. Lifetimes: the client outlives it.
+// Thread safety: one thread; writes() from any. Lifetimes: the client outlives the object.
 #pragma once
 
 #include <atomic>
@@ -38,8 +40,8 @@ class ProgressWriter {
   ProgressWriter(kube::Client& client, ProgressWriteOptions options)
       : client_(client), options_(options) {}
 
-  // `reports`: by uid of a pod of this host. `annotated`: the uids of those that have the
-  // annotation. What went wrong; empty: nothing.
+  // `reports`: by uid of a pod of this host. `annotated`: the uids of pods that have the
+  // annotation. Returns the errors; empty: none.
   std::vector<absl::Status> Flush(std::int64_t steady_ms,
                                   const std::map<std::string, api::ProgressReport>& reports,
                                   const std::vector<std::string>& annotated, const FindPod& find);
@@ -47,9 +49,9 @@ class ProgressWriter {
 
  private:
   struct Pod {
-    std::int64_t next_ms = 0;       // another state
-    std::int64_t next_else_ms = 0;  // what else is said
-    std::int64_t interval_ms = 0;   // until what else is said may change again
+    std::int64_t next_ms = 0;       // when another state may be written
+    std::int64_t next_else_ms = 0;  // when the rest may be written
+    std::int64_t interval_ms = 0;   // until the rest may be written again
   };
   absl::Status Write(const PodInput& pod, const api::ProgressReport* report);
 

@@ -1,11 +1,12 @@
-// How long a worker computes now: the median over its iterations of the last half minute, while
-// means over hundreds of iterations (profile_collector.h) say what it does as a rule. A checkpoint,
-// an evaluation or a pause of the garbage collector is one iteration of many and does not move it.
+// Measures how long a worker computes at present: the median over its iterations of the last half
+// minute. profile_collector.h has the usual value, a mean over hundreds of iterations. A
+// checkpoint, an evaluation or a pause of the garbage collector is one iteration of many and does
+// not change the median.
 //
-// The window holds the last kWindowMs, and longer where that has less than kMinIterations
-// iterations; never more than kMaxReports reports.
+// The window covers the last kWindowMs, and more if that has fewer than kMinIterations iterations;
+// never more than kMaxReports reports.
 //
-// Complexity: Add O(1) amortised, Median O(n log n) of the reports held. Thread safety: none.
+// Complexity: Add O(1) amortised, Median O(n log n) in the reports held. Thread safety: one thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ class RecentCompute {
   static constexpr std::int64_t kMinIterations = 5;
   static constexpr std::size_t kMaxReports = 256;
 
-  // A report of `iterations` iterations with this mean. Times do not go back.
+  // Adds a report of `iterations` iterations with this mean. REQUIRES: times do not decrease.
   void Add(std::int64_t steady_ms, std::int64_t iterations, double seconds);
   // nullopt: fewer than kMinIterations iterations were reported.
   std::optional<double> Median() const;

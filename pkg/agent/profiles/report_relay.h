@@ -1,17 +1,17 @@
-// Relays what programs on the host have seen of the network to the operator: files become Node
-// annotations.
+// Relays what programs on the host observed of the network to the operator, as Node annotations.
 //
 //   <dir>/neighbours.json      what the NIC ports are plugged into, from an LLDP daemon
 //   <dir>/observed-paths.json  where packets went, from traceroute or INT probes
 //   (the option)               how the NICs choose paths by themselves
-//   (a function)               neighbours that the agent reads itself, where there is no file
-// The documents are those of docs/paths.md; the operator reads and checks them. Here a file only
-// has to be a JSON object of at most 64 KiB. A file that goes takes its annotation with it; a file
-// that was never there leaves alone what people wrote. With a folder per node a node's files are in
-// <dir>/<node>. A node is written to at most every `interval_ms`.
+//   (a function)               neighbours that the agent reads itself, if there is no file
+//
+// The documents are those of docs/paths.md; the operator parses and checks them. The relay only
+// requires a JSON object of at most 64 KiB. If a file is removed, its annotation is removed; if it
+// never existed, an annotation that a user wrote is kept. With a folder per node the files of a
+// node are in <dir>/<node>. A node is written at most once in `interval_ms`.
 //
 // Thread safety: Poll and Forget from one thread; counters from any. Lifetime: the client outlives
-// it.
+// the relay.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,8 @@ namespace yardmaster::agent {
 struct RelayOptions {
   std::string dir;  // empty: no files
   FolderPerNode folders = FolderPerNode::kNo;
-  // "adaptive-routing", "spectrum-x", ...; "none": they do not; empty: another component annotates
-  // the Node.
+  // For example "adaptive-routing", "spectrum-x"; "none": the NICs do not choose; empty: another
+  // component annotates the Node.
   std::string nic_load_balancing;
   std::int64_t interval_ms = 10'000;
   // The document of a host without neighbours.json; nullopt or no function: none.
@@ -46,7 +46,7 @@ class ReportRelay {
   ReportRelay(kube::Client& client, RelayOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // What went wrong, one status a node and document.
+  // Returns the errors, one per node and document.
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes);
   // The Node was deleted: one that is recreated under its name gets its annotations at the next
   // Poll.
@@ -60,7 +60,7 @@ class ReportRelay {
     bool forgotten = false;  // the Node may lack what was written
   };
 
-  // The file's text; nothing when it is not there. Errors: what makes it no document.
+  // Returns the file's text; nullopt if it does not exist. Errors: what is wrong with the document.
   absl::StatusOr<std::optional<std::string>> Read(const std::string& node,
                                                   const std::string& file) const;
 

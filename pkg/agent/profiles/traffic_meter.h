@@ -1,14 +1,13 @@
-// Iterations of the job on a host, measured by its NICs' byte counters (iteration_estimator.h): for
-// jobs that report nothing themselves.
+// Measures the iterations of the job on a host from its NICs' byte counters
+// (iteration_estimator.h), for jobs that report nothing themselves.
 //
-//   meter.Add(steady_ms, {bytes sent by each NIC port, ever});   // every interval_ms or so
-//   report = meter.Measure();                                    // every minute or so
+//   meter.Add(steady_ms, {bytes sent by each NIC port, in total});   // about every interval_ms
+//   report = meter.Measure();                                        // about every minute
 //
-// Readings need not come at even times: the counters are interpolated. A counter that goes
-// backwards (a driver was loaded again) or a gap of more than ten intervals starts the window
-// afresh.
+// Readings may come at uneven times: the counters are interpolated. A counter that decreases (a
+// driver was reloaded) or a gap of more than ten intervals restarts the window.
 //
-// Thread safety: none; one thread owns it. Determinism: depends on the calls alone.
+// Thread safety: one thread. Determinism: depends only on the calls.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +25,21 @@ namespace yardmaster::agent {
 struct TrafficOptions {
   std::int64_t interval_ms = 50;
   std::int64_t window_ms = 120'000;
-  // An estimate that may be off by more, as a share of the iteration, is discarded.
+  // An estimate with a larger error, as a share of the iteration, is discarded.
   double max_error = 0.03;
 };
 
 class TrafficMeter {
  public:
-  // `ports` say which rail each counter belongs to.
+  // `ports`: the port of each counter.
   TrafficMeter(std::vector<LocalNicPort> ports, TrafficOptions options)
       : ports_(std::move(ports)), options_(options) {}
 
   const std::vector<LocalNicPort>& ports() const { return ports_; }
   // One counter for each port, in their order.
   void Add(std::int64_t steady_ms, std::vector<std::uint64_t> sent_bytes);
-  // What the window shows: iteration and communication seconds, and bytes by rail. nullopt while it
-  // is not full, or shows no clear period. Starts a new window when it has an answer.
+  // Returns iteration and communication seconds, and bytes by rail, of the window. nullopt while it
+  // is not full or shows no clear period. Starts a new window after a result.
   std::optional<api::ProfileReport> Measure();
 
  private:
@@ -57,9 +56,9 @@ class TrafficMeter {
   std::deque<Reading> readings_;
 };
 
-// Bytes that the port has sent, from class/net/<interface>/statistics/tx_bytes or, in words of four
-// bytes, class/infiniband/<device>/ports/<port>/counters/port_xmit_data. nullopt when it cannot be
-// read.
+// Returns the bytes that the port has sent, from class/net/<interface>/statistics/tx_bytes or, in
+// units of four bytes, class/infiniband/<device>/ports/<port>/counters/port_xmit_data. nullopt if
+// it cannot be read.
 std::optional<std::uint64_t> ReadSentBytes(const std::string& sysfs_root, const LocalNicPort& port);
 
 }  // namespace yardmaster::agent
