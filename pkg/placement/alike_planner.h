@@ -1,10 +1,11 @@
-// Places a gang as if every worker asked for the most of each resource that any of them asks for: a
-// host then has one number, the workers that it takes.
+// Places a gang as if every worker requested the maximum of each resource over all workers. A host
+// then has one number: how many workers it takes.
 //
-// Steps: the gang's structure (solver/gang_model.h), the room for it (solver/capacity.h), a segment
-// for every worker (solver/gang_solver.h), or a domain (solver/domain_solver.h), a host for every
-// worker (solver/host_fill.h); and the reasons, where one of these finds nothing
-// (reasons/explain.h). Determinism and thread safety: as gang_planner.h.
+// Steps: the gang's structure (solver/gang_model.h); the capacity for it (solver/capacity.h); a
+// segment (solver/gang_solver.h) or a domain (solver/domain_solver.h) for every worker; a host for
+// every worker (solver/host_fill.h). If a step finds nothing: the reasons (reasons/explain.h).
+//
+// Determinism and thread safety: as gang_planner.h.
 #pragma once
 
 #include "pkg/placement/cluster.h"

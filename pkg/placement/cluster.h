@@ -27,7 +27,7 @@ struct HostState {
   std::int16_t free_gpus = 8;  // neither held nor promised
   Unavailability unavailable = Unavailability::kNo;
   bool backup = false;             // kept free to replace another host of its segment
-  std::uint8_t degraded = 0;       // works, with so many ports of some NIC down; 0: all are up
+  std::uint8_t degraded = 0;       // works, with so many ports of some NIC down or lossy
   std::uint8_t gpu_model = 0;      // index into Cluster::gpu_models; means nothing without GPUs
   std::int32_t reserved_for = -1;  // number of the waiting job this host is reserved for, or -1
   bool operator==(const HostState&) const = default;

@@ -1,5 +1,5 @@
-// One gang to be placed, and how hard to search for its place: what all planners of this folder
-// take. Thread safety: values; pointees must live during the call.
+// One gang to be placed, and the search effort: the input of all planners of this folder. Thread
+// safety: values; pointees must live during the call.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct GangRequest {
   // The job's number, compared with HostState::reserved_for (pkg/plan: the JobId's value). -1:
   // none.
   std::int32_t queue_index = -1;
-  // Of these hosts, those that each run of ranks may use. Null: each rank all of them.
+  // Of these, the hosts that each run of ranks may use. Null: every rank may use all of them.
   const std::vector<RoleHosts>* role_hosts = nullptr;
 
   bool Allows(fabric::HostId host) const {
@@ -32,10 +32,10 @@ struct GangRequest {
 };
 
 struct PlannerOptions {
-  // Search steps before the exact search is cut and the result says so. The budget is in steps, not
-  // in time, so that the result does not depend on the machine.
+  // Steps after which the exact search is cut; the result reports it. The budget counts steps, not
+  // time, so that the result does not depend on the machine.
   std::int64_t max_steps = 150'000;
-  bool explain = true;  // compute reasons in full and relaxations (costs further planning)
+  bool explain = true;  // compute all reasons and relaxations, which costs further planning
 };
 
 }  // namespace yardmaster::placement

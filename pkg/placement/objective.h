@@ -1,4 +1,4 @@
-// What placement minimises, and its value for workers on hosts or segments.
+// The quantity that placement minimises, and its value for workers on hosts, segments or domains.
 //
 // Thread safety: values and pure functions. Complexity: O(sum of group sizes).
 #pragma once
@@ -13,9 +13,9 @@
 
 namespace yardmaster::placement {
 
-// Minimised in the order of operator<=> (docs/placement.md). The splits are sums, over groups, of
-// (the number of places that the group lies in - 1); `tensor` stands for tensor, context and expert
-// groups. Both numbers of domains are 0 on a fabric without domains.
+// Minimised in the order of operator<=> (docs/placement.md). A split counts, summed over groups,
+// (the number of places that contain the group) - 1. `tensor` means tensor, context and expert
+// groups. The numbers of domains are 0 on a fabric without domains.
 struct Objective {
   std::int64_t tensor_split_fabric_pods = 0;
   std::int64_t data_split_fabric_pods = 0;
@@ -24,7 +24,7 @@ struct Objective {
   std::int64_t fabric_pods = 0;
   std::int64_t segments = 0;
   std::int64_t domains = 0;
-  std::int64_t tensor_split_domains = 0;  // goes before all others
+  std::int64_t tensor_split_domains = 0;  // compared first
 
   bool operator==(const Objective&) const = default;
   std::strong_ordering operator<=>(const Objective& other) const {
@@ -37,13 +37,13 @@ struct Objective {
   }
 };
 
-// The value of an assignment. REQUIRES: every rank has a host.
+// Returns the value of an assignment. REQUIRES: every rank has a host.
 Objective Evaluate(const fabric::Places& places, const workload::WorkerGroups& groups,
                    const std::vector<fabric::HostId>& host_of_rank);
-// The same for workers of which the segment is known; both numbers of domains are 0.
+// Returns the value if only the segments of the workers are known; the numbers of domains are 0.
 Objective EvaluateSegments(const fabric::Places& places, const workload::WorkerGroups& groups,
                            const std::vector<int>& segment_of_worker);
-// The same for workers of which the domain is known.
+// Returns the value if the domains of the workers are known.
 Objective EvaluateDomains(const fabric::Places& places, const workload::WorkerGroups& groups,
                           const std::vector<int>& domain_of_worker);
 

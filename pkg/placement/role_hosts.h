@@ -1,5 +1,5 @@
-// Hosts that only some ranks of a gang may use: pods of different roles have node selectors,
-// affinity and tolerations of their own, and volumes that only some hosts reach.
+// Hosts that only some ranks of a gang may use: pods of different roles have their own node
+// selectors, affinity, tolerations and volumes.
 //
 // Complexity: O(runs) for each rank. Thread safety: values and pure functions.
 #pragma once
@@ -13,28 +13,28 @@
 
 namespace yardmaster::placement {
 
-using HostSet = std::vector<std::uint8_t>;  // by HostId: 1 where the host is in it
+using HostSet = std::vector<std::uint8_t>;  // by HostId: 1 if the host is in the set
 
-// What the ranks from `first_rank` on, up to the next entry's, may use.
+// The hosts that the ranks from `first_rank` up to the next entry may use.
 struct RoleHosts {
   int first_rank = 0;
   std::shared_ptr<const HostSet> hosts;  // null: every host
 };
-// Compares the hosts, whoever holds them.
+// Compares the sets by content.
 bool operator==(const RoleHosts& a, const RoleHosts& b);
 
-// Null: every host. `roles` ascend by first rank.
+// Returns the hosts of a rank; null: every host. `roles` ascend by first rank.
 const HostSet* HostsOfRank(const std::vector<RoleHosts>& roles, int rank);
 inline bool IsIn(const HostSet* hosts, fabric::HostId host) {
   return hosts == nullptr || (*hosts)[host.index()] != 0;
 }
-// Hosts that some of these ranks may use; null: every host.
+// Returns the hosts that at least one of these ranks may use; null: every host.
 std::shared_ptr<const HostSet> HostsOfAny(const std::vector<RoleHosts>& roles);
-// What `ranks` may use, under the numbers that they have in that list.
+// Returns the hosts that `ranks` may use, renumbered by their position in `ranks`.
 std::vector<RoleHosts> RoleHostsAmong(const std::vector<RoleHosts>& roles,
                                       const std::vector<int>& ranks);
 
-// How many sets of hosts the ranks of one gang may have.
+// Maximum number of distinct sets of hosts in one gang.
 inline constexpr std::size_t kMaxHostClasses = 32;
 
 // Ranks by the hosts that they may use.
@@ -43,8 +43,8 @@ struct HostClasses {
   std::vector<const HostSet*> hosts;  // by class; null: every host
   bool differ() const { return hosts.size() > 1; }
 };
-// Of the ranks 0 .. workers-1. `roles` may be null, and must outlive the result. REQUIRES: at most
-// kMaxHostClasses sets differ.
+// Returns the classes of the ranks 0 .. workers-1. `roles` may be null, and must outlive the
+// result. REQUIRES: at most kMaxHostClasses distinct sets.
 HostClasses ClassesOf(const std::vector<RoleHosts>* roles, int workers);
 
 }  // namespace yardmaster::placement

@@ -1,12 +1,12 @@
-// What a worker of one job takes of a host, and how many of them fit there by every resource.
+// Computes what a worker of one job takes of a host, and how many workers fit there by every
+// resource.
 //
-// Resources are counted as kube-scheduler counts them: a worker fits when, for GPUs and for every
-// resource that it asks for and that has a column, what is free is at least what it asks for. A
-// gang whose workers are alike therefore sees one number per host, which is all that the solver
-// needs.
+// Resources count as in kube-scheduler: a worker fits if the free amount of GPUs, and of every
+// resource that it requests and that has a column, is at least its request. So for a gang of equal
+// workers a host is one number, which is all that the solver needs.
 //
 // Complexity: O(resources) for each host. Thread safety: values; functions that take a Cluster&
-// change it.
+// modify it.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace yardmaster::placement {
 
 class WorkerNeed {
  public:
-  // Only for clusters with the columns of this one. Of workers that differ: the most of each.
+  // Valid for clusters with the columns of `cluster`. If workers differ: the maximum of each
+  // resource.
   WorkerNeed(const Cluster& cluster, const workload::Job& job)
       : WorkerNeed(cluster, job.host_gpus_per_worker(), job.requests) {}
   WorkerNeed(const Cluster& cluster, int gpus, const workload::ResourceList& requests);
@@ -32,9 +33,9 @@ class WorkerNeed {
   };
   int gpus() const { return gpus_; }
 
-  // Workers that fit beside what is held there or, if `empty`, on the host without it; 1024 where a
-  // worker asks for nothing that is counted.
-  // Inline, since every gang asks it of every host.
+  // Returns how many workers fit in addition to what is held or, if `empty`, on the empty host;
+  // 1024 if a worker requests nothing that is counted. Inline, because every gang calls it for
+  // every host.
   int RoomOn(const Cluster& cluster, fabric::HostId host, bool empty = false) const {
     const HostState& state = cluster.hosts[host.index()];
     const int gpus = empty ? state.gpus : state.free_gpus;
@@ -42,12 +43,12 @@ class WorkerNeed {
     const int room = gpus_ > 0 ? gpus / gpus_ : kMaxRoom;
     return amounts_.empty() ? room : RoomByAmounts(cluster, host, empty, room);
   }
-  // The first resource besides GPUs of which less is free, or there in all, than one worker
-  // requests.
+  // Returns the first resource other than GPUs of which the free amount or, if `empty`, the total
+  // is less than one worker requests.
   std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;
 
   void Take(Cluster& cluster, fabric::HostId host) const;
-  // What is free is never raised above what the host has.
+  // Never raises the free amount above the total of the host.
   void Give(Cluster& cluster, fabric::HostId host) const;
 
  private:
@@ -59,7 +60,7 @@ class WorkerNeed {
   std::vector<Amount> amounts_;  // above 0
 };
 
-// What each worker of a job takes. Only for clusters with the columns of the one given.
+// The needs of each worker of a job. Valid for clusters with the columns of the given one.
 class NeedsByRank {
  public:
   NeedsByRank(const Cluster& cluster, const workload::Job& job);
@@ -70,7 +71,7 @@ class NeedsByRank {
   std::vector<WorkerNeed> needs_;  // one for each role, at least one
 };
 
-// Everything of the host becomes free.
+// Frees everything on the host.
 void EmptyHost(Cluster& cluster, fabric::HostId host);
 
 // Moves a gang's occupation from `before` to `after`, each by rank. A rank that only `after` has is
@@ -78,7 +79,7 @@ void EmptyHost(Cluster& cluster, fabric::HostId host);
 void MoveOccupation(Cluster& cluster, const workload::Job& job,
                     const std::vector<fabric::HostId>& before,
                     const std::vector<fabric::HostId>& after);
-// Takes a gang off its hosts.
+// Frees the hosts of a gang.
 void ReleaseHosts(Cluster& cluster, const workload::Job& job,
                   const std::vector<fabric::HostId>& host_of_rank);
 

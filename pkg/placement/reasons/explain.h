@@ -1,8 +1,8 @@
-// Why a gang was not placed, and what would help.
+// Explains why a gang was not placed, and what would help.
 //
-// Never is proved by solving the same gang on the fabric empty and healthy; relaxations by solving
-// the changed gang. Counts are of hosts. Complexity: one solve for the outcome and one or two per
-// relaxation. Deterministic. Thread safety: pure function.
+// Never is proved by solving the same gang on the empty and healthy fabric; relaxations are found
+// by solving the changed gang. Counts are of hosts. Complexity: one solve for the outcome, and one
+// or two per relaxation. Deterministic. Thread safety: pure function.
 #pragma once
 
 #include "pkg/placement/cluster.h"
@@ -13,14 +13,14 @@
 
 namespace yardmaster::placement {
 
-// What is known of a gang that has no place now.
+// What the search found out about a gang without a place.
 enum class NotPlaced {
   kProved,         // it does not fit
-  kSearchCut,      // no segments were found before the search was cut
-  kHostsNotFound,  // segments were found, and in these no hosts for all host sets
+  kSearchCut,      // the search was cut before it found segments
+  kHostsNotFound,  // segments were found, but no hosts in them for all host sets
 };
 
-// Fills in outcome (NotNow or Never), reasons and, if options.explain, relaxations.
+// Sets outcome (NotNow or Never), reasons and, if options.explain, relaxations.
 void Explain(const Cluster& cluster, const GangRequest& request, const GangModel& model,
              const Capacity& now, NotPlaced why, const PlannerOptions& options, GangPlan& plan);
 

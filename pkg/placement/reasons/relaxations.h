@@ -1,15 +1,16 @@
-// What would help a gang that was not placed: smaller wishes, backup hosts, waiting, more hosts.
+// Finds changes that would help a gang that was not placed: looser limits, use of backup hosts,
+// waiting, more hosts.
 //
-// Problem: find the changes of the job's limits that lead to a better outcome than its own, and
-// only those that say something. A limit may be loosened when it is Required below Fabric and
-// its groups span workers: to a wider level, or to Preferred. Combinations are tried by the number
-// of limits they change, then by the number of levels they give up, then in the order data, expert,
-// context, tensor, pipeline, stages; one is left out when part of it comes to the same outcome.
-// (Preferred alone is kept beside a wider level that does as well.) Every entry but the advice
-// to wait is the outcome of planning the changed gang, in at most 2,000 steps; what a cut search
-// could not place is left out.
+// Problem: find the changes of the job's limits that lead to a better outcome than its own, without
+// redundant ones. A limit can be loosened, to a wider level or to Preferred, if it is Required
+// below Fabric and its groups span workers. Combinations are tried by the number of limits that
+// they change, then by the number of levels that they give up, then in the order data, expert,
+// context, tensor, pipeline, stages. A combination is omitted if part of it gives the same outcome,
+// except that Preferred alone is kept beside a wider level with the same outcome. Every entry
+// except the advice to wait is the outcome of planning the changed gang, in at most 2,000 steps. If
+// that search is cut without a place, the entry is omitted.
 //
-// Complexity: one or two solves per combination, at most kMaxCombinations of them, and none when
+// Complexity: one or two solves per combination, at most kMaxCombinations of them, and none if
 // dropping all limits together would not help. Deterministic. Thread safety: pure functions.
 #pragma once
 

@@ -1,6 +1,8 @@
-// Hosts that a worker would fit on by its GPUs and does not for another resource, as reasons: how
-// many hosts, which resource, what is asked for and the most that any of them has. A host is
-// counted once, for the first resource by name. Thread safety: one thread.
+// Counts the hosts that have enough GPUs for a worker and too little of another resource, and
+// reports them as reasons: how many hosts, which resource, the amount requested, and the most that
+// any of them has. A host counts once, for the first resource by name.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +17,13 @@
 
 namespace yardmaster::placement {
 
-// An amount as people write it: "95500m" or "96" of cpu, "1536Mi" of memory, "8" of devices.
+// Formats an amount in the usual form: "95500m" or "96" of cpu, "1536Mi" of memory, "8" of devices.
 std::string FormatAmount(std::string_view resource, std::int64_t amount);
 
 class ResourceShortages {
  public:
-  // `empty`: what hosts have in all counts, else what is free. `cluster` must outlive this.
+  // `empty`: counts the total of each host; else what is free. Lifetimes: `cluster` outlives the
+  // object.
   ResourceShortages(const Cluster& cluster, bool empty) : cluster_(cluster), empty_(empty) {}
 
   // Counts the host if `shortage`, as of WorkerNeed::ShortOf, is set.

@@ -1,10 +1,11 @@
-// Pieces of a gang into the domains of one segment.
+// Assigns pieces of a gang to the domains of one segment.
 //
-// Each unit of pieces stays in one domain where one takes it: the tightest of those that are in use
-// already, else a new one. A unit that no domain takes fills the widest ones. Where no unit has
-// several pieces and pieces are equal, the domains are the fewest: of equally many the tightest,
-// then those with healthy hosts, then the lowest, and pieces ascend with domains. Complexity:
-// O(pieces * domains of the segment). Deterministic. Thread safety: pure functions.
+// Each unit of pieces stays in one domain if one takes it: the tightest of those in use, else a new
+// one. A unit that fits into no domain fills the widest ones. If no unit has several pieces and all
+// pieces are equal, the number of domains is minimal: among equals the tightest, then those with
+// healthy hosts, then the lowest ids; pieces ascend with domains.
+//
+// Complexity: O(pieces * domains of the segment). Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <vector>
@@ -22,11 +23,11 @@ struct DomainPiece {
   int size = 0;  // workers
 };
 
-// The fewest of `domains` that take so many workers; one more than there are where they do not.
+// Returns the fewest of `domains` that take `workers`; one more than their number if they do not.
 int FewestDomains(const std::vector<FreeDomain>& domains, int workers);
 
-// A domain for each piece; empty where one finds none. `pieces` by their lowest worker, `domains`
-// by id.
+// Returns a domain for each piece; empty if some piece finds none. `pieces` by their lowest worker,
+// `domains` by id.
 std::vector<int> FillDomains(const std::vector<FreeDomain>& domains,
                              const std::vector<DomainPiece>& pieces);
 

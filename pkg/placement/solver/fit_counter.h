@@ -1,19 +1,19 @@
-// Quick proofs that a gang fits nowhere, by counting, where a search would have to try everything.
+// Proves quickly, by counting, that a gang fits nowhere, where a search would have to try
+// everything.
 //
-//   atoms      a segment with room for c workers holds at most c div a of the atoms with a workers
-//              or more
-//   pod sets   a fabric pod holds at most (capacity of its segments, each rounded down to whole
-//   atoms)
-//              div z of the pod sets with z workers or more
+//   atoms      a segment with room for c workers holds at most c div a of the atoms with at least a
+//              workers
+//   pod sets   a fabric pod holds at most C div z of the pod sets with at least z workers, where C
+//              is the sum of its segments' capacities, each rounded down to whole atoms
 //   stages     a segment with at most L stages holds no more workers than the L largest stages
-//              have; with L = 1 and stages that must share a fabric pod, every stage covers
-//              segments of its own (bin covering, solved exactly per pod up to kMaxCovered
-//              segments)
+//              have. With L = 1 and stages that must share a fabric pod, every stage covers its own
+//              segments (bin covering, solved exactly per pod up to kMaxCovered segments)
 //
 // With equal atoms, equal pod sets and no limit of stages the counts decide exactly: if none is
-// short, the gang fits. Otherwise they are necessary only. Thread safety: const after construction.
-// Complexity: O(workers) once, then O(segments * distinct sizes), and 2^kMaxCovered per fabric pod
-// for bin covering.
+// short, the gang fits. Otherwise they are only necessary conditions.
+//
+// Thread safety: const after construction. Complexity: O(workers) once, then O(segments * distinct
+// sizes), and 2^kMaxCovered per fabric pod for bin covering.
 #pragma once
 
 #include <cstdint>

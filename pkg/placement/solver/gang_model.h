@@ -1,5 +1,6 @@
-// What of a gang matters to the choice of segments: which workers cannot be parted, which only at a
-// price, and how regular all of it is. docs/solver.md draws an example.
+// The structure of a gang that matters for the choice of segments: which workers must stay
+// together, which may be separated at a price, and how regular the gang is. docs/solver.md draws an
+// example.
 //
 //   host set    workers that must share a host        (Required within Host)
 //   domain set  workers that must share a domain      (Required within Domain, units of hosts)
@@ -8,9 +9,9 @@
 //   component   units joined by data groups; a stage never lies in two components
 //   pod set     workers that must share a fabric pod  (Required within FabricPod or less)
 //
-// Nothing between components costs anything, so whole components in segments is the best there is.
-// Almost every real job is *uniform*: equal components of equal units, each data group touching
-// every unit of its component, which makes the price of a split independent of where it falls.
+// Traffic between components has no price, so whole components in segments are optimal. Almost
+// every real job is *uniform*: equal components of equal units, each data group touching every unit
+// of its component. Then the price of a split does not depend on its position.
 //
 // Complexity: near-linear in the sum of group sizes. Thread safety: values and pure functions.
 #pragma once
@@ -30,9 +31,9 @@ struct Partition {
   int count() const { return static_cast<int>(size.size()); }
 };
 
-// What the pod sets demand of a solver that keeps units whole. A rule may ask for more than the
-// limits do, where nothing less leaves all groups inside one fabric pod: then a placement by the
-// rule is still the best, but that there is none proves nothing (GangModel::rule_is_limit).
+// What the pod sets require of a solver that keeps units whole. A rule may be stricter than the
+// limits, if no weaker rule keeps all groups inside one fabric pod. A placement by the rule is then
+// still optimal, but finding none proves nothing (GangModel::rule_is_limit).
 enum class PodRule {
   kNone,       // every pod set lies inside a unit
   kComponent,  // a component must not be split over fabric pods
@@ -60,14 +61,14 @@ struct GangModel {
   int stages_per_component = 0;    // if equal_components
   std::int64_t data_groups = 0;    // per component, if uniform
   int max_stages_per_segment = 0;  // 0: no limit
-  // Workers that each used domain takes, but for the last ranks of the gang; 0: any number.
+  // Workers in each used domain, except for the last ranks of the gang; 0: any number.
   int domain_unit = 0;
 
-  // Workers that a domain with room for so many takes: whole domain sets.
+  // Returns how many workers, in whole domain sets, a domain with room for `workers_free` takes.
   int RoomInDomain(int workers_free) const;
 };
 
-// What a gang has to know of the domains of its fabric.
+// The properties of the fabric's domains that a gang depends on.
 struct DomainLevel {
   bool any = false;  // false: every host is one
   int workers_per_host = 1;

@@ -1,7 +1,7 @@
-// Lower bounds on the cost of the rest of a gang in a search (gang_search.h): each bound
-// looks at one reason why something must be split and forgets the others.
+// Lower bounds on the cost of the unplaced rest of a gang in a search (gang_search.h). Each bound
+// considers one reason for splits and ignores the others.
 //
-// Complexity: ComponentBound is linear in the groups left, times the places one of them needs.
+// Complexity: ComponentBound is linear in the groups left, times the places that one of them needs.
 // Deterministic. Thread safety: pure functions and values.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace yardmaster::placement {
 
 Objective operator+(Objective a, const Objective& b);
 
-// The parts of an objective, by level. Null: that data groups lie in several domains is not
+// Return the parts of an objective, by level. Null: splits of data groups over domains are not
 // counted.
 inline std::int64_t& PlacesOf(Objective& cost, int level) {
   if (level == kDomain) return cost.domains;
@@ -35,14 +35,14 @@ inline void AddSplits(int level, bool tensor, std::int64_t splits, Objective& co
 // capacities.size() means that they take less than `need`.
 int PlacesFor(std::int64_t need, const std::vector<int>& capacities);
 
-// The gang's units (gang_model.h) that have several pieces: a place with room for c workers holds
-// at most c div z of them whole, z being the size of the smallest, and each of the others splits at
+// The units of the gang (gang_model.h) with several pieces. A place with room for c workers holds
+// at most c div z of them whole, where z is the size of the smallest; each of the others splits at
 // least its cheapest group.
 class TensorUnits {
  public:
   explicit TensorUnits(const SearchProblem& problem);
 
-  // What they cost at least over places of these capacities.
+  // Returns their minimum cost over places of these capacities.
   std::int64_t SplitsIn(const std::vector<int>& capacities) const;
 
  private:
@@ -54,8 +54,9 @@ class TensorUnits {
   int smallest_ = 0;           // of them, in workers
 };
 
-// What the groups of components >= `from` cost at least, each alone in what the places of each
-// level still take, `free`. `left`: workers not yet placed, by group.
+// Returns the minimum cost of the groups of components >= `from`, each considered alone in the
+// capacity `free` that the places of each level still have. `left`: workers not yet placed, by
+// group.
 Objective ComponentBound(const SearchSpace& space, int from, const std::vector<int>& left,
                          BySearchLevel<std::vector<int>> free);
 

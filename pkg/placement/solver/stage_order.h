@@ -1,9 +1,9 @@
-// Pipeline neighbours near each other: equal components that may change places take theirs in
-// ascending order along the fabric, so that stage after stage stands side by side and fabric pods
-// and segments are entered once.
+// Places pipeline neighbours near each other: equal components that are interchangeable take their
+// places in ascending order along the fabric. So stages stand side by side, and each fabric pod and
+// segment is entered once.
 //
-// Only for uniform gangs (gang_model.h) whose units are whole: there the objective and all limits
-// stay as they are in any order. Others are left alone. Complexity: O(workers log workers).
+// Only for uniform gangs (gang_model.h) whose units are whole, for which the order changes neither
+// the objective nor any limit; other gangs are not changed. Complexity: O(workers log workers).
 // Deterministic. Thread safety: pure function.
 #pragma once
 
