@@ -1,6 +1,7 @@
-// What changes between two plans, by names, so that plans of different snapshots compare. Paths of
-// acknowledgements (NetworkPlan::ack_paths) are not compared.
-// Complexity: O(ranks + paths, each times log). Deterministic. Thread safety: pure function.
+// Computes what changes between two plans, by names, so that plans of different snapshots can be
+// compared. Paths of acknowledgements (NetworkPlan::ack_paths) are not compared.
+//
+// Complexity: O(n log n) in ranks and paths. Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace yardmaster::netplan {
 struct MovedRank {
   NamespacedName job;
   int rank = 0;
-  std::string from;  // host; empty: had none
-  std::string to;    // empty: has none any more
+  std::string from;  // host; empty: it had none
+  std::string to;    // empty: it has none now
   bool operator==(const MovedRank&) const = default;
 };
 

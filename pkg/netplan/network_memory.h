@@ -1,10 +1,11 @@
-// What planning the network keeps from one round to the next: the numbers that links have in the
-// Crux problem, and what Crux keeps (crux/decision_memory.h). One per network and planner.
+// State that network planning keeps between rounds: the numbers of links in the Crux problem, and
+// the memory of Crux (crux/decision_memory.h). One object per network and planner.
 //
-// A memory makes a round cheaper and does not change its result. Call Clear() when link ids mean
-// something else because the network was described again. Link numbers of a network with another
-// number of links are ignored.
-// Thread safety: single threaded.
+// The memory makes a round cheaper and does not change its result. Call Clear() when link ids
+// change their meaning because the network was described again. Link numbers of a network with
+// another number of links are ignored.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
-// The ports half of a network plan: source ports that take every flow along the uplink that Crux
-// chose, changing as little of the previous plan as possible.
+// Plans the source ports of a network plan: ports that take every flow along the uplink that Crux
+// chose, with as few changes of the previous plan as possible.
 //
-// A flow keeps the first of these whose links are all up: its home path, its present path, the path
-// of its alternate port. Only a flow for which Crux then chose another uplink, which has nothing
-// left, or whose port leads elsewhere now gets a new port. Acknowledgement paths that keep nothing
-// are planned after the flows that have an uplink to take, onto the uplinks that are least
-// loaded then. Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what
-// is passed in must outlive it.
+// A flow keeps the first of these paths whose links are all up: its home path, its present path,
+// the path of its alternate port. It gets a new port only if Crux then chose another uplink, if no
+// path is left, or if its port now leads elsewhere. Acknowledgement paths that keep nothing are
+// planned after the flows that have an uplink to take, onto the uplinks with the least load.
+//
+// Deterministic. Thread safety: one thread (forwarding models fill caches). Lifetimes: the
+// arguments outlive the object.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +24,23 @@ namespace yardmaster::netplan {
 
 class PortPlan {
  public:
-  // `unusable` by cable: down, or to be avoided.
+  // `unusable`, by cable: down, or to be avoided.
   PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
            const std::vector<std::uint8_t>& unusable);
   ~PortPlan();
 
   // Errors: hashes that cannot be compiled. REQUIRES of all other calls: status().ok().
   absl::Status status() const { return status_; }
-  // Sets `path` to what the flow can keep of `previous`, at home on the links kept, by the port
-  // that led over them before failures. The candidate that this is; -1: it keeps none.
+  // Sets `path` to the path that the flow can keep of `previous`, at home on the links kept, by the
+  // port that led over them before failures. Returns its candidate; -1: it keeps none.
   std::int32_t Keep(const FlowSource& flow, const repac::FlowPath& previous,
                     repac::FlowPath& path) const;
-  // Adds a job's flows, each on what it keeps of `previous`; null: the job has no previous paths.
-  // Returns what Keep does of each flow.
+  // Adds a job's flows, each on the path that it keeps of `previous`; null: the job has no previous
+  // paths. Returns the results of Keep.
   std::vector<std::int32_t> Add(const JobFlows& job, const PreviousJob* previous);
-  // Fills plan.paths, plan.ack_paths and counts in plan.report with the flows of all jobs added,
-  // which are `jobs`, in their order. A flow keeps its path where `chosen` is what it can keep:
-  // kept.jobs[j].paths is what Add returned, or empty where it was given no previous paths.
+  // Sets plan.paths, plan.ack_paths and counts in plan.report for the flows of all jobs added,
+  // which are `jobs`, in their order. A flow keeps its path if `chosen` is the path that it can
+  // keep: kept.jobs[j].paths is the result of Add, or empty if the job had no previous paths.
   // REQUIRES: NetworkInput::ports.
   void Run(const std::vector<JobFlows>& jobs, const crux::Solution& kept,
            const crux::Solution& chosen, NetworkPlan& plan);

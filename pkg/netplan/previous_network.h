@@ -1,11 +1,11 @@
-// The previous network plan, which holds until the next one: the levels and source ports that jobs
-// got, so that the next plan changes only what it must.
+// The previous network plan, in force until the next one: the levels and source ports of jobs, so
+// that the next plan changes only what it must.
 //
-// A flow is known by its two NICs and its NIC port, so a rank that moves to another host takes
-// nothing with it. Hosts and links are ids of one network; when hosts come and go, ids mean
-// something else, and a PreviousNetwork has to be made again from names. A process that has just
-// started knows ports from the pods' annotations and nothing of links; that is enough to keep every
-// port.
+// A flow is identified by its two NICs and its NIC port, so a rank that moves to another host keeps
+// nothing. Hosts and links are ids of one network; when hosts come and go, ids change their
+// meaning, and a PreviousNetwork must be built again from names. A process that has just started
+// knows ports from the pods' annotations and no links, which is enough to keep every port.
+//
 // Thread safety: values.
 #pragma once
 
@@ -42,17 +42,17 @@ struct FlowKey {
   auto operator<=>(const FlowKey&) const = default;
 };
 
-// FLOPs, compute seconds and bytes are 0 where they are unknown; unknown traffic is taken as
-// unchanged. The links of a flow are empty where they are those that its source port leads over
-// now.
+// FLOPs, compute seconds and bytes are 0 if unknown; unknown traffic counts as unchanged. The links
+// of a flow are empty if they are those to which its source port leads now.
 struct PreviousJob : JobNetwork {
   std::map<FlowKey, repac::FlowPath> flows;
 };
 
 using PreviousNetwork = std::map<NamespacedName, PreviousJob>;
 
-// Finds flows by keys that mostly ascend, as those of a job's traffic do. Cost: O(1) for a key a
-// few entries behind the one found before, else O(log flows). Lifetimes: `flows` must outlive it.
+// Finds flows by keys that mostly ascend, as those of a job's traffic do. Complexity: O(1) for a
+// key a few entries after the last one found, else O(log flows). Lifetimes: `flows` outlives the
+// object.
 class FlowFinder {
  public:
   using Flows = std::map<FlowKey, repac::FlowPath>;

@@ -1,5 +1,5 @@
-// From a plan that is carried out to the previous network that the next one starts from. Thread
-// safety: pure function.
+// Computes, from a plan that is carried out, the previous network from which the next plan starts.
+// Thread safety: pure function.
 #pragma once
 
 #include "pkg/netplan/network_decisions.h"
@@ -8,8 +8,8 @@
 
 namespace yardmaster::netplan {
 
-// What holds once `plan` is carried out. Flows that `before` knows and that have no way at present
-// are kept as they were, as long as their job has network numbers in `plan` and is assigned to both
+// Returns the network after `plan` is carried out. Flows of `before` that have no way at present
+// are kept unchanged, as long as their job has network numbers in `plan` and is assigned to both
 // hosts.
 PreviousNetwork PreviousNetworkAfter(const NetworkPlan& plan, const plan::Snapshot& snapshot,
                                      const PreviousNetwork& before);

@@ -1,20 +1,23 @@
-// Flows whose packets are spread: which links carry what part of them.
+// Models flows whose packets are spread: which links carry which part of them.
 //
-// A switch that sprays (fabric::Sprays) sends an equal part over every link that leads on; one that
-// hashes sends all of a flow over one. A flow has one *way* for each choice of the hashing switches
-// that it meets, numbered as in Routes: way w takes link w modulo those that lead on.
+// A switch that sprays (fabric::Sprays) sends an equal part over every link that leads on. A switch
+// that hashes sends all of a flow over one link. A flow has one *way* for each choice of the
+// hashing switches on its path, numbered as in Routes: way w takes link w modulo the links that
+// lead on.
 //
-// Links that all flows use alike are one *bundle*, so that a flow over 256 Agg switches is four
-// entries and not a thousand. Where every choice is sprayed, switches that stand for each other are
-// one class: same tier, place, rail and stripes, and no cable lost. With NICs that spray, so are
-// the planes in which no cable is lost. A switch that has lost some of its cables is a class of its
-// own; if more than kMostDamaged of a place and plane have, those that lost least count as whole,
-// and what their neighbours carry for them is spread over the class. Where a tier hashes, every
-// link is its own bundle.
+// Links that all flows use alike form one *bundle*, so that a flow over 256 Agg switches has four
+// entries and not a thousand.
+//   - If every choice is sprayed, equivalent switches form one class: same tier, place, rail and
+//     stripes, and no cable lost. If NICs spray, planes without a lost cable are equivalent, too.
+//   - A switch that has lost some cables is a class of its own. If more than kMostDamaged of a
+//     place and plane have, those that lost least count as whole, and what their neighbours carry
+//     for them is spread over the class.
+//   - If a tier hashes, every link is its own bundle.
 //
-// Complexity: making one O(cables) where some are down; a pair of ToRs O(uplinks), once. Lifetimes:
-// the network and `unusable` must outlive it; references that it returns are valid as long as it
-// is. Deterministic; ids of bundles depend on the order of questions. Thread safety: none.
+// Complexity: construction is O(cables) if some are down; a pair of ToRs is O(uplinks), once.
+// Lifetimes: the network and `unusable` outlive the object; returned references are valid as long
+// as the object. Deterministic; ids of bundles depend on the order of calls. Thread safety: one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +35,7 @@ namespace yardmaster::netplan {
 
 class Spreading {
  public:
-  // Of each place and plane of a tier.
+  // Maximum of damaged switches with their own class, per place and plane of a tier.
   static constexpr int kMostDamaged = 16;
 
   struct Bundle {
@@ -44,7 +47,7 @@ class Spreading {
     double share = 0;  // of the flow, by all links of the bundle together
     bool operator==(const Part&) const = default;
   };
-  // From ToR to ToR. None: nothing leads there.
+  // The ways from ToR to ToR; empty: no way leads there.
   struct Ways {
     std::vector<Route> routes;             // by way: links that the flow uses, one at each switch
     std::vector<std::vector<Part>> parts;  // by way; by bundle
@@ -54,12 +57,12 @@ class Spreading {
   // `unusable` by CableId; empty: all can be used.
   Spreading(const fabric::Network& network, const std::vector<std::uint8_t>& unusable);
 
-  // Whether the NICs or the switches of a tier spray.
+  // True if the NICs or the switches of a tier spray.
   static bool Needed(const fabric::FabricSpec& spec);
 
   const Ways& Between(const fabric::NicPort& from, const fabric::NicPort& to);
-  // What a flow between NICs that spray puts on links, those of the hosts included. Empty: there is
-  // no way. REQUIRES: host.nicSpraying.
+  // Returns the load of a flow between NICs that spray, including the links of the hosts. Empty:
+  // there is no way. REQUIRES: host.nicSpraying.
   std::vector<Part> BetweenNics(const fabric::NicPort& from, const fabric::NicPort& to);
 
   const Bundle& bundle(std::int32_t id) const { return bundles_[static_cast<std::size_t>(id)]; }
