@@ -1,15 +1,20 @@
-// Owns every open connection of a server; enforces the caps and chooses which one makes room.
+// Owns every open connection of a server, enforces the connection limits, and chooses the
+// connection that is closed for a new one.
 //
-// A connection of a trusted client has a place of its own and is never closed for another. Of the
-// others, one that waits for its client gives way to a newer one when a cap is reached: the one
-// that has waited longest of those that were never answered a request, else the one that has been
-// idle longest, if that is kIdleGraceMs or more. When the cap on all connections is reached, the
-// choice is among the 64 oldest that may go, and of these among those of the address with most
-// connections, so that one client's many do not cost another its few.
-// Any number of slow and idle clients thus lose their connections, and a client that sends its
+//   - A connection of a trusted client has a reserved place and is never closed for another.
+//   - If a limit is reached, a new connection replaces one of the others whose server side is idle,
+//     waiting for its client: first the one that has waited longest without ever sending a complete
+//     request, else the one that has been idle longest after an answered request, if for at least
+//     kIdleGraceMs.
+//   - If the limit on all connections is reached, the choice is among the 64 oldest candidates, and
+//     of these among those of the address with the most connections. So a client with many
+//     connections does not displace one with few.
+//   - If there is no candidate, the new connection is rejected.
+//
+// So any number of slow and idle clients lose their connections, and a client that sends its
 // request right after its handshake is served.
 //
-// Complexity: O(connections) when a cap is reached, else O(log connections). Thread safety: all
+// Complexity: O(connections) if a limit is reached, else O(log connections). Thread safety: all
 // methods from any thread.
 #pragma once
 
@@ -31,32 +36,31 @@ class ConnectionTable {
   enum class Verdict { kAdmitted, kFull, kPeerFull, kClosed };
   struct Admission {
     Verdict verdict = Verdict::kAdmitted;
-    // Has lost its place; the caller aborts it.
+    // The connection that is replaced; the caller aborts it. Null: none.
     std::shared_ptr<Connection> evicted;
   };
 
-  // A connection that has answered a request is not closed for another in the first milliseconds of
-  // its idle time.
+  // A connection that has answered a request is not replaced before it has been idle this long.
   static constexpr std::int64_t kIdleGraceMs = 1'000;
 
-  // `reserved`: places that only trusted clients take.
+  // `most`: all connections. `reserved`: of these, places for trusted clients only.
   ConnectionTable(int most, int reserved, int max_per_peer)
       : most_(most), reserved_(reserved), max_per_peer_(max_per_peer) {}
 
-  // Whether a connection from `address` is admitted now, and which one loses its place for it. Add
-  // then keeps the connection.
+  // Decides whether a connection from `address` is admitted now, and which one it replaces. The
+  // caller then calls Add.
   Admission Admit(const std::string& address, std::int64_t now_ms);
-  // False when the table has been sealed meanwhile; the connection is not kept then.
+  // Adds the connection. False if the table was sealed meanwhile; the connection is not kept then.
   bool Add(const std::shared_ptr<Connection>& connection, const std::string& address);
-  // Its client is trusted. Returns the client's address.
+  // Marks the connection as that of a trusted client. Returns the client's address.
   std::string Trust(const Connection& connection);
   void Remove(const Connection& connection);
-  // From now on nothing is admitted.
+  // Rejects all connections from now on.
   void Seal();
 
   std::vector<std::shared_ptr<Connection>> All() const;
   std::size_t size() const;
-  // Waits until no connection is left; false after `timeout_ms`.
+  // Waits until no connection is left. False after `timeout_ms`.
   bool WaitEmpty(std::int64_t timeout_ms) const;
 
  private:
@@ -69,7 +73,7 @@ class ConnectionTable {
 
   std::shared_ptr<Connection> Evict(const std::string* address, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes it off the counts.
+  // Subtracts the connection from the counts.
   void Discount(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int most_;

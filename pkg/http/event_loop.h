@@ -26,12 +26,12 @@ class EventLoop {
   boost::asio::io_context& context() { return *context_; }
   // Runs `task` on one of the threads.
   void Post(std::function<void()> task);
-  // `niceness`: how far the threads stand back behind others of the process, 0 to 19.
+  // `niceness` of the threads, 0 to 19.
   void Start(int threads, int niceness = 0);
-  // Lets what is under way end, and joins the threads. The owner closes sockets and timers first,
-  // else this waits for them. Not from an I/O thread.
+  // Waits for work in progress, and joins the threads. The owner must close sockets and timers
+  // first. Not from an I/O thread.
   void Stop();
-  // Joins the threads after what they are running. Tasks that have not begun are destroyed with the
+  // Joins the threads after their current tasks. Tasks that have not started are destroyed with the
   // loop.
   void StopNow();
 

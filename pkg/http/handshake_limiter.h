@@ -1,13 +1,13 @@
-// How many TLS handshakes are begun: each costs a signature, so a flood of them would take the time
-// of all clients' requests. One bucket of tokens per address and one for all addresses together.
+// Limits the rate at which TLS handshakes begin. Each costs a signature, so a flood of handshakes
+// would take the time of all clients' requests. There is one token bucket per address and one for
+// all addresses together.
 //
-// Addresses from which a client was authenticated in the last kKnownMs do not draw on the common
-// bucket, so that a flood from many addresses cannot keep kube-scheduler from coming back. The
-// server runs their handshakes on other threads than those of unknown addresses.
+// An address from which a client was authenticated within the last kKnownMs does not use the common
+// bucket, so a flood from many addresses cannot keep kube-scheduler from reconnecting. The server
+// runs the handshakes of such addresses on other threads than those of unknown addresses.
 //
-// Complexity: O(1) amortised; at most kAddresses are remembered. Deterministic: the caller gives
-// the time.
-// Thread safety: all methods from any thread.
+// Complexity: O(1) amortised; at most kAddresses are remembered. Deterministic: the caller passes
+// the time. Thread safety: all methods from any thread.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@
 namespace yardmaster::http {
 
 struct HandshakeRates {
-  // Handshakes per second, and how many at once after a pause. From one address; raise it when many
-  // clients share an address (a proxy).
+  // Handshakes per second from one address, and the maximum burst. Raise it if many clients share
+  // an address (a proxy).
   double per_peer = 64;
   double per_peer_burst = 256;
-  // From all addresses together without those that are known.
+  // From all unknown addresses together.
   double in_all = 512;
   double in_all_burst = 512;
 };
@@ -40,9 +40,10 @@ class HandshakeLimiter {
 
   enum class Verdict { kRefused, kAdmitted, kKnown };
 
-  // Takes a token of each bucket, or, refused, none. `now_ms` never goes back.
+  // Takes a token of each bucket; none if the handshake is refused. REQUIRES: `now_ms` does not
+  // decrease.
   Verdict Admit(const std::string& address, std::int64_t now_ms);
-  // A client there has given a certificate that may come in.
+  // Marks an address as known: a client there was authenticated by an accepted certificate.
   void Know(const std::string& address, std::int64_t now_ms);
 
  private:

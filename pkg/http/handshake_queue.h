@@ -1,15 +1,14 @@
-// Connections that wait for their TLS handshake to begin. Each handshake costs a signature, so
-// HandshakeLimiter says how many are begun; here is decided whose is next. A client is not turned
-// away because of others: it waits for its turn.
+// Queues connections until their TLS handshake begins. Each handshake costs a signature, so
+// HandshakeLimiter limits how many begin; this class decides which is next. A client is not
+// rejected because of other clients: it waits for its turn.
 //
-// Order: the addresses in turn, and of one address the connection that came first. So a client
-// waits for at most one handshake of each other address, however many connections a flood opens
-// from few addresses. What has waited for `longest_ms` is given up.
+// Order: the addresses take turns, and each serves its oldest connection. So a client waits for at
+// most one handshake of each other address, however many connections a flood opens from few
+// addresses. A connection that has waited for `longest_ms` is refused.
 //
-// Complexity: O(waiting addresses) a call of Next. A connection that is gone meanwhile takes no
-// turn; what is kept of those is dropped when there are as many as `most`. Deterministic: the
-// caller gives the time. Thread safety: all methods from any thread. Lifetimes: holds no connection
-// alive.
+// Complexity: Next is O(waiting addresses). A connection that is closed meanwhile takes no turn;
+// such entries are dropped when there are as many as `most`. Deterministic: the caller passes the
+// time. Thread safety: all methods from any thread. Lifetimes: keeps no connection alive.
 #pragma once
 
 #include <cstddef>
@@ -33,21 +32,21 @@ class HandshakeQueue {
   HandshakeQueue(HandshakeRates rates, std::size_t most, std::int64_t longest_ms)
       : limiter_(rates), most_(most), longest_ms_(longest_ms) {}
 
-  // Begins the handshake. `known`: a client was authenticated at its address lately.
+  // Begins the handshake. `known`: a client was recently authenticated at this address.
   using Begin = std::function<void(Connection&, bool known)>;
   struct Turn {
     std::shared_ptr<Connection> connection;
     Begin begin;
-    // kRefused: it has waited for `longest_ms`, and is to be closed.
+    // kRefused: the connection has waited for `longest_ms` and is to be closed.
     HandshakeLimiter::Verdict verdict = HandshakeLimiter::Verdict::kRefused;
   };
 
   // `begin` does not keep the connection alive.
   void Add(const std::string& address, std::weak_ptr<Connection> connection, Begin begin,
            std::int64_t now_ms);
-  // The connection whose turn it is now; nullopt: none waits that may begin.
+  // Returns the connection whose turn it is; nullopt: none may begin now.
   std::optional<Turn> Next(std::int64_t now_ms);
-  // A client there has given a certificate that may come in.
+  // Marks an address as known: a client there was authenticated by an accepted certificate.
   void Know(const std::string& address, std::int64_t now_ms) { limiter_.Know(address, now_ms); }
   std::size_t size() const;
 

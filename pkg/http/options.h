@@ -25,19 +25,22 @@ struct Limits {
   // Bodies held at once by all connections, in bytes; past it a request is answered 503. Keep it
   // below a quarter of the container's memory.
   std::size_t total_body_bytes = 256 * 1024 * 1024;
-  // Open connections. For one past it one that waits for its client is closed (connection_table.h);
-  // if all are at work, or trusted, the new one is. Keep it below the file descriptor limit.
+  // Open connections. Beyond the limit a new one replaces one that waits for its client
+  // (connection_table.h); if there is none, the new one is rejected. Keep it below the file
+  // descriptor limit.
   int connections = 1024;
-  // Of those, for trusted clients alone (ServerOptions::trusts): never closed for others.
+  // Of these, reserved for trusted clients (ServerOptions::trusts), whose connections are never
+  // replaced.
   int reserved_connections = 128;
-  // Open connections from one address, likewise. Raise it when many clients share an address (a
-  // proxy).
+  // Open connections from one address, with the same rule. Raise it if many clients share an
+  // address (a proxy).
   int connections_per_peer = 256;
-  // TLS handshakes that are begun; further connections wait for their turn (HandshakeQueue), at
-  // most as long as a handshake may take.
+  // Rate at which TLS handshakes begin; further connections wait for their turn (HandshakeQueue),
+  // at most as long as a handshake may take.
   HandshakeRates handshakes;
-  // Methods that reach the handler; others are answered 405, unknown ones 501. Never TRACE, which
-  // shows a client's own credentials to any page that can make it ask.
+  // Methods that reach the handler; other known methods are answered 405, unknown ones 501. Never
+  // add TRACE, which reveals a client's own credentials to any page that can make it send a
+  // request.
   std::vector<std::string> methods = {"GET", "HEAD", "POST"};
 };
 

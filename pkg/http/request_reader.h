@@ -1,16 +1,19 @@
-// One request out of a stream of bytes, with the rules that keep two parties from reading the same
-// bytes differently (request smuggling) and that bound what a client can make us hold.
+// Parses one request from a stream of bytes, with rules that prevent request smuggling (two parties
+// that parse the same bytes differently) and that limit how much memory a client can use.
 //
-// Refused, always with a status and always as the connection's last request:
+// Refused with a status, and always as the last request of the connection:
 //   400 syntax errors; Host twice, or missing in HTTP/1.1; Content-Length twice, as a list, signed
 //       or not a number; Content-Length together with Transfer-Encoding; Transfer-Encoding in
 //       HTTP/1.0; a bad chunk size; a target that is neither a path nor an http(s) URL
-//   405 a method that is not allowed   413 body too large   417 an Expect we do not know
+//   405 a method that is not allowed   413 body too large   417 an unknown Expect
 //   431 headers, a chunk header or trailers too large   501 unknown method or transfer coding
 //   505 HTTP other than 1.0 and 1.1
-// Trailers are checked and thrown away: they never reach the headers.
-// Invariant: however the same bytes are cut into pieces, they give the same requests, or a refusal
-// (whose status may differ when several rules are broken).
+//
+// Trailers are checked and discarded: they never reach the headers.
+//
+// Invariant: however the same bytes are split, they give the same requests, or a refusal (whose
+// status may differ if several rules are broken).
+//
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -31,8 +34,8 @@ class RequestReader {
   explicit RequestReader(const Limits& limits);
   ~RequestReader();
 
-  // Takes as many bytes of `data` as it can use now and returns how many. The caller keeps the rest
-  // and passes it again, with more behind it. While the request is not complete the rest is always
+  // Consumes as many bytes of `data` as possible and returns how many. The caller keeps the rest
+  // and passes it again, followed by more. While the request is not complete the rest is always
   // shorter than Limits::header_bytes.
   std::size_t Feed(std::string_view data);
 

@@ -1,14 +1,15 @@
-// Server side TLS settings, checked and ready, and one TLS session made from them. A session is a
-// filter: encrypted bytes in and out, plain bytes in and out, no socket, so it can be tested alone.
+// Validated TLS settings of a server, and TLS sessions made from them. A session is a filter
+// without a socket: encrypted bytes in and out, plain bytes in and out.
 //
 // TLS 1.2 and 1.3, forward-secret ciphers, no renegotiation, no compression, no early data. ALPN
 // answers http/1.1.
 //
-// Sessions are resumed from a cache in memory, 1,024 of them for an hour, which spares both sides
-// their signatures. A resumed handshake verifies the client's certificate again. The cache belongs
-// to the context: new settings begin with an empty one.
+// Sessions are resumed from a cache in memory, 1,024 of them for an hour, which saves both sides
+// their signatures. A resumed handshake verifies the client's certificate again. Each context has
+// its own cache, so new settings begin with an empty one.
+//
 // Thread safety: a TlsContext is immutable and may be shared; a TlsSession is for one thread at a
-// time and keeps its context's material alive by itself.
+// time and keeps the material of its context alive.
 #pragma once
 
 #include <cstddef>
@@ -57,13 +58,13 @@ class TlsSession {
 
   // Encrypted bytes from the other end.
   void Feed(std::string_view encrypted);
-  // Encrypted bytes for the other end since the last call; to be sent after every step, failed
-  // ones included (they carry the alert).
+  // Returns the encrypted bytes for the peer since the last call. Send them after every step, also
+  // after a failed one (they carry the alert).
   std::string TakeOutput();
 
   Step Handshake();
-  // kDone with `read` > 0; kWantInput when no plain byte can be made yet; kFailed also when the
-  // other end has said goodbye.
+  // kDone with `read` > 0; kWantInput if no plain byte is available yet; kFailed also if the peer
+  // has closed the session.
   Step Read(char* out, std::size_t capacity, std::size_t& read);
   // Encrypts all of `plain`. False when the session is broken.
   bool Write(std::string_view plain);
