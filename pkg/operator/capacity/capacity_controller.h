@@ -1,14 +1,14 @@
 // Rents hosts for TrainingJobs with a cost cap and gives them back: one key ("namespace/name") at a
-// time, level triggered. A reconcile looks at the job, its pods and their Nodes, its Gang, the
-// CapacityPools and what asks for its hosts, takes the step that capacity_step.h says, writes
-// status.capacity and the condition CapacityReady under the resourceVersion that it was decided on,
-// and only then creates or deletes ProvisioningRequests, PodTemplates and NodeClaims
-// (capacity_objects.h).
+// time, level triggered. A reconcile observes the job, its pods and their Nodes, its Gang, the
+// CapacityPools and the objects that request its hosts. It computes the step (capacity_step.h),
+// writes status.capacity and the condition CapacityReady under the resourceVersion on which the
+// step was decided, and only then creates or deletes ProvisioningRequests, PodTemplates and
+// NodeClaims (capacity_objects.h).
 //
-// The job's pods are the job controller's: it keeps them away while status.capacity.holds_job(), as
-// for a suspension, with the job's own way to a checkpoint.
+// The job controller owns the job's pods. It creates none while status.capacity.holds_job(), as for
+// a suspension, and asks for a checkpoint in the job's own way.
 //
-// Two jobs never get the same room of a pool: choices are made one after the other, and each is in
+// Two jobs never get the same hosts of a pool: choices are made one after the other, and each is in
 // the cache before the next.
 //
 // Thread safety: Reconcile may run for different keys on several threads, never for one key on two.
@@ -33,12 +33,12 @@
 
 namespace yardmaster::op {
 
-// What is rented now, of one pool under one contract.
+// The hosts that are rented of one pool under one contract.
 struct PoolUse {
   std::string pool;
   std::string type;
   std::string currency;
-  int chosen = 0;    // hosts that were asked for
+  int chosen = 0;    // hosts requested
   int provided = 0;  // hosts that exist
   double cost_per_hour = 0;
 };
@@ -47,32 +47,33 @@ class CapacityController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  // `may_write`: whether this process still leads, asked before each object that asks for hosts;
-  // empty: it always does. Without `renting` no host is chosen and nothing is swept, and the job's
-  // condition says so.
+  // `may_write` returns whether this process still leads; called before each object that requests
+  // hosts; empty: it always leads. Without `renting` no host is chosen and nothing is swept, and
+  // the job's condition says so.
   CapacityController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                      const Clock& clock, Notify notify, std::function<bool()> may_write = nullptr,
                      bool renting = true);
 
-  // Errors: what the API server said; the caller retries with backoff. The value: look again after
-  // that many milliseconds although nothing has changed.
+  // Errors: those of the API server; the caller retries with back-off. Returns the time in ms after
+  // which to reconcile again even if nothing changes.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
-  // Gives back what asks for hosts and no decision names (rental_sweeper.h). By one thread.
+  // Deletes objects that request hosts and belong to no decision (rental_sweeper.h). From one
+  // thread.
   absl::Status Sweep();
 
   // By pool and type.
   std::vector<PoolUse> Uses() const;
-  // Rentals that jobs began to leave since the process began, by reason.
+  // Rentals that jobs began to leave since the process started, by reason.
   std::map<std::string, double> ends() const;
-  // "namespace/name" of each job that may rent hosts or has a rental: a change of a pool may
-  // concern it.
+  // Returns "namespace/name" of each job that may rent hosts or has a rental, which a change of a
+  // pool may affect.
   std::vector<std::string> Keys() const;
 
  private:
-  // The objects that ask for a job's hosts, as they were last seen.
+  // The objects that request a job's hosts, as last seen.
   struct Poll {
     std::int64_t generation = 0;
-    std::int64_t at_ms = 0;  // steady
+    std::int64_t at_ms = 0;  // steady clock
     std::vector<nlohmann::json> found;
     std::vector<bool> created;
     std::string refusal;  // why they cannot be created; empty: they can
@@ -80,7 +81,7 @@ class CapacityController {
   };
 
   absl::StatusOr<Poll> Look(const api::TrainingJob& job);
-  // The labels of the job's namespace, where a pool selects by them.
+  // Reads the labels of the job's namespace, if a pool selects by them.
   absl::StatusOr<state::RentalContext> ContextOf(const CapacityObservation& observed);
   absl::Status Write(api::TrainingJob& job, const api::CapacityStatus& status);
   absl::Status Provide(const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools);

@@ -1,4 +1,5 @@
-// What is rented, as metrics of the operator. docs/reference/metrics.md says what each means.
+// Exports the rented capacity as metrics of the operator. docs/reference/metrics.md says what each
+// means.
 //
 // Thread safety: one thread. Lifetimes: `capacity` outlives the registry's sources.
 #pragma once

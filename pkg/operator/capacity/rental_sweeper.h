@@ -1,17 +1,20 @@
-// Gives back what asks for hosts and no decision names: NodeClaims of jobs that are gone, and
-// NodeClaims and ProvisioningRequests of living jobs that a process which was paused asked for when
-// it did not lead any more.
+// Deletes objects that request hosts and belong to no decision: NodeClaims of jobs that are gone,
+// and NodeClaims and ProvisioningRequests of living jobs that a paused process created after it had
+// lost leadership.
 //
-// A name has the number of the rental that it was asked for in (capacity_objects.h), and numbers
-// only grow. What the present decision does not name is therefore named by none again. The decision
-// is read from the API server after the objects: one that was there then was asked for by this
-// decision or by one before it.
+// A name contains the number of its rental (capacity_objects.h), and numbers only grow. So a name
+// that the present decision does not contain is in no later one either. The decision is read from
+// the API server after the objects: an object that was listed belongs to this decision or to an
+// earlier one.
 //
-// What a job's decision does not name goes after kLateMs in which this process has seen that, and
-// not while a pod is on its Node or a Gang keeps the Node for one; pods that every host has do not
-// count. So do NodeClaims of a job that is being deleted, however long others keep its object. What
-// belongs to a job whose rental cannot be read stays, and so does what names no job: others have
-// made it. PodTemplates cost nothing and go with their job.
+//   - An object that its job's decision does not name is deleted after this process has seen that
+//     for kLateMs, and not while a pod is on its Node or a Gang keeps the Node for one. Pods that
+//     every host has do not count.
+//   - The same holds for NodeClaims of a job that is being deleted, however long others keep its
+//     object.
+//   - Objects of a job whose rental cannot be read are kept, and so are objects that name no job,
+//     because other components created them.
+//   - PodTemplates cost nothing and are deleted with their job.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the sweeper.
 #pragma once
@@ -44,13 +47,13 @@ class RentalSweeper {
                 Notify notify)
       : client_(client), cache_(cache), clock_(clock), notify_(std::move(notify)) {}
 
-  // OK where the cluster has no NodeClaims or no ProvisioningRequests.
-  // Errors: of the code of the first, with a line of each object that could not be read or deleted,
-  // at most 20. What one object fails for keeps no other from being given back.
+  // OK if the cluster serves no NodeClaims or no ProvisioningRequests. Errors: the code of the
+  // first one, with a line for each object that could not be read or deleted, at most 20. A failure
+  // for one object does not stop the others.
   absl::Status Sweep();
 
  private:
-  // What asks for hosts, and the job that it is for.
+  // An object that requests hosts, and its job.
   struct Found {
     kube::Target target;
     std::string uid;
@@ -58,10 +61,10 @@ class RentalSweeper {
     std::string job_key;
     std::string job_uid;
   };
-  // What a job's decision names: "<plural>/<name>".
+  // The objects that a job's decision names: "<plural>/<name>".
   struct Decision {
     bool job_gone = false;
-    bool job_deleted = false;  // it is there still; it names nothing
+    bool job_deleted = false;  // it still exists; its decision names nothing
     bool readable = true;
     std::set<std::string> names;
   };
@@ -79,8 +82,8 @@ class RentalSweeper {
   };
 
   static Decision DecisionOf(const api::TrainingJob& job);
-  // `seen`: decisions in the cache, by the job's uid. `there`: uids of what was found are added.
-  // False: it could not be listed.
+  // `seen`: decisions in the cache, by the job's uid. Adds the uids of listed objects to `there`.
+  // False: they could not be listed.
   bool SweepKind(const kube::Resource& resource, const std::map<std::string, Decision>& seen,
                  std::set<std::string>& there, Failures& failures);
   absl::Status List(const kube::Resource& resource, std::vector<Found>& found);
@@ -92,7 +95,7 @@ class RentalSweeper {
   const state::ClusterCache& cache_;
   const Clock& clock_;
   Notify notify_;
-  std::map<std::string, std::int64_t> late_since_ms_;  // by uid, steady
+  std::map<std::string, std::int64_t> late_since_ms_;  // by uid; steady clock
 };
 
 }  // namespace yardmaster::op

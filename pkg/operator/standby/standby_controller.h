@@ -1,20 +1,21 @@
 // Keeps the images of TrainingJobs' workers on hosts that replacements would use
-// (spec.recovery.standby): a round finds these hosts for all jobs (standby_hosts.h), makes and
+// (spec.recovery.standby). A round finds these hosts for all jobs (standby_hosts.h), creates and
 // removes their pods (pods/standby_pod.h, standby_step.h) and writes status.standby.
 //
-// A job has standbys while it has its place, runs on hosts of the cluster and is neither suspended,
-// moving nor over. They stay as they are while ranks of it have lost their hosts, since these are
-// about to go there. Nothing else of a job depends on them: no pod, write or refusal of a standby
-// stops it, and a round that fails is made again.
+// A job has standbys while it has its place, runs on hosts of the cluster, and is neither
+// suspended, moving nor ended. They do not change while ranks of it have lost their hosts, because
+// these ranks are about to use them. Nothing else of a job depends on them: no pod, write or
+// refusal of a standby stops it, and a failed round is repeated.
 //
-// Every write is checked by the API server against what it was decided on: names of new pods follow
-// from their contents, deletions carry the uid, and the status its resourceVersion. So two
-// processes that both believe to lead, and answers that are lost, do no harm.
+// The API server checks every write against the state on which it was decided: names of new pods
+// are derived from their contents, deletions carry the uid, and the status its resourceVersion. So
+// two processes that both believe to lead, and lost responses, do no harm.
 //
-// Cost: a look at every pod, and where a job asks for standbys a snapshot and the replacements of
-// its hosts. A round that searches for long leaves jobs to the next one, which begins later: no
-// more than a twentieth of a core is spent, and jobs take turns. Thread safety: one thread.
-// Lifetimes: everything passed in outlives the controller.
+// Cost: a look at every pod and, if a job requests standbys, a snapshot and the replacements of its
+// hosts. A round that searches for long leaves jobs to the next one, which begins later. So at most
+// a twentieth of a core is used, and jobs take turns.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <cstdint>
@@ -40,22 +41,22 @@ class StandbyController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  // `may_write`: whether this process still leads, asked before every write.
+  // `may_write` returns whether this process still leads; called before every write.
   StandbyController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                     Notify notify, std::function<bool()> may_write);
 
   RunResult RunOnce();
-  // Another process leads: what is known is not true any more.
+  // Forgets all state, because another process leads.
   void Forget();
 
  private:
   using Pods = std::vector<std::shared_ptr<const api::Pod>>;
 
-  // REQUIRES: the job asks for standbys, has some, or its status says so.
+  // REQUIRES: the job requests standbys, has some, or its status contains some.
   absl::Status Reconcile(const api::TrainingJob& found, const state::ClusterState& cluster,
                          const plan::Snapshot* snapshot, Pods pods);
-  // The pods that are wanted, with their hosts, and what is short of them. False: they stay as they
-  // are.
+  // Determines the pods that are wanted, with their hosts, and why there are too few. False: the
+  // present ones stay.
   bool Want(const api::TrainingJob& job, const state::ClusterState& cluster,
             const plan::Snapshot* snapshot, StandbyView& view,
             std::vector<nlohmann::json>& manifests);
@@ -71,9 +72,9 @@ class StandbyController {
   const std::function<bool()> may_write_;
   state::SnapshotBuilder builder_;
   std::map<std::string, StandbyMemory> memories_;  // by uid of the job
-  NamespacedName last_;                            // the job that was looked at last
-  std::int64_t searched_ms_ = 0;                   // in this round
-  std::int64_t not_before_ms_ = 0;                 // the next round; steady
+  NamespacedName last_;                            // the job that was processed last
+  std::int64_t searched_ms_ = 0;                   // time spent on searches in this round
+  std::int64_t not_before_ms_ = 0;                 // earliest time of the next round; steady clock
 };
 
 }  // namespace yardmaster::op

@@ -1,11 +1,10 @@
-// What is to be done for the standbys of one TrainingJob, from what is seen of it. Every look
-// decides from the pods that are there, so that it does not matter after which write a process
-// ended, or what another one wrote.
+// The pure part of maintaining the standbys of one TrainingJob. Each call decides from the existing
+// pods, so it does not matter after which write a process ended or what another process wrote.
 //
-// Hosts come and go for moments: pods move to other hosts once these have been wanted for
-// kSettleMs. A pod that is refused, does not get its images, or asks for something of its host
-// because another changed it, is removed and tried again after a minute, then twice as long each
-// time, at most an hour. Such a pod is forgotten once it has been Ready for an hour.
+// Hosts may change for moments: pods move to other hosts only once these have been wanted for
+// kSettleMs. A pod that is refused, does not get its images, or requests something of its host
+// because another client changed it, is removed and tried again after a minute, then at intervals
+// that double, up to an hour. The failures are forgotten once the pod has been Ready for an hour.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -30,10 +29,10 @@ struct StandbyRefusal {
   std::string message;
 };
 
-// What a process remembers of a job between two looks. A process that knows nothing tries at once.
+// The state of a job between two calls. A process without it tries at once.
 struct StandbyMemory {
   std::vector<std::string> wanted;                 // names of pods, by rank of the standby
-  std::int64_t since_ms = 0;                       // that they are
+  std::int64_t since_ms = 0;                       // since when they are wanted
   std::map<std::string, StandbyRefusal> refusals;  // by name of the pod
 };
 
@@ -44,10 +43,10 @@ struct WantedStandby {
 
 struct StandbyView {
   std::vector<WantedStandby> wanted;
-  // Of the job, by name.
+  // The pods of the job, by name.
   std::vector<std::shared_ptr<const api::Pod>> pods;
-  std::string short_of;  // why fewer are wanted than the job asks for; empty: they are not
-  bool ends = false;     // the job is to have none: nothing has to settle
+  std::string short_of;  // why fewer are wanted than the job requests; empty: they are not
+  bool ends = false;     // the job must have none: no settling time applies
   std::int64_t now_ms = 0;
 };
 
@@ -55,14 +54,13 @@ struct StandbyStep {
   std::vector<std::size_t> create;  // of StandbyView::wanted
   std::vector<std::shared_ptr<const api::Pod>> remove;
   std::vector<api::Standby> status;
-  bool stays =
-      false;  // nothing is done and the status is what it was, until the hosts have settled
+  bool stays = false;  // no action and no change of the status until the hosts have settled
 };
 
-// Updates what is remembered.
+// Updates `memory`.
 StandbyStep NextStandbyStep(const StandbyView& view, StandbyMemory& memory);
 
-// The pod was not accepted. The time of the next try follows.
+// Records that the pod was refused, and computes the time of the next try.
 void NoteRefusal(const std::string& pod, std::string message, std::int64_t now_ms,
                  StandbyMemory& memory);
 
