@@ -2,10 +2,9 @@
 // connection that is closed for a new one.
 //
 //   - A connection of a trusted client has a reserved place and is never closed for another.
-//   - If a limit is reached, a new connection replaces one of the others whose server side is idle,
-//     waiting for its client: first the one that has waited longest without ever sending a complete
-//     request, else the one that has been idle longest after an answered request, if for at least
-//     kIdleGraceMs.
+//   - If a limit is reached, a new connection replaces one of the others that waits for its client:
+//     first the one that has waited longest of those that were never answered a request, else the
+//     one that has been idle longest, if for at least kIdleGraceMs.
 //   - If the limit on all connections is reached, the choice is among the 64 oldest candidates, and
 //     of these among those of the address with the most connections. So a client with many
 //     connections does not displace one with few.

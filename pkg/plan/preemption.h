@@ -4,10 +4,10 @@
 //   - its priority is lower and the job may preempt; or
 //   - its priority is equal and it has run longer than it declared; or
 //   - it is preemptible, or has run longer than it declared, and started after the job had a
-//     reservation, ahead of which it jumped the queue (BackfilledAheadOf in queue.h). No gang is
-//     stopped if a disruption budget protects it, nor more pods of a budget than it allows, nor for
-//     a job that would still not fit. The place is one that the planner would choose, within all
-//     limits of the job; gangs outside of it are spared.
+//     reservation, ahead of which it jumped the queue (BackfilledAheadOf in queue.h).
+// No gang is stopped if a disruption budget protects it, nor more pods of a budget than it allows,
+// nor for a job that would still not fit. The place is one that the planner would choose, within
+// all limits of the job; gangs outside of it are spared.
 //
 // The cheapest set is chosen: lowest priority of its most important victim, then the fewest GPUs
 // stopped, then the better place by the objective, then the fewest gangs, then the lowest ids. A

@@ -5,8 +5,10 @@
 //   - gangs with a place, unless they have finished or are isolated;
 //   - gangs that may be placed before their pods (placed_first.h);
 //   - gangs whose pods all exist and match the Gang, none of which is bound, names a host or is
-//     left to another controller. Isolated gangs, gangs that back off, and gangs behind a higher
-//     priority whose Gangs could not be created in this pass are not planned.
+//     left to another controller.
+// Without a place, isolated gangs and gangs that steps left out are not planned; nor, unless others
+// were stopped for them, gangs that back off and gangs of lower priority than one whose Gang this
+// pass had no time to create.
 //
 // eligible_hosts.h has the hosts that each gang may use now.
 //

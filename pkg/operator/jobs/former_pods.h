@@ -6,9 +6,9 @@
 // had. The rank waits behind the gate like a new one if
 //   - the place in the ledger differs in any way from that of the former pod;
 //   - its host may not be used;
-//   - the network plan has expired or names a peer that has moved. The extender and the next
-//     network plan then decide. If the process restarts, the former pods are lost, and the
-//     replacements wait behind the gate.
+//   - the network plan has expired or names a peer that has moved.
+// The extender and the next network plan then decide. If the process restarts, the former pods are
+// lost, and the replacements wait behind the gate.
 //
 // Thread safety: all methods of FormerPods from any thread; PlaceAgain is pure.
 #pragma once

@@ -6,8 +6,8 @@
 //   - every rank that the gang was placed with has a pod;
 //   - no pod of it waits behind a gate of another controller;
 //   - each of its hosts may be used;
-//   - no preemption stops the gang. For other gangs the operator writes the annotations alone, and
-//     the extender decides pod by pod.
+//   - no preemption stops the gang.
+// For other gangs the operator writes the annotations alone, and the extender decides pod by pod.
 //
 // Race: a Gang may change after it was read here. A pod is then released to a place that is no
 // longer its own, as by a late patch of the extender itself. The extender's filter refuses that
