@@ -1,6 +1,7 @@
 #include "pkg/plan/queue.h"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 #include "pkg/placement/worker_need.h"
@@ -18,13 +19,21 @@ placement::GangRequest RequestOf(const Snapshot& snapshot, JobId job) {
   return RequestOf(snapshot.jobs[job.index()], job);
 }
 
+// A Gang is named <kind>-<owner>, and jobs of all kinds are in one order.
+std::string_view OwnerName(const NamespacedName& gang) {
+  const std::string_view name = gang.name;
+  return name.substr(name.find('-') + 1);
+}
+
 bool GoesFirst(const Snapshot& snapshot, JobId a, JobId b) {
   const workload::Job& x = snapshot.jobs[a.index()].job;
   const workload::Job& y = snapshot.jobs[b.index()].job;
   const bool x_waits_in_turn = !snapshot.jobs[a.index()].expedited_since_ms;
   const bool y_waits_in_turn = !snapshot.jobs[b.index()].expedited_since_ms;
-  return std::tie(y.priority, x_waits_in_turn, x.created_ms, x.key) <
-         std::tie(x.priority, y_waits_in_turn, y.created_ms, y.key);
+  const std::string_view x_name = OwnerName(x.key);
+  const std::string_view y_name = OwnerName(y.key);
+  return std::tie(y.priority, x_waits_in_turn, x.created_ms, x.key.namespace_name, x_name, x.key) <
+         std::tie(x.priority, y_waits_in_turn, y.created_ms, y.key.namespace_name, y_name, y.key);
 }
 
 // Since when it has reserved its place; nullopt: it does not yet.

@@ -1,7 +1,7 @@
 // The order in which waiting jobs are planned, and the hosts that they reserve.
 //
 // Order: higher priority first; then expedited jobs (JobState::expedited_since_ms); then by
-// creation time; then by namespace and name.
+// creation time; then by namespace and the owner's name; then by the Gang's name.
 //
 // Reservations: a job reserves the place that will be free first, if it is expedited, or has waited
 // for its reserve_after_ms since it was created or gave its last place back. Other jobs may use
