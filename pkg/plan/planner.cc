@@ -1,7 +1,6 @@
 #include "pkg/plan/planner.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "pkg/base/strings.h"
@@ -109,14 +108,30 @@ class Planner {
     alike_.Store(job, out.gang);
   }
 
+  // A host without a domain is a domain of its own.
+  bool SomeTensorGroupLeavesItsDomain(JobId job, const std::vector<HostId>& host_of_rank) const {
+    const fabric::Places& places = *draft_.cluster.places;
+    const auto domain_of = [&](int worker) {
+      return places.domain_of(host_of_rank[static_cast<std::size_t>(worker)]);
+    };
+    const std::vector<workload::WorkerGroup>& groups = state(job).groups->tensor;
+    return std::any_of(groups.begin(), groups.end(), [&](const workload::WorkerGroup& group) {
+      return std::any_of(group.workers.begin(), group.workers.end(), [&](int worker) {
+        return domain_of(worker) != domain_of(group.workers[0]);
+      });
+    });
+  }
+
   std::vector<std::string> Warnings(JobId job, const std::vector<HostId>& host_of_rank) const {
     std::vector<std::string> warnings;
-    const int tensor = state(job).job.parallelism.tensor;
+    const workload::Job& spec = state(job).job;
+    const int tensor = spec.parallelism.tensor;
     int gpus = 0;
     for (const HostId host : host_of_rank) {
       gpus = std::max<int>(gpus, draft_.cluster.hosts[host.index()].gpus);
     }
-    if (tensor > gpus) {
+    // GPUs of another resource are not those that hosts are counted by.
+    if (spec.counts_gpus && tensor > gpus && SomeTensorGroupLeavesItsDomain(job, host_of_rank)) {
       warnings.push_back(StrCat("tensor groups of ", tensor, " GPUs do not fit a host of ", gpus,
                                 ": their traffic uses the NICs instead of NVLink; tensor: ", gpus,
                                 " or less keeps it inside hosts"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/plan/verifier.h"
@@ -22,6 +23,12 @@ TEST(QueueTest, PriorityThenAgeThenName) {
   AddJob(s, "a", 1).job.created_ms = 9;
   AddJob(s, "d", 1).job.priority = 1;
   EXPECT_EQ(QueueOrder(s), (std::vector<JobId>{JobId(3), JobId(1), JobId(0), JobId(2)}));
+}
+
+TEST(QueueTest, JobsOfAllKindsAreOrderedByTheirOwnName) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
+  for (const char* gang : {"job-c", "trainingjob-b", "job-b", "jobset-a"}) AddJob(s, gang, 1);
+  EXPECT_EQ(QueueOrder(s), (std::vector<JobId>{JobId(3), JobId(2), JobId(1), JobId(0)}));
 }
 
 TEST(PlannerTest, EachJobSeesWhatTheOnesBeforeItTook) {
@@ -91,6 +98,43 @@ TEST(PlannerTest, ATensorGroupThatNoHostHoldsIsPlacedWithAWarning) {
   ASSERT_EQ(Of(plan, JobId(1)).warnings.size(), 1u);
   EXPECT_NE(Of(plan, JobId(1)).warnings[0].find("tensor groups of 16 GPUs do not fit a host of 8"),
             std::string::npos);
+}
+
+// Four hosts of one segment, in domains of `hosts`.
+Snapshot FourInDomainsOf(int hosts) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));  // the last is a backup host
+  std::vector<fabric::HostPlace> places;
+  for (const HostId host : s.places->hosts()) {
+    places.push_back({s.places->name(host), "p0", "s0", {}});
+    places.back().domain = StrCat("d", host.value / hosts);
+  }
+  s.places = std::make_shared<const fabric::Places>(fabric::Places::Build(places).value());
+  s.cluster.places = s.places;
+  return s;
+}
+
+TEST(PlannerTest, ATensorGroupInsideADomainUsesNvlinkAndHasNoWarning) {
+  workload::Parallelism wide;
+  wide.tensor = 16;
+  wide.data = 2;
+  for (const int hosts : {2, 1}) {
+    Snapshot s = FourInDomainsOf(hosts);
+    AddJob(s, "wide", wide, 8);
+    const Plan plan = MakePlan(s);
+    ASSERT_EQ(Of(plan, JobId(0)).gang.outcome, Outcome::kPlaced);
+    EXPECT_EQ(Of(plan, JobId(0)).warnings.empty(), hosts == 2);
+  }
+}
+
+TEST(PlannerTest, WhatAHostHoldsOfGpusOfAnotherResourceIsNotSaid) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
+  workload::Parallelism tensor;
+  tensor.tensor = 8;
+  AddJob(s, "claims", tensor, 8).job.counts_gpus = false;
+  for (placement::HostState& host : s.cluster.hosts) host.gpus = host.free_gpus = 0;
+  const Plan plan = MakePlan(s);
+  ASSERT_EQ(Of(plan, JobId(0)).gang.outcome, Outcome::kPlaced);
+  EXPECT_TRUE(Of(plan, JobId(0)).warnings.empty());
 }
 
 TEST(PlannerTest, AWaitingJobReservesItsPlaceAndOnlyShortJobsBackfill) {
