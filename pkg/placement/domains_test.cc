@@ -187,6 +187,26 @@ TEST(DomainsTest, AUnitTakesSoManyHostsOfEachDomainForConsecutiveRanks) {
   }
 }
 
+TEST(DomainsTest, WhatUnitsLackIsCountedByDomain) {
+  Case c = MakeCase(DomainFabric(2, 2, 4), MakeJob(4, 1, 1, 12, 1, 4));
+  c.job.placement.domain_unit = 4;
+  Take(c, DomainId(0), 1);
+  Take(c, DomainId(1), 2);
+  const GangPlan late = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(late.outcome, Outcome::kNotNow);
+  EXPECT_EQ(late.reasons.at(0).message,
+            "1 host short in domain s100d100: there is room for 2 of 3 units of hosts that each "
+            "need 4 in one domain");
+  // Also of a gang that is smaller than its unit.
+  Case few = MakeCase(DomainFabric(1, 2, 4), MakeJob(4, 1, 1, 2, 1, 4));
+  few.job.placement.domain_unit = 6;
+  const GangPlan never = PlanGang(few.cluster, few.request());
+  EXPECT_EQ(never.outcome, Outcome::kNever);
+  EXPECT_EQ(never.reasons.at(0).message,
+            "2 hosts short in domain s100d100: a unit of hosts needs 6 in one domain and no domain "
+            "has more than 4 in all");
+}
+
 TEST(DomainsTest, AGroupThatMustLieInADomainWaitsForOne) {
   Case c = MakeCase(DomainFabric(1, 2, 4), MakeJob(16, 1, 1, 1, 1, 4));
   c.job.placement.tensor = {TopologyLevel::kDomain, Enforcement::kRequired};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <string_view>
 
 #include "pkg/base/strings.h"
 #include "pkg/fabric/places.h"
@@ -50,6 +51,8 @@ Shortage ShortageOf(const std::vector<std::int64_t>& capacities, std::int64_t si
   out.workers += more * size;
   return out;
 }
+
+constexpr std::string_view kUnitOfHosts = "unit of hosts";
 
 class Explainer {
  public:
@@ -152,7 +155,8 @@ class Explainer {
     for (fabric::SegmentId s : places_.segments()) {
       pods[places_.fabric_pod_of(s).index()] += segments[s.index()];
     }
-    if (model_.has_domains && model_.domain_sets.count() < model_.host_sets.count()) {
+    if (model_.has_domains &&
+        (model_.domain_unit > 0 || model_.domain_sets.count() < model_.host_sets.count())) {
       Limit(TopologyLevel::kDomain, model_.domain_sets, domains, has);
     }
     Limit(TopologyLevel::kSegment, model_.atoms, segments, has);
@@ -213,7 +217,7 @@ class Explainer {
                       {&policy.expert, &groups.expert, "expert group"},
                       {&policy.context, &groups.context, "context group"},
                       {&policy.tensor, &groups.tensor, "tensor group"}};
-    if (level == TopologyLevel::kDomain && model_.domain_unit > 0) return "unit of hosts";
+    if (level == TopologyLevel::kDomain && model_.domain_unit > 0) return kUnitOfHosts;
     std::string_view name = "pipeline group";
     std::size_t largest = 0;
     for (const auto& [group_policy, family, text] : families) {
@@ -225,6 +229,10 @@ class Explainer {
       }
     }
     return name;
+  }
+
+  static std::string Plural(std::string_view name) {
+    return name == kUnitOfHosts ? "units of hosts" : StrCat(name, "s");
   }
 
   std::string PlaceName(TopologyLevel level, int place) const {
@@ -243,6 +251,10 @@ class Explainer {
     for (fabric::DomainId domain : places_.domains()) {
       workers.push_back(0);
       for (HostId host : places_.hosts_of(domain)) workers.back() += view.of_host[host.index()];
+      // It takes one unit at most.
+      if (model_.domain_unit > 0) {
+        workers.back() = std::min<std::int64_t>(workers.back(), model_.domain_unit);
+      }
     }
     return workers;
   }
@@ -254,11 +266,15 @@ class Explainer {
 
   void Limit(TopologyLevel level, const Partition& sets,
              const std::vector<std::int64_t>& capacities, std::string_view has) {
-    const int largest = *std::max_element(sets.size.begin(), sets.size.end());
-    if (largest == 1) return;
+    // The last unit may be smaller; its domain may not.
+    const bool units = level == TopologyLevel::kDomain && model_.domain_unit > 0;
+    const int largest = std::max(*std::max_element(sets.size.begin(), sets.size.end()),
+                                 units ? model_.domain_unit : 0);
+    if (largest == 1 && !units) return;
     // Of a gang that is one group, in a fabric that is one place of this level, all is said.
     if (fabric_is_short_ && largest == model_.workers && capacities.size() == 1) return;
-    const auto alike = std::count(sets.size.begin(), sets.size.end(), largest);
+    const std::int64_t alike =
+        units ? sets.count() : std::count(sets.size.begin(), sets.size.end(), largest);
     const Shortage shortage = ShortageOf(capacities, largest, alike);
     if (shortage.workers == 0) return;
     const std::string_view text = NounOf(level);
@@ -276,8 +292,8 @@ class Explainer {
     const std::int64_t short_by = empty_.HostsFor(shortage.nearest);
     Add(ReasonCode::kNotEnoughHosts, level, empty_.HostsFor(shortage.workers),
         StrCat(Count(short_by, "host"), " short in ", PlaceName(level, shortage.place),
-               ": there is room for ", shortage.held, " of ", alike, " ", group,
-               "s that each need ", empty_.HostsFor(largest), " in one ", text));
+               ": there is room for ", shortage.held, " of ", alike, " ", Plural(group),
+               " that each need ", empty_.HostsFor(largest), " in one ", text));
   }
 
   void StageLimit(const std::vector<std::int64_t>& capacities) {
