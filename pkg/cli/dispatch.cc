@@ -191,6 +191,11 @@ int Dispatch(const Args& args, std::istream& in, std::ostream& out, std::ostream
     return 2;
   }
   if (IsHelp(args[0])) {
+    if (args.size() > 1 && !args[1].starts_with("-")) {
+      Args verb(args.begin() + 1, args.end());
+      verb.emplace_back("--help");
+      return Dispatch(verb, in, out, err);
+    }
     PrintHelp("", out);
     return 0;
   }

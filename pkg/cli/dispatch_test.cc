@@ -24,6 +24,28 @@ TEST(DispatchTest, UsageErrorsAreTwoAndHelpIsZeroOnStandardOutput) {
   EXPECT_THAT(Invoke({"version"}).out, StartsWith("kubectl-yardmaster "));
 }
 
+TEST(DispatchTest, HelpOfAVerbMayBeAskedForBeforeIt) {
+  EXPECT_EQ(Invoke({"help", "crux"}).out, Invoke({"crux", "--help"}).out);
+  EXPECT_EQ(Invoke({"help", "fabric", "render"}).out, Invoke({"fabric", "render", "--help"}).out);
+  EXPECT_EQ(Invoke({"help", "fabric"}).out, Invoke({"fabric", "--help"}).out);
+  EXPECT_EQ(Invoke({"help", "help"}).out, Invoke({"--help"}).out);
+  EXPECT_EQ(Invoke({"help", "pln"}).code, 2);
+}
+
+TEST(DispatchTest, AShortFlagTakesItsValueAfterAnEqualsSign) {
+  const std::vector<std::string> render = {"fabric",  "render", "--preset",   "hpn-small",
+                                           "--hosts", "1",      "--segments", "1"};
+  const auto with = [&](const std::string& flag) {
+    std::vector<std::string> args = render;
+    args.push_back(flag);
+    return Invoke(args);
+  };
+  EXPECT_EQ(with("-o=json").code, 0);
+  EXPECT_EQ(with("-o=json").out, with("-ojson").out);
+  EXPECT_THAT(with("-o=jsn").err, HasSubstr("jsn not in"));
+  EXPECT_EQ(with("-x=1").code, 2);
+}
+
 TEST(DispatchTest, AFlagBeforeTheVerbIsToldItsPlace) {
   const Invocation result = Invoke({"--context", "prod", "get"});
   EXPECT_EQ(result.code, 2);

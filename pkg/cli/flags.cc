@@ -27,12 +27,30 @@ std::string MeantFlag(const CLI::App& app, const std::vector<std::string>& unkno
   return "";
 }
 
+// -o=json is -o json, as for kubectl.
+std::vector<std::string> WithoutShortEquals(const CLI::App& app,
+                                            const std::vector<std::string>& args) {
+  std::vector<std::string> out;
+  for (const std::string& arg : args) {
+    const bool is_short = arg.size() > 3 && arg[0] == '-' && arg[1] != '-' && arg[2] == '=';
+    const CLI::Option* option = is_short ? app.get_option_no_throw(arg.substr(0, 2)) : nullptr;
+    if (option == nullptr || option->get_items_expected_min() == 0) {
+      out.push_back(arg);
+      continue;
+    }
+    out.push_back(arg.substr(0, 2));
+    out.push_back(arg.substr(3));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& args,
                               std::ostream& out, std::ostream& err) {
   try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+    const std::vector<std::string> words = WithoutShortEquals(app, args);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     out << app.help();
     return 0;
