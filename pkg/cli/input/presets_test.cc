@@ -77,6 +77,18 @@ TEST(PresetsTest, DomainsOfASegmentAreRenderedWithTheirBackupHosts) {
   EXPECT_FALSE(Resize(LoadPreset("hpn-small").value(), size).ok());
 }
 
+TEST(PresetsTest, HostsThatContradictTheDomainsAreRefused) {
+  RenderSize size;
+  size.domains = 3;
+  size.hosts = 54;
+  EXPECT_TRUE(Resize(LoadPreset("nvl72").value(), size).ok());
+  size.hosts = 20;
+  const auto fabric = Resize(LoadPreset("nvl72").value(), size);
+  EXPECT_NE(MessageOf(fabric.status()).find("--hosts: is 20, and 3 domains have 54"),
+            std::string::npos)
+      << fabric.status();
+}
+
 TEST(PresetsTest, HpnNextWithDomainsKeepsABackupHostOfEach) {
   RenderSize size;
   size.segments = 1;

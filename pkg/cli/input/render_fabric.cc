@@ -114,6 +114,12 @@ absl::StatusOr<api::Fabric> Resize(api::Fabric fabric, const RenderSize& size) {
                         "use a Fabric that has domains, or leave out --domains");
     }
     spec.hosts_per_segment = *size.domains * scale_up.hosts_per_domain;
+    if (size.hosts.value_or(spec.hosts_per_segment) != spec.hosts_per_segment) {
+      return FieldError("--hosts",
+                        StrCat("is ", *size.hosts, ", and ", Count(*size.domains, "domain"),
+                               " have ", spec.hosts_per_segment),
+                        "leave it out");
+    }
   }
   if (size.backup_hosts) {
     spec.backup.hosts_per_segment = *size.backup_hosts;
