@@ -142,6 +142,11 @@ void ReadRestarts(FieldReader& spec, FieldReader& status, Pod& pod) {
 
 }  // namespace
 
+bool HasCondition(const std::vector<std::string>& final_conditions, std::string_view type) {
+  return std::find(final_conditions.begin(), final_conditions.end(), type) !=
+         final_conditions.end();
+}
+
 bool Pod::gated_by_others() const {
   return std::any_of(scheduling_gates.begin(), scheduling_gates.end(),
                      [](const std::string& gate) { return gate != kPlacementGate; });

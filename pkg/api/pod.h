@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -39,6 +40,11 @@ struct ClaimOfPod {
   std::string claim_template;  // the ResourceClaimTemplate that it is made from; empty: it is named
   bool operator==(const ClaimOfPod&) const = default;
 };
+
+// True of a pod that was ended from outside: evicted, preempted, or deleted with its node.
+inline constexpr char kDisruptionTarget[] = "DisruptionTarget";
+// Whether a condition of that type is among Pod::final_conditions.
+bool HasCondition(const std::vector<std::string>& final_conditions, std::string_view type);
 
 struct Pod {
   // What every state of every pod is asked for stands together.

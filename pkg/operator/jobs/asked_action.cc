@@ -40,18 +40,14 @@ bool RestartsByGroup(const JobObservation& job, const std::vector<int>& ranks, O
 }  // namespace
 
 bool IsDisrupted(const Worker& worker) {
-  const auto& conditions = worker.final_conditions;
-  return std::find(conditions.begin(), conditions.end(), "DisruptionTarget") != conditions.end();
+  return api::HasCondition(worker.final_conditions, api::kDisruptionTarget);
 }
 
 const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules,
                                   const Worker& worker) {
   for (const api::FailureRule& rule : rules) {
     if (!rule.pod_condition.empty()) {
-      const auto& conditions = worker.final_conditions;
-      if (std::find(conditions.begin(), conditions.end(), rule.pod_condition) != conditions.end()) {
-        return &rule;
-      }
+      if (api::HasCondition(worker.final_conditions, rule.pod_condition)) return &rule;
       continue;
     }
     for (const api::ContainerExit& exit : worker.exits) {

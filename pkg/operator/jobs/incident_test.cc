@@ -138,7 +138,7 @@ TEST_F(IncidentTest, TheWorkerThatFailedFirstIsTheCause) {
 
 TEST_F(IncidentTest, ADisruptedWorkerCostsNothingAndBlamesNoHost) {
   Fail(1, 137);
-  At(1).final_conditions = {"DisruptionTarget"};
+  At(1).final_conditions = {api::kDisruptionTarget};
   job_.policy.on_worker_failure = OnHostLoss::kFail;
   const api::Incident& incident = Decide({{}, {1}, {}});
   EXPECT_EQ(incident.action, OnHostLoss::kRestart);

@@ -44,8 +44,7 @@ std::string FaultOf(const api::Pod& pod) {
   if (pod.finished() && pod.exits.empty()) {
     return StrCat("pod ", pod.metadata.name, " ended before it had its images; its events say why");
   }
-  const auto& conditions = pod.final_conditions;
-  if (std::find(conditions.begin(), conditions.end(), "DisruptionTarget") != conditions.end()) {
+  if (api::HasCondition(pod.final_conditions, api::kDisruptionTarget)) {
     return StrCat("pod ", pod.metadata.name, " was evicted, and its images may have been removed");
   }
   return "";

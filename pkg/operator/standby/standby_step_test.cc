@@ -95,7 +95,7 @@ TEST_F(StandbyStepTest, APodThatTheKubeletEvictsAgainAndAgainIsMadeAgainLaterAnd
     EXPECT_EQ(Next().status[0].state, StandbyState::kReady);
     api::Pod& pod = AddPod("on-n5", "Failed");
     pod.exits = {{"image-0", 137, 0}};
-    pod.final_conditions = {"DisruptionTarget"};
+    pod.final_conditions = {api::kDisruptionTarget};
     ExpectRemovedAndMadeAgainAfter(wait_ms, "evicted");
   }
 }
