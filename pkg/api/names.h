@@ -57,6 +57,9 @@ inline constexpr char kNicAddressesAnnotation[] = "yardmaster.dev/nic-addresses"
 // Node annotation, written by the agent: NIC ports that are down, "r0p1,r3p0"; absent or empty:
 // none.
 inline constexpr char kDownPortsAnnotation[] = "yardmaster.dev/down-ports";
+// Node annotation, written by the agent: NIC ports that are up and on which frames arrive damaged,
+// with frames of a million, "r0p1=20000"; absent or empty: none.
+inline constexpr char kLossyPortsAnnotation[] = "yardmaster.dev/lossy-ports";
 
 // Node annotations with what is seen of the network from a host, relayed by the agent: JSON
 // documents as docs/paths.md has them. Both may stand on a Fabric, too.

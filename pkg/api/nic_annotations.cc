@@ -43,6 +43,34 @@ DownPorts DecodeDownPorts(std::string_view text, int rails, int ports_of_nic) {
   return out;
 }
 
+std::string EncodeLossyPorts(const std::vector<LossyPort>& ports) {
+  std::vector<std::string> parts;
+  parts.reserve(ports.size());
+  for (const LossyPort& port : ports) {
+    parts.push_back(StrCat(EncodeDownPorts({port.key}), "=", port.per_million));
+  }
+  return Join(parts, ",");
+}
+
+LossyPorts DecodeLossyPorts(std::string_view text, int rails, int ports_of_nic) {
+  LossyPorts out;
+  if (text.empty()) return out;
+  for (const std::string& part : Split(text, ',')) {
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string_view view = part;
+    const auto key = ParsePort(view.substr(0, equals), rails, ports_of_nic);
+    const int share = ParseNumber<int>(view.substr(std::min(equals + 1, part.size()))).value_or(0);
+    const bool known = key && std::any_of(out.ports.begin(), out.ports.end(),
+                                          [&](const LossyPort& port) { return port.key == *key; });
+    if (key && !known && share >= 1 && share <= 1'000'000) {
+      out.ports.push_back({*key, share});
+    } else {
+      out.unreadable.push_back(part);
+    }
+  }
+  return out;
+}
+
 std::string EncodeNicAddresses(const std::vector<IpAddress>& addresses) {
   std::vector<std::string> parts;
   parts.reserve(addresses.size());

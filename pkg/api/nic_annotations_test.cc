@@ -25,6 +25,22 @@ TEST(DownPortsTest, WhatNamesNoPortIsReportedAndStopsNothing) {
   EXPECT_THAT(read.unreadable, ElementsAre("r9p0", "x", "", "r1p2", "r1"));
 }
 
+TEST(LossyPortsTest, WhatIsWrittenReadsBack) {
+  EXPECT_EQ(EncodeLossyPorts({}), "");
+  const std::vector<LossyPort> ports = {{{0, 1}, 20'000}, {{3, 0}, 1}};
+  EXPECT_EQ(EncodeLossyPorts(ports), "r0p1=20000,r3p0=1");
+  EXPECT_EQ(DecodeLossyPorts("r0p1=20000,r3p0=1", 8, 2).ports, ports);
+  EXPECT_THAT(DecodeLossyPorts("", 8, 2).unreadable, IsEmpty());
+}
+
+TEST(LossyPortsTest, WhatSaysNoLossOfAPortIsReportedAndStopsNothing) {
+  const LossyPorts read = DecodeLossyPorts(
+      "r0p1=5,r0p1=6,r1p1,r1p1=,=5,,r9p0=5,r1p2=5,r2p0=0,r2p0=-1,r2p0=1000001,r2p0=1e3", 8, 2);
+  EXPECT_EQ(read.ports, (std::vector<LossyPort>{{{0, 1}, 5}}));
+  EXPECT_THAT(read.unreadable, ElementsAre("r0p1=6", "r1p1", "r1p1=", "=5", "", "r9p0=5", "r1p2=5",
+                                           "r2p0=0", "r2p0=-1", "r2p0=1000001", "r2p0=1e3"));
+}
+
 TEST(NicAddressesTest, OneAddressForEachRailOfOneKind) {
   const auto read = DecodeNicAddresses("10.0.0.1,10.0.0.2", 2);
   ASSERT_TRUE(read.ok()) << read.status();

@@ -1,6 +1,7 @@
 #include "pkg/netplan/flow_problem.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -50,8 +51,12 @@ double LoneSeconds(const std::vector<TrafficDemand>& connections, const fabric::
 }
 
 FlowProblem::FlowProblem(const Network& network, const std::vector<std::uint8_t>& unusable,
-                         int max_candidates, LinkNumbers numbers)
-    : network_(network), max_candidates_(max_candidates), routes_(network, unusable) {
+                         int max_candidates, LinkNumbers numbers,
+                         std::vector<fabric::CableId> lossy)
+    : network_(network),
+      max_candidates_(max_candidates),
+      lossy_(std::move(lossy)),
+      routes_(network, unusable) {
   const auto links = static_cast<std::size_t>(network.num_links());
   if (numbers.number.size() == links) {
     dense_ = std::move(numbers.number);
@@ -99,7 +104,14 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
   problem_.jobs.push_back(std::move(out));
 }
 
-// The ports that have a way there share the connection's bytes.
+bool FlowProblem::UsesLossyPort(const FlowSource& source) const {
+  return std::ranges::any_of(std::array{source.from, source.to}, [this](const NicPort& port) {
+    return std::binary_search(lossy_.begin(), lossy_.end(), network_.host_cable(port));
+  });
+}
+
+// The ports that have a way there share the connection's bytes, those that lose packets only among
+// themselves.
 void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& out) {
   const TrafficDemand& c = mine.connections[static_cast<std::size_t>(connection)];
   std::vector<FlowSource> sources;
@@ -121,6 +133,8 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& 
         static_cast<int>(std::min<std::size_t>(source.routes->size(), max_candidates_));
     if (source.candidates > 0) sources.push_back(source);
   }
+  const auto lossy = [this](const FlowSource& source) { return UsesLossyPort(source); };
+  if (!lossy_.empty() && !std::ranges::all_of(sources, lossy)) std::erase_if(sources, lossy);
   std::vector<std::int32_t> path;
   for (const FlowSource& source : sources) {
     crux::Flow flow;

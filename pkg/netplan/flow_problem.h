@@ -8,6 +8,7 @@
 // Flows of a job that leave by one rail and NIC port are taken for one ring, which moves as one.
 // A flow whose receiver sends nothing to the sender's NIC has an acknowledgement path of its own:
 // that of the acknowledgements of its queue pair, which are no part of the load that Crux counts.
+// A port that loses packets, at either end, carries a connection only where no other has a way.
 // What is sprayed has no path of its own (spreading.h): NICs that spray make one flow of a
 // connection, whose one candidate loads all links of all planes; switches that spray make
 // candidates of the choices that other switches' hashes leave. Links that are loaded alike are one
@@ -79,8 +80,10 @@ double LoneSeconds(const std::vector<workload::TrafficDemand>& connections,
 
 class FlowProblem {
  public:
+  // `lossy`: ascending (NetworkInput::lossy).
   FlowProblem(const fabric::Network& network, const std::vector<std::uint8_t>& unusable,
-              int max_candidates, LinkNumbers numbers = {});
+              int max_candidates, LinkNumbers numbers = {},
+              std::vector<fabric::CableId> lossy = {});
 
   void AddJob(plan::JobId id, const workload::Job& job,
               const std::vector<fabric::HostId>& host_of_rank);
@@ -101,9 +104,11 @@ class FlowProblem {
   std::vector<fabric::LinkId> LinksOf(std::int32_t number) const;
   void AddAckPaths(JobFlows& mine);
   std::int32_t Dense(fabric::LinkId link);
+  bool UsesLossyPort(const FlowSource& source) const;
 
   const fabric::Network& network_;
   const int max_candidates_;
+  const std::vector<fabric::CableId> lossy_;
   Routes routes_;
   std::optional<Spreading> spreading_;                          // where something sprays
   const std::vector<Route> one_route_ = std::vector<Route>(1);  // of flows that NICs spray

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/testing/snapshots.h"
@@ -98,6 +99,49 @@ TEST_F(FlowProblemTest, ThePortsThatHaveAWayShareTheBytesOfAConnection) {
   for (const auto& [connection, bytes] : sent) {
     EXPECT_DOUBLE_EQ(bytes, job.connections[static_cast<std::size_t>(connection)].bytes);
   }
+}
+
+// Whatever is reported, every connection that has a way has one; and it has a port that loses
+// packets only where all of its ways have.
+TEST_F(FlowProblemTest, PortsThatLosePacketsAreUsedOnlyWhereNoOtherHasAWay) {
+  Random random(7);
+  int avoided = 0, kept = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::fill(unusable_.begin(), unusable_.end(), 0);
+    std::set<fabric::CableId> lossy;
+    for (int host = 0; host < 8; ++host) {
+      for (int port = 0; port < 2; ++port) {
+        const fabric::CableId cable = network().host_cable({HostId(host), 3, port});
+        const std::uint64_t state = random.Below(6);
+        if (state == 0) unusable_[cable.index()] = 1;
+        if (state <= 2) lossy.insert(cable);
+      }
+    }
+    FlowProblem plain(network(), unusable_, kAllUplinks);
+    AddRing(plain, {0, 1, 5});
+    FlowProblem flows(network(), unusable_, kAllUplinks, {}, {lossy.begin(), lossy.end()});
+    AddRing(flows, {0, 1, 5});
+    const auto loses = [&](const FlowSource& flow) {
+      return lossy.count(network().host_cable(flow.from)) != 0 ||
+             lossy.count(network().host_cable(flow.to)) != 0;
+    };
+    std::map<int, std::vector<FlowKey>> all, clean, used;
+    for (const FlowSource& flow : plain.jobs()[0].flows) {
+      all[flow.connection].push_back(flow.key());
+      if (!loses(flow)) clean[flow.connection].push_back(flow.key());
+    }
+    for (const FlowSource& flow : flows.jobs()[0].flows) {
+      used[flow.connection].push_back(flow.key());
+    }
+    for (const auto& [connection, keys] : all) {
+      const bool has_clean = !clean[connection].empty();
+      EXPECT_EQ(used[connection], has_clean ? clean[connection] : keys);
+      avoided += has_clean && clean[connection] != keys ? 1 : 0;
+      kept += has_clean ? 0 : 1;
+    }
+  }
+  EXPECT_GT(avoided, 50);
+  EXPECT_GT(kept, 50);
 }
 
 TEST_F(FlowProblemTest, TheFlowsOfARailAndPortAreOneRing) {

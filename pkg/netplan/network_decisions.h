@@ -26,6 +26,9 @@ struct NetworkInput {
   // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
   // miswired), besides Snapshot::cable_down, which routing has left.
   std::vector<fabric::CableId> avoid;
+  // Cables of NIC ports that lose packets, ascending: a connection uses none of them as long as
+  // another of its NICs' ports has a way. Others are ignored. NICs that spray choose themselves.
+  std::vector<fabric::CableId> lossy;
   std::vector<repac::Nic> exclude;  // NICs that get no source ports
   // Switch roles whose hashes are not trusted, and why.
   std::map<std::string, std::string> mistrusted;

@@ -42,7 +42,7 @@ class NetworkPlanner {
       : snapshot_(snapshot),
         input_(input),
         unusable_(Unusable(snapshot, input)),
-        flows_(*snapshot.network, unusable_, input.max_candidates, NumbersOf(input)),
+        flows_(*snapshot.network, unusable_, input.max_candidates, NumbersOf(input), input.lossy),
         ports_(snapshot, input, unusable_) {
     plan_.jobs.resize(snapshot.jobs.size());
     if (!ports_.status().ok()) plan_.report.hashes_problem = MessageOf(ports_.status());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
@@ -33,7 +34,7 @@ void ReadNicAddresses(const api::Node& node, int rails, fabric::HostPlace& place
 }
 
 // The most ports (rail, port) that one rail has.
-std::uint8_t PortsOfOneNic(const std::vector<std::pair<int, int>>& ports) {
+std::uint8_t PortsOfOneNic(const std::set<api::NicPortKey>& ports) {
   std::map<int, int> of_rail;
   int most = 0;
   for (const auto& [rail, port] : ports) most = std::max(most, ++of_rail[rail]);
@@ -100,16 +101,27 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   }
   out.may_lose_ranks =
       out.state.unavailable == placement::Unavailability::kNotReady || IsEvicted(node, {});
-  const auto text = api::Find(node.metadata.annotations, api::kDownPortsAnnotation);
-  if (!text) return out;
-  api::DownPorts down = api::DecodeDownPorts(*text, spec.rails, spec.nic_ports);
-  out.down_ports = std::move(down.ports);
-  for (const std::string& part : down.unreadable) {
-    out.warnings.push_back(
-        StrCat(NodeField(node, "annotations", api::kDownPortsAnnotation), ": \"", part,
-               "\" is not a NIC port of this fabric; write r<rail>p<port>, comma separated"));
+  std::set<api::NicPortKey> impaired;
+  const auto warn = [&](const char* annotation, const std::vector<std::string>& unreadable,
+                        const char* form) {
+    for (const std::string& part : unreadable) {
+      out.warnings.push_back(StrCat(NodeField(node, "annotations", annotation), ": \"", part,
+                                    "\" is not a NIC port of this fabric; write ", form,
+                                    ", comma separated"));
+    }
+  };
+  if (const auto text = api::Find(node.metadata.annotations, api::kDownPortsAnnotation)) {
+    api::DownPorts down = api::DecodeDownPorts(*text, spec.rails, spec.nic_ports);
+    impaired.insert(down.ports.begin(), down.ports.end());
+    out.down_ports = std::move(down.ports);
+    warn(api::kDownPortsAnnotation, down.unreadable, "r<rail>p<port>");
   }
-  out.state.degraded = PortsOfOneNic(out.down_ports);
+  if (const auto text = api::Find(node.metadata.annotations, api::kLossyPortsAnnotation)) {
+    const api::LossyPorts lossy = api::DecodeLossyPorts(*text, spec.rails, spec.nic_ports);
+    for (const api::LossyPort& port : lossy.ports) impaired.insert(port.key);
+    warn(api::kLossyPortsAnnotation, lossy.unreadable, "r<rail>p<port>=<frames of a million>");
+  }
+  out.state.degraded = PortsOfOneNic(impaired);
   return out;
 }
 

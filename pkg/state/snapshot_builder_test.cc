@@ -240,6 +240,17 @@ TEST_F(SnapshotBuilderTest, DownPortsPutTheirCablesDownAndDegradeTheHost) {
   EXPECT_EQ(s.warnings.size(), 2u);
 }
 
+TEST_F(SnapshotBuilderTest, LossyPortsDegradeTheHostAndKeepTheirCablesUp) {
+  node("a1").metadata.annotations[api::kDownPortsAnnotation] = "r0p1";
+  node("a1").metadata.annotations[api::kLossyPortsAnnotation] = "r0p0=5,r0p1=5,r0p0,r9p0=1";
+  node("a2").metadata.annotations[api::kLossyPortsAnnotation] = "r3p0=20000";
+  const plan::Snapshot s = Build();
+  EXPECT_EQ(State(s, "a1").degraded, 2);
+  EXPECT_EQ(State(s, "a2").degraded, 1);
+  EXPECT_EQ(std::count(s.cable_down.begin(), s.cable_down.end(), 1), 1);
+  EXPECT_EQ(s.warnings.size(), 2u);
+}
+
 TEST_F(SnapshotBuilderTest, NicAddressesComeFromTheNodeUnlessTheyAreWrongOrRepeated) {
   const std::string good =
       "10.1.0.1,10.1.0.2,10.1.0.3,10.1.0.4,10.1.0.5,10.1.0.6,10.1.0.7,10.1.0.8";

@@ -47,6 +47,18 @@ void CheckDownPorts(std::string_view text) {
   if (again.ports != down.ports || !again.unreadable.empty()) std::abort();
 }
 
+void CheckLossyPorts(std::string_view text) {
+  const api::LossyPorts lossy = api::DecodeLossyPorts(text, 8, 2);
+  for (const api::LossyPort& port : lossy.ports) {
+    if (port.key.first < 0 || port.key.first >= 8 || port.key.second < 0 || port.key.second >= 2 ||
+        port.per_million < 1 || port.per_million > 1'000'000) {
+      std::abort();
+    }
+  }
+  const api::LossyPorts again = api::DecodeLossyPorts(api::EncodeLossyPorts(lossy.ports), 8, 2);
+  if (again.ports != lossy.ports || !again.unreadable.empty()) std::abort();
+}
+
 void CheckDownLinks(const fabric::Network& network, std::string_view text) {
   const auto links = op::ReadDownLinks(network, text);
   if (!links.ok()) return;
@@ -75,6 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckRules(text);
   CheckDownLinks(network, text);
   CheckDownPorts(text);
+  CheckLossyPorts(text);
   CheckRoundTrip(text, api::DecodeConnectionReport, api::EncodeConnectionReport);
   CheckRoundTrip(text, api::DecodeHostRecord, api::EncodeHostRecord);
   CheckRoundTrip(text, api::DecodeCheckpointMark, api::EncodeCheckpointMark);

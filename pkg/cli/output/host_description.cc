@@ -156,7 +156,9 @@ absl::StatusOr<Description> DescribeHost(const state::ClusterState& cluster,
                ", segment ", snapshot.places->name(segment), DomainText(snapshot, id)));
     const placement::HostState& state = snapshot.cluster.hosts[id.index()];
     description.emplace_back("state", StateText(state, snapshot.places->has_domains()));
-    if (state.degraded) description.emplace_back("degraded", "a NIC port or uplink is down");
+    if (state.degraded) {
+      description.emplace_back("degraded", "a NIC port or uplink is down, or loses packets");
+    }
     if (snapshot.network != nullptr && snapshot.network->spec().nic_spraying) {
       const plan::ResidualBandwidth left = plan::ResidualOf(snapshot, id);
       if (left.share < 1) {
@@ -171,6 +173,10 @@ absl::StatusOr<Description> DescribeHost(const state::ClusterState& cluster,
     if (!node->taints.empty()) description.emplace_back("taints", TaintsOf(*node));
     const auto ports = api::Find(node->metadata.annotations, api::kDownPortsAnnotation);
     if (ports && !ports->empty()) description.emplace_back("ports down", std::string(*ports));
+    const auto lossy = api::Find(node->metadata.annotations, api::kLossyPortsAnnotation);
+    if (lossy && !lossy->empty()) {
+      description.emplace_back("lossy ports", StrCat(*lossy, " frames of a million"));
+    }
   }
   AddHolders(cluster, host, now_ms, description);
   AddPods(cluster, host, now_ms, description);

@@ -64,8 +64,14 @@ Standing StandingOf(const api::Node* node, const placement::HostState& host, std
   if (host.unavailable == Unavailability::kCordoned) return {"Cordoned", failures};
   if (host.unavailable != Unavailability::kNo) return {"Tainted", TaintKeys(*node)};
   if (host.degraded) {
-    const auto ports = api::Find(node->metadata.annotations, api::kDownPortsAnnotation);
-    return {"Degraded", StrCat("ports down: ", ports.value_or(""))};
+    std::vector<std::string> why;
+    const auto add = [&](const char* annotation, const char* what) {
+      const auto ports = api::Find(node->metadata.annotations, annotation);
+      if (ports && !ports->empty()) why.push_back(StrCat(what, ": ", *ports));
+    };
+    add(api::kDownPortsAnnotation, "ports down");
+    add(api::kLossyPortsAnnotation, "lossy ports");
+    return {"Degraded", Join(why, "; ")};
   }
   if (host.free_gpus == 0 && host.gpus > 0) return {"Held", failures};
   return {host.backup ? "Backup" : "Free", failures};

@@ -1,6 +1,7 @@
 #include "pkg/operator/network/fabric_status.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -135,6 +136,27 @@ Condition PathsPlanned(const NetworkHealth& health) {
             "every connection of every placed gang has a source port");
 }
 
+// nullopt: there is nothing to say.
+std::optional<Condition> LinksClean(const fabric::FabricSpec& spec, const LossyPorts& lossy,
+                                    const api::FabricStatus& before) {
+  if (!lossy.cables.empty()) {
+    return Of(kLinksCleanCondition, ConditionStatus::kFalse, "PacketLoss",
+              StrCat("frames arrive damaged at ", Listed(lossy.evidence), "; ",
+                     spec.nic_spraying
+                         ? "the NICs spray and go on using these ports"
+                         : "connections use other ports of these NICs where they have a way",
+                     ". Clean or replace optics and cable, or use another switch port"));
+  }
+  if (lossy.distrusted > 0) {
+    return Of(kLinksCleanCondition, ConditionStatus::kUnknown, "SensorFault",
+              StrCat("agents report packet loss at ", Count(lossy.distrusted, "NIC port"),
+                     ", more than half of the fabric, and are not believed; look at the agents"));
+  }
+  if (api::FindCondition(before.conditions, kLinksCleanCondition) == nullptr) return std::nullopt;
+  return Of(kLinksCleanCondition, ConditionStatus::kTrue, "NoLoss",
+            "no NIC port is reported to lose packets");
+}
+
 struct LostKind {
   const char* condition;
   const char* reason;
@@ -223,8 +245,10 @@ void AddLostDomains(const std::vector<SegmentVerdict>& domains, std::int64_t gen
 
 void AddNetworkConditions(const fabric::FabricSpec& spec, const NetworkHealth& health,
                           std::int64_t generation, std::int64_t now_ms, api::FabricStatus& status) {
-  for (Condition condition : {LinksUp(health), WiringVerified(spec, health.evidence),
-                              PathsTrusted(health.evidence), PathsPlanned(health)}) {
+  std::vector<Condition> conditions = {LinksUp(health), WiringVerified(spec, health.evidence),
+                                       PathsTrusted(health.evidence), PathsPlanned(health)};
+  if (auto clean = LinksClean(spec, health.lossy, status)) conditions.push_back(*std::move(clean));
+  for (Condition& condition : conditions) {
     condition.observed_generation = generation;
     api::SetCondition(status.conditions, std::move(condition), now_ms);
   }

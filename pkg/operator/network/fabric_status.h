@@ -8,6 +8,7 @@
 
 #include "pkg/api/fabric.h"
 #include "pkg/operator/hosts/segment_loss.h"
+#include "pkg/operator/telemetry/lossy_ports.h"
 #include "pkg/operator/telemetry/network_evidence.h"
 #include "pkg/plan/snapshot.h"
 
@@ -30,20 +31,22 @@ inline constexpr char kLinksUpCondition[] = "LinksUp";
 inline constexpr char kWiringVerifiedCondition[] = "WiringVerified";
 inline constexpr char kPathsTrustedCondition[] = "PathsTrusted";
 inline constexpr char kPathsPlannedCondition[] = "PathsPlanned";
+inline constexpr char kLinksCleanCondition[] = "LinksClean";
 
 struct NetworkHealth {
   std::vector<std::string> down;  // names of cables reported down, in order
   int held = 0;                   // cables that are up and held back
   int distrusted = 0;             // NIC ports reported down, too many to be believed
   std::string links_problem;      // what is wrong with the down-links annotation
+  LossyPorts lossy;
   Evidence evidence;
   int unplanned_flows = 0;
   std::string unplanned_reason;  // of one of them
   std::string hashes_problem;    // why no hash of the Fabric can be used
 };
 
-// Sets the four conditions, with switches as `spec` shows them. Texts change only when the reported
-// state changes.
+// Sets the conditions, with switches as `spec` shows them. Texts change only when the reported
+// state changes. LinksClean is not set where no port ever lost packets.
 void AddNetworkConditions(const fabric::FabricSpec& spec, const NetworkHealth& health,
                           std::int64_t generation, std::int64_t now_ms, api::FabricStatus& status);
 

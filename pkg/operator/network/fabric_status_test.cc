@@ -141,6 +141,31 @@ TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
   EXPECT_EQ(status, before);
 }
 
+TEST(FabricStatusTest, PacketLossIsAConditionOnceAPortHasLostSome) {
+  NetworkHealth health;
+  api::FabricStatus status;
+  const auto clean = [&](const fabric::FabricSpec& spec = {}) {
+    AddNetworkConditions(spec, health, 4, 1000, status);
+    return api::FindCondition(status.conditions, kLinksCleanCondition);
+  };
+  EXPECT_EQ(clean(), nullptr);
+  health.lossy.distrusted = 40;
+  EXPECT_EQ(clean()->status, api::ConditionStatus::kUnknown);
+  EXPECT_EQ(clean()->reason, "SensorFault");
+  health.lossy = {{fabric::CableId(3)}, {"n1:r0p1 (20000 frames of a million)"}, 0};
+  EXPECT_EQ(clean()->reason, "PacketLoss");
+  EXPECT_EQ(clean()->message.find(
+                "frames arrive damaged at n1:r0p1 (20000 frames of a million); connections use"),
+            0u)
+      << clean()->message;
+  fabric::FabricSpec spraying;
+  spraying.nic_spraying = true;
+  EXPECT_NE(clean(spraying)->message.find("the NICs spray"), std::string::npos);
+  health.lossy = {};
+  EXPECT_EQ(clean()->reason, "NoLoss");
+  EXPECT_EQ(clean()->status, api::ConditionStatus::kTrue);
+}
+
 TEST(FabricStatusTest, MisplacedPlugsAreNamedAsTheOperatorsCallTheSwitches) {
   fabric::FabricSpec spec;
   spec.switch_names = {{"p0/p0s0/tor-r0-p0", "leaf-a1"}, {"p0/p0s0/tor-r1-p0", "leaf-a2"}};

@@ -175,6 +175,8 @@ void NetworkController::ReadFacts(Objects& objects, NetworkFacts& facts, RoundRe
   snapshot.now_ms = clock_.WallMs();
   NoteNetwork(fabric, snapshot);
   ReadFaults(fabric, snapshot, facts);
+  facts.health.lossy =
+      ReadLossyPorts(objects.cluster.nodes, *snapshot.network, facts.cables.reported);
   facts.health.evidence =
       evidence_.Read(fabric, objects.cluster.nodes, *snapshot.network, epoch_, facts.cables.down);
   ReadProfiles(snapshot, facts, report);
@@ -459,6 +461,7 @@ void NetworkController::AddFindings(const NetworkFacts& facts, RoundReport& repo
   if (!facts.health.links_problem.empty()) report.problems.push_back(facts.health.links_problem);
   report.cables_down = static_cast<int>(facts.health.down.size());
   report.cables_held = facts.cables.held;
+  report.cables_lossy = static_cast<int>(facts.health.lossy.cables.size());
   report.miswired_ports = static_cast<int>(evidence.wiring.faults.size());
   report.balancing_hosts = static_cast<int>(evidence.balancing.size());
   report.roles = evidence.roles;

@@ -68,6 +68,8 @@ void ReportRound(const RoundReport& report, double seconds, metrics::Registry& r
 
   out.Gauge("cables", "cables that are not used, by why", report.cables_down, {{"state", "down"}});
   out.Gauge("cables", "cables that are not used, by why", report.cables_held, {{"state", "held"}});
+  out.Gauge("cables", "cables that are not used, by why", report.cables_lossy,
+            {{"state", "lossy"}});
   out.Gauge("lost_segments", "segments that are lost as a whole", report.lost_segments);
   if (report.lost_domains) {
     out.Gauge("lost_domains", "domains that are lost as a whole", *report.lost_domains);

@@ -39,6 +39,7 @@ struct RoundReport : RunResult {
   int measured_gangs = 0;      // whose numbers are measured or blended
   int cables_down = 0;         // reported
   int cables_held = 0;         // up again, held back
+  int cables_lossy = 0;        // up, and reported to lose packets
   int lost_segments = 0;
   std::optional<int> lost_domains;  // nullopt: the fabric has no domains
   int miswired_ports = 0;

@@ -43,8 +43,9 @@ bool Says(const std::vector<api::Condition>& conditions, const api::Condition& w
 void NetworkStatusWriter::NotifyConditionChanges(const api::Fabric& fabric,
                                                  const api::FabricStatus& status) const {
   if (!on_notice_) return;
-  for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
-                           kPathsPlannedCondition, kSegmentsUpCondition, kDomainsUpCondition}) {
+  for (const char* type :
+       {kLinksUpCondition, kLinksCleanCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
+        kPathsPlannedCondition, kSegmentsUpCondition, kDomainsUpCondition}) {
     const api::Condition* now = api::FindCondition(status.conditions, type);
     const api::Condition* before = api::FindCondition(fabric.status.conditions, type);
     if (now == nullptr) continue;

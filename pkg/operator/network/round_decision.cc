@@ -53,6 +53,7 @@ netplan::NetworkInput PlanInputOf(const NetworkFacts& facts) {
   netplan::NetworkInput input;
   input.avoid = facts.cables.avoid;
   input.avoid.insert(input.avoid.end(), evidence.avoid.begin(), evidence.avoid.end());
+  input.lossy = facts.health.lossy.cables;
   input.exclude = evidence.exclude;
   input.mistrusted = repac::Mistrusted(evidence.roles);
   input.predict_shares = true;
