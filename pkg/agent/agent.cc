@@ -100,8 +100,8 @@ class Agent::Impl {
     StartObserving(ports);
     YM_RETURN_IF_ERROR(StartPrograms(ports));
     link_reporter_ = std::make_unique<LinkReporter>(
-        deps_.client,
-        LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports), options_.debounce});
+        deps_.client, LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports),
+                                  options_.debounce, options_.loss});
     links_ = link_reporter_.get();
     StartStream();
     if (!options_.grpc_addresses.empty()) {

@@ -57,6 +57,15 @@ std::vector<Sample> PortEvents(const LinkReporter* links) {
   return samples;
 }
 
+std::vector<Sample> PortLoss(const LinkReporter* links) {
+  std::vector<Sample> samples;
+  if (links == nullptr) return samples;
+  for (const LinkReporter::PortLoss& port : links->lossy()) {
+    samples.push_back({{{"node", port.node}, {"device", port.device}}, port.per_million / 1e6});
+  }
+  return samples;
+}
+
 const char* ReasonOf(NoticeKind kind) {
   switch (kind) {
     case NoticeKind::kStale:
@@ -94,8 +103,12 @@ void AddAgentMetrics(metrics::Registry& registry,
   registry.AddCounterSource("yardmaster_agent_nic_port_events_total",
                             "What the kernel counts on the NIC ports: errors, waiting, congestion.",
                             [links] { return PortEvents(links()); });
+  registry.AddGaugeSource("yardmaster_agent_nic_port_loss",
+                          "NIC ports that lose packets: the share of frames that arrived damaged.",
+                          [links] { return PortLoss(links()); });
   registry.AddCounterSource(
-      "yardmaster_agent_node_patches_total", "Changes of the nodes' down-ports annotation.",
+      "yardmaster_agent_node_patches_total",
+      "Changes of the nodes' annotations down-ports and lossy-ports.",
       [links, one] { return one(links() == nullptr ? 0 : links()->writes()); });
   registry.AddCounterSource(
       "yardmaster_agent_link_report_failures_total",

@@ -19,6 +19,10 @@ absl::Status CheckOptions(const AgentOptions& options) {
     return FieldError("--link-poll-ms", StrCat(options.link_poll_ms, " is too often"),
                       "give at least 50");
   }
+  if (!(options.loss.share >= 0 && options.loss.share <= 1)) {
+    return FieldError("--lossy-port-share", StrCat(options.loss.share, " is not a share"),
+                      "give a number from 0 to 1; 0 finds no port");
+  }
   return absl::OkStatus();
 }
 

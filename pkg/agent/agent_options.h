@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 
 #include "pkg/agent/ports/link_debouncer.h"
+#include "pkg/agent/ports/port_loss.h"
 #include "pkg/agent/profiles/host_programs.h"
 #include "pkg/rpc/agent_server.h"
 #include "pkg/rpc/report_stream.h"
@@ -25,6 +26,7 @@ struct AgentOptions {
   std::string sysfs_root = "/sys";  // empty: link states are not read
   std::string nic_ports_file;       // empty: discovery
   DebounceTimes debounce;
+  LossLimits loss;
   std::int64_t link_poll_ms = 250;
   // What host programs have seen of the network (report_relay.h); empty: nothing is relayed.
   std::string reports_dir;

@@ -1,5 +1,6 @@
 #include "pkg/agent/link_reporter.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -13,6 +14,14 @@
 
 namespace yardmaster::agent {
 
+namespace {
+
+// More than any NIC table can name.
+constexpr int kMaxRails = 64;
+constexpr int kMaxPorts = 16;
+
+}  // namespace
+
 std::string LinkReporter::RootOf(const std::string& node) const {
   if (options_.folders == FolderPerNode::kNo) return options_.sysfs_root;
   return StrCat(options_.sysfs_root, "/", node);
@@ -24,7 +33,7 @@ std::vector<absl::Status> LinkReporter::Poll(std::int64_t steady_ms,
   std::vector<absl::Status> errors;
   Seen seen;
   for (const std::string& name : names) {
-    Node& node = nodes_.try_emplace(name, options_.times).first->second;
+    Node& node = nodes_.try_emplace(name, options_).first->second;
     if (auto status = PollNode(steady_ms, name, node, fabric, seen); !status.ok()) {
       ++failures_;
       errors.push_back(Annotate(status, StrCat("node ", name)));
@@ -43,6 +52,11 @@ void LinkReporter::Forget(const std::string& node) {
 std::vector<rpc::LinkStatus> LinkReporter::links() const {
   const MutexLock lock(mutex_);
   return seen_.links;
+}
+
+std::vector<LinkReporter::PortLoss> LinkReporter::lossy() const {
+  const MutexLock lock(mutex_);
+  return seen_.lossy;
 }
 
 std::vector<LinkReporter::PortReading> LinkReporter::ReadCounters() const {
@@ -73,12 +87,32 @@ absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& n
     seen.ports.push_back(port);
   }
   std::vector<PortKey> down = node.debouncer.Observe(steady_ms, states);
-  const std::string text = api::EncodeDownPorts(down);
+  FindLoss(steady_ms, name, node, seen);
+  Texts texts{api::EncodeDownPorts(down), api::EncodeLossyPorts(node.lossy)};
   if (node.down != down) {
     node.down = std::move(down);
     if (on_down_) on_down_(name, *node.down);
   }
-  return node.written == text ? absl::OkStatus() : WriteDownPorts(name, node, text);
+  return node.written == texts ? absl::OkStatus() : WritePorts(name, node, std::move(texts));
+}
+
+void LinkReporter::FindLoss(std::int64_t steady_ms, const std::string& name, Node& node,
+                            Seen& seen) const {
+  if (options_.loss.share > 0 && steady_ms >= node.next_loss_ms) {
+    node.next_loss_ms = steady_ms + options_.loss.interval_ms;
+    std::vector<LossFinder::Sample> samples;
+    for (const LocalNicPort& port : node.ports) {
+      samples.push_back(
+          {{port.rail, port.port}, port.device(), ReadPortFrames(RootOf(name), port)});
+    }
+    node.lossy = node.finder.Observe(steady_ms, samples);
+  }
+  for (const api::LossyPort& lossy : node.lossy) {
+    const auto port =
+        std::find_if(node.ports.begin(), node.ports.end(),
+                     [&](const LocalNicPort& p) { return PortKey(p.rail, p.port) == lossy.key; });
+    seen.lossy.push_back({name, port->device(), lossy.per_million});
+  }
 }
 
 absl::Status LinkReporter::FindPorts(const std::string& root,
@@ -102,12 +136,23 @@ absl::Status LinkReporter::FindPorts(const std::string& root,
   return absl::OkStatus();
 }
 
-absl::Status LinkReporter::WriteDownPorts(const std::string& name, Node& node,
-                                          const std::string& text) {
-  nlohmann::json value = text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
-  YM_RETURN_IF_ERROR(AnnotateNode(client_, name, {{api::kDownPortsAnnotation, std::move(value)}}));
-  node.written = text;
+absl::Status LinkReporter::WritePorts(const std::string& name, Node& node, Texts texts) {
+  const auto value = [](const std::string& text) {
+    return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+  };
+  nlohmann::json annotations = {{api::kDownPortsAnnotation, value(texts.down)}};
+  if (node.adopted) annotations[api::kLossyPortsAnnotation] = value(texts.lossy);
+  YM_ASSIGN_OR_RETURN(const nlohmann::json written, AnnotateNode(client_, name, annotations));
   ++writes_;
+  if (!node.adopted) {
+    const nlohmann::json metadata = written.value("metadata", nlohmann::json::object());
+    const nlohmann::json now = metadata.value("annotations", nlohmann::json::object());
+    texts.lossy = now.value(api::kLossyPortsAnnotation, "");
+    node.finder.Adopt(api::DecodeLossyPorts(texts.lossy, kMaxRails, kMaxPorts).ports);
+    node.next_loss_ms = std::numeric_limits<std::int64_t>::min();
+    node.adopted = true;
+  }
+  node.written = std::move(texts);
   return absl::OkStatus();
 }
 

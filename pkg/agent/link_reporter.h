@@ -1,7 +1,9 @@
 // Reads the link state of the nodes' NIC ports and writes, when it has changed for some time, the
-// Node annotation yardmaster.dev/down-ports.
+// Node annotation yardmaster.dev/down-ports; with it yardmaster.dev/lossy-ports, the ports that
+// lose packets while they are up (ports/port_loss.h).
 //
-// A process always writes its first reading, since the annotation may be an earlier process's. A
+// A process always writes its first reading of the links, since the annotation may be an earlier
+// process's. Ports that an earlier process found lossy remain so until they are clean. A
 // write that fails is tried again with every Poll. Ports found by discovery count only when there
 // are as many as the fabric says; otherwise the rail of a device is unknown, and nothing is
 // written.
@@ -15,6 +17,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +28,7 @@
 #include "pkg/agent/ports/link_debouncer.h"
 #include "pkg/agent/ports/local_nic_port.h"
 #include "pkg/agent/ports/port_counters.h"
+#include "pkg/agent/ports/port_loss.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/rpc/agent_status.h"
@@ -36,6 +40,7 @@ struct LinkOptions {
   FolderPerNode folders = FolderPerNode::kNo;
   std::vector<LocalNicPort> ports;  // empty: found by discovery
   DebounceTimes times;
+  LossLimits loss = {};
 };
 
 class LinkReporter {
@@ -65,28 +70,46 @@ class LinkReporter {
   };
   // Of the ports of the last Poll, read now.
   std::vector<PortReading> ReadCounters() const;
+  struct PortLoss {
+    std::string node;
+    std::string device;
+    int per_million = 0;  // frames
+  };
+  // As of the last Poll.
+  std::vector<PortLoss> lossy() const;
   std::int64_t writes() const { return writes_; }
   std::int64_t failures() const { return failures_; }
 
  private:
+  struct Texts {  // of the annotations
+    std::string down;
+    std::string lossy;
+    bool operator==(const Texts&) const = default;
+  };
   struct Node {
-    explicit Node(DebounceTimes times) : debouncer(times) {}
+    explicit Node(const LinkOptions& options) : debouncer(options.times), finder(options.loss) {}
     LinkDebouncer debouncer;
+    LossFinder finder;
     std::vector<LocalNicPort> ports;
     std::optional<std::vector<PortKey>> down;
-    std::optional<std::string> written;  // the annotation as last written
+    std::vector<api::LossyPort> lossy;
+    std::int64_t next_loss_ms = std::numeric_limits<std::int64_t>::min();  // to be looked for
+    bool adopted = false;          // knows what an earlier process had found
+    std::optional<Texts> written;  // as last written
   };
   // What a Poll has seen, in the same order.
   struct Seen {
     std::vector<rpc::LinkStatus> links;
     std::vector<LocalNicPort> ports;
+    std::vector<PortLoss> lossy;  // in their own order
   };
 
   absl::Status PollNode(std::int64_t steady_ms, const std::string& name, Node& node,
                         const std::optional<FabricView>& fabric, Seen& seen);
   absl::Status FindPorts(const std::string& root, const std::optional<FabricView>& fabric,
                          Node& node) const;
-  absl::Status WriteDownPorts(const std::string& name, Node& node, const std::string& text);
+  void FindLoss(std::int64_t steady_ms, const std::string& name, Node& node, Seen& seen) const;
+  absl::Status WritePorts(const std::string& name, Node& node, Texts texts);
   std::string RootOf(const std::string& node) const;
 
   kube::Client& client_;

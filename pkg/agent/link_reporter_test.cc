@@ -160,5 +160,91 @@ TEST_F(LinkReporterTest, ANodeThatIsRecreatedGetsItsAnnotationBack) {
   EXPECT_EQ(reporter.writes(), 2);
 }
 
+constexpr char kLossy[] = "yardmaster.dev/lossy-ports";
+
+// Port 0 of rail 1 has traffic, of which a part arrives damaged.
+class LossReporterTest : public LinkReporterTest {
+ protected:
+  LossReporterTest() {
+    SetLink("", 0, true);
+    SetLink("", 1, true);
+  }
+  LinkReporter MakeWith(double share) {
+    LossLimits limits;
+    limits.share = share;
+    return LinkReporter(client_, {sysfs_.path(), FolderPerNode::kNo, {}, {}, limits});
+  }
+  std::string Lossy() const {
+    return (*client_.Find(kube::Nodes(), "", "n1"))["metadata"]["annotations"].value(kLossy,
+                                                                                     "(none)");
+  }
+  void SetLossy(const std::string& text) {
+    nlohmann::json node = *client_.Find(kube::Nodes(), "", "n1");
+    node["metadata"]["annotations"][kLossy] = text;
+    client_.Seed(kube::Nodes(), node);
+  }
+  // Polls for so long, with 20 damaged frames of 1000 or none.
+  void Run(LinkReporter& reporter, int seconds, bool damaged) {
+    for (int i = 0; i < seconds; ++i, now_ms_ += 1'000) {
+      received_ += damaged ? 980 : 1'000;
+      damaged_ += damaged ? 20 : 0;
+      const std::string counters = "class/infiniband/mlx5_1/ports/1/counters/";
+      sysfs_.Put(counters + "port_rcv_packets", StrCat(received_, "\n"));
+      sysfs_.Put(counters + "port_rcv_errors", StrCat(damaged_, "\n"));
+      EXPECT_THAT(reporter.Poll(now_ms_, {"n1"}, fabric_), IsEmpty());
+    }
+  }
+
+  std::int64_t now_ms_ = 0;
+  int received_ = 0, damaged_ = 0;
+};
+
+TEST_F(LossReporterTest, APortThatLosesPacketsIsReportedUntilItIsClean) {
+  LinkReporter reporter = MakeWith(1e-4);
+  Run(reporter, 60, false);
+  EXPECT_EQ(Lossy(), "(none)");
+  EXPECT_EQ(reporter.writes(), 1);
+  Run(reporter, 35, true);
+  EXPECT_EQ(Lossy(), "r1p0=17000");
+  EXPECT_EQ(reporter.writes(), 2);
+  ASSERT_THAT(reporter.lossy(), SizeIs(1));
+  EXPECT_EQ(reporter.lossy()[0].device, "mlx5_1/1");
+  EXPECT_EQ(reporter.lossy()[0].per_million, 17'000);
+  Run(reporter, 100, false);
+  EXPECT_EQ(Lossy(), "r1p0=17000");
+  Run(reporter, 40, false);
+  EXPECT_EQ(Lossy(), "(none)");
+  EXPECT_THAT(reporter.lossy(), IsEmpty());
+  EXPECT_EQ(Annotation("n1"), "(none)");
+}
+
+TEST_F(LossReporterTest, WhatAnEarlierProcessFoundRemainsUntilThePortIsClean) {
+  SetLossy("r1p0=300,garbage,r7p7=1");
+  LinkReporter reporter = MakeWith(1e-4);
+  Run(reporter, 10, false);
+  EXPECT_EQ(Lossy(), "r1p0=300");
+  Run(reporter, 130, false);
+  EXPECT_EQ(Lossy(), "(none)");
+}
+
+TEST_F(LossReporterTest, WithoutALimitNoPortIsReportedAndEarlierReportsAreTakenBack) {
+  SetLossy("r1p0=300");
+  LinkReporter reporter = MakeWith(0);
+  Run(reporter, 60, true);
+  EXPECT_EQ(Lossy(), "(none)");
+  EXPECT_THAT(reporter.lossy(), IsEmpty());
+}
+
+TEST_F(LossReporterTest, ANodeThatIsRecreatedGetsItsLossyPortsBack) {
+  LinkReporter reporter = MakeWith(1e-4);
+  Run(reporter, 40, true);
+  nlohmann::json node = *client_.Find(kube::Nodes(), "", "n1");
+  node["metadata"]["annotations"].erase(kLossy);
+  client_.Seed(kube::Nodes(), node);
+  reporter.Forget("n1");
+  Run(reporter, 1, true);
+  EXPECT_EQ(Lossy(), "r1p0=20000");
+}
+
 }  // namespace
 }  // namespace yardmaster::agent

@@ -66,6 +66,10 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
   app.add_option("--link-up-ms", options.debounce.up_after_ms,
                  "how long a link must be back before it is reported")
       ->capture_default_str();
+  app.add_option("--lossy-port-share", options.loss.share,
+                 "share of the frames that arrive damaged, from which connections avoid a NIC port "
+                 "whose link is up; 0: no port is avoided")
+      ->capture_default_str();
   app.add_option(
       "--reports-dir", options.reports_dir,
       "folder of neighbours.json and observed-paths.json that host programs write; their "

@@ -63,7 +63,8 @@ TEST_F(HelmTest, AnAgentChangesItsAnnotationsOfItsOwnNodeAndItsPods) {
         .status();
   };
   constexpr char kDown[] =
-      R"({"metadata": {"annotations": {"yardmaster.dev/down-ports": "r0p1"}}})";
+      R"({"metadata": {"annotations": {"yardmaster.dev/down-ports": "r0p1",
+                                       "yardmaster.dev/lossy-ports": "r0p0=9"}}})";
   constexpr char kUp[] = R"({"metadata": {"annotations": {"yardmaster.dev/down-ports": null}}})";
   EXPECT_TRUE(Eventually([&] { return IsRefused(patch("n2", kDown), "its own Node only"); }))
       << patch("n2", kDown);

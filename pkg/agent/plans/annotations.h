@@ -5,17 +5,17 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "nlohmann/json_fwd.hpp"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
 
 #include "pkg/agent/plans/pod_input.h"
 #include "pkg/kube/client.h"
 
 namespace yardmaster::agent {
 
-// `annotations`: an object; null takes an annotation away. Errors: the client's.
-absl::Status AnnotateNode(kube::Client& client, const std::string& node,
-                          const nlohmann::json& annotations);
+// `annotations`: an object; null takes an annotation away. Returns the Node. Errors: the client's.
+absl::StatusOr<nlohmann::json> AnnotateNode(kube::Client& client, const std::string& node,
+                                            const nlohmann::json& annotations);
 // nullopt takes the annotation away.
 absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* annotation,
                          const std::optional<std::string>& text);

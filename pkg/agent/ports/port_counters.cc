@@ -1,8 +1,11 @@
 #include "pkg/agent/ports/port_counters.h"
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
+#include "pkg/agent/ports/host_files.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
@@ -17,7 +20,7 @@ struct Counter {
 constexpr Counter kNetworkDevice[] = {
     {"carrier_changes", "carrier-change"},     {"statistics/rx_crc_errors", "symbol-error"},
     {"statistics/rx_errors", "receive-error"}, {"statistics/tx_errors", "send-error"},
-    {"statistics/tx_dropped", "send-discard"},
+    {"statistics/tx_dropped", "send-discard"}, {"statistics/rx_missed_errors", "receive-missed"},
 };
 constexpr Counter kRdmaPort[] = {
     {"counters/symbol_error", "symbol-error"},
@@ -25,8 +28,13 @@ constexpr Counter kRdmaPort[] = {
     {"counters/port_rcv_errors", "receive-error"},
     {"counters/port_xmit_discards", "send-discard"},
     {"counters/port_xmit_wait", "pause-wait"},
+    {"counters/link_error_recovery", "link-recovery"},
     {"hw_counters/out_of_sequence", "out-of-sequence"},
+    {"hw_counters/packet_seq_err", "sequence-nak"},
+    {"hw_counters/implied_nak_seq_err", "implied-nak"},
     {"hw_counters/local_ack_timeout_err", "ack-timeout"},
+    {"hw_counters/rnr_nak_retry_err", "receiver-not-ready"},
+    {"hw_counters/roce_slow_restart", "slow-restart"},
     {"hw_counters/np_cnp_sent", "congestion-sent"},
     {"hw_counters/rp_cnp_handled", "congestion-handled"},
 };
@@ -39,7 +47,58 @@ std::optional<Number> ReadNumber(const std::string& path) {
   return value;
 }
 
+// A name that may be a part of a path.
+bool IsDeviceName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
+std::string InfinibandFolder(const std::string& sysfs_root) {
+  return StrCat(sysfs_root, "/class/infiniband/");
+}
+
+// The folder of the RDMA port of a network device or of its bond; empty: none.
+std::string RdmaPortOf(const std::string& sysfs_root, const std::string& interface) {
+  std::error_code ignored;
+  const std::string master = std::filesystem::read_symlink(
+                                 StrCat(sysfs_root, "/class/net/", interface, "/master"), ignored)
+                                 .filename();
+  const std::string devices = InfinibandFolder(sysfs_root);
+  for (const std::string& device : NamesIn(devices)) {
+    for (const std::string& port : NamesIn(StrCat(devices, device, "/ports"))) {
+      std::string folder = StrCat(devices, device, "/ports/", port, "/");
+      const auto owner = FirstLine(folder + "gid_attrs/ndevs/0");
+      if (owner && IsDeviceName(*owner) && (*owner == interface || *owner == master)) return folder;
+    }
+  }
+  return "";
+}
+
 }  // namespace
+
+PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& port) {
+  constexpr std::uint64_t kEnd = 0xffff;
+  std::string interface = port.interface;
+  std::string rdma;
+  if (interface.empty()) {
+    rdma = StrCat(InfinibandFolder(sysfs_root), port.rdma_device, "/ports/", port.rdma_port, "/");
+    interface = FirstLine(rdma + "gid_attrs/ndevs/0").value_or("");
+  } else {
+    rdma = RdmaPortOf(sysfs_root, interface);
+  }
+  PortFrames frames;
+  if (IsDeviceName(interface)) {
+    const std::string statistics = StrCat(sysfs_root, "/class/net/", interface, "/statistics/");
+    frames.damaged[0] = ReadNumber<std::uint64_t>(statistics + "rx_crc_errors");
+    frames.damaged[1] = ReadNumber<std::uint64_t>(statistics + "rx_frame_errors");
+    frames.received[0] = ReadNumber<std::uint64_t>(statistics + "rx_packets");
+  }
+  if (!rdma.empty()) {
+    frames.damaged[2] = ReadNumber<std::uint64_t>(rdma + "counters/port_rcv_errors");
+    if (frames.damaged[2] == kEnd) frames.damaged[2].reset();
+    frames.received[1] = ReadNumber<std::uint64_t>(rdma + "counters/port_rcv_packets");
+  }
+  return frames;
+}
 
 PortCounters ReadPortCounters(const std::string& sysfs_root, const LocalNicPort& port) {
   PortCounters out;

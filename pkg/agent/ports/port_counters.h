@@ -8,6 +8,7 @@
 // Thread safety: a function without state; it reads the file system.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,5 +26,21 @@ struct PortCounters {
 };
 
 PortCounters ReadPortCounters(const std::string& sysfs_root, const LocalNicPort& port);
+
+// Frames that came to a port, ever; nullopt: the counter is not there, or has reached its end.
+struct PortFrames {
+  // rx_crc_errors and rx_frame_errors of the network device, port_rcv_errors of the RDMA port. The
+  // last one has 16 bits on some devices and stops at their end.
+  std::array<std::optional<std::uint64_t>, 3> damaged;
+  // rx_packets of the network device, port_rcv_packets of the RDMA port: the kernel's network
+  // device does not count RDMA packets. Where the ports of a NIC are bonded, its RDMA packets count
+  // at each of them.
+  std::array<std::optional<std::uint64_t>, 2> received;
+  bool operator==(const PortFrames&) const = default;
+};
+
+// Of a port of an RDMA device the network device is that of its first GID (gid_attrs/ndevs/0); of a
+// network device the RDMA port is the one whose first GID is the device's or its bond's.
+PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& port);
 
 }  // namespace yardmaster::agent

@@ -1,8 +1,11 @@
 #include "pkg/agent/ports/port_counters.h"
 
+#include <filesystem>
+
 #include "gmock/gmock.h"
 
 #include "pkg/agent/testing/fake_sink.h"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
 namespace {
@@ -42,6 +45,55 @@ TEST(PortCountersTest, WhatIsNotThereIsLeftOut) {
   sysfs.Put("class/net/eth2/statistics/rx_errors", "N/A (no PMA)\n");
   EXPECT_EQ(ReadPortCounters(sysfs.path(), kNetwork), PortCounters());
   EXPECT_EQ(ReadPortCounters(sysfs.path(), kRdma), PortCounters());
+}
+
+// The five counters, "-" for one that is not there.
+std::string FramesOf(const TempFolder& sysfs, const LocalNicPort& port) {
+  const PortFrames frames = ReadPortFrames(sysfs.path(), port);
+  std::vector<std::string> texts;
+  for (const auto& count : frames.damaged) texts.push_back(count ? StrCat(*count) : "-");
+  for (const auto& count : frames.received) texts.push_back(count ? StrCat(*count) : "-");
+  return Join(texts, " ");
+}
+
+TEST(PortFramesTest, OfANetworkDeviceWithoutRdma) {
+  const TempFolder sysfs;
+  EXPECT_EQ(FramesOf(sysfs, kNetwork), "- - - - -");
+  sysfs.Put("class/net/eth2/statistics/rx_crc_errors", "7\n");
+  sysfs.Put("class/net/eth2/statistics/rx_packets", "1000\n");
+  EXPECT_EQ(FramesOf(sysfs, kNetwork), "7 - - 1000 -");
+}
+
+TEST(PortFramesTest, ARoCePortHasTheErrorsOfItsNetworkDeviceAndThePacketsOfBoth) {
+  const TempFolder sysfs;
+  const std::string rdma = "class/infiniband/mlx5_1/ports/1/";
+  sysfs.Put(rdma + "counters/port_rcv_packets", "5000\n");
+  sysfs.Put(rdma + "counters/port_rcv_errors", "2\n");
+  EXPECT_EQ(FramesOf(sysfs, kRdma), "- - 2 - 5000");
+  sysfs.Put(rdma + "gid_attrs/ndevs/0", "eth2\n");
+  for (const char* counter : {"rx_crc_errors", "rx_frame_errors", "rx_packets"}) {
+    sysfs.Put(StrCat("class/net/eth2/statistics/", counter), "3\n");
+  }
+  EXPECT_EQ(FramesOf(sysfs, kRdma), "3 3 2 3 5000");
+  EXPECT_EQ(FramesOf(sysfs, kNetwork), "3 3 2 3 5000");
+  // Another device's.
+  EXPECT_EQ(FramesOf(sysfs, {0, 1, "eth3", "", 0}), "- - - - -");
+  // A counter of 16 bits that has reached its end says nothing any more.
+  sysfs.Put(rdma + "counters/port_rcv_errors", "65535\n");
+  EXPECT_EQ(FramesOf(sysfs, kRdma), "3 3 - 3 5000");
+}
+
+TEST(PortFramesTest, ThePortsOfABondShareItsRdmaPackets) {
+  const TempFolder sysfs;
+  sysfs.Put("class/infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs/0", "bond0\n");
+  sysfs.Put("class/infiniband/mlx5_bond_0/ports/1/counters/port_rcv_packets", "5000\n");
+  for (const char* interface : {"eth2", "eth3"}) {
+    sysfs.Put(StrCat("class/net/", interface, "/statistics/rx_packets"), "10\n");
+    std::filesystem::create_symlink("../bond0",
+                                    StrCat(sysfs.path(), "/class/net/", interface, "/master"));
+  }
+  EXPECT_EQ(FramesOf(sysfs, kNetwork), "- - - 10 5000");
+  EXPECT_EQ(FramesOf(sysfs, {0, 1, "eth3", "", 0}), "- - - 10 5000");
 }
 
 }  // namespace

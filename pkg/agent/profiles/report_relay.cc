@@ -89,7 +89,7 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
       if (wanted.count(key) == 0) annotations[key] = nullptr;
     }
     node.next_ms = steady_ms + options_.interval_ms;
-    const absl::Status written = AnnotateNode(client_, name, annotations);
+    const absl::Status written = AnnotateNode(client_, name, annotations).status();
     if (!written.ok()) {
       errors.push_back(Annotate(written, StrCat("node ", name)));
       continue;
