@@ -5,7 +5,6 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/time_field.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -148,7 +147,7 @@ json EncodeMetadata(const ObjectMeta& meta) {
   if (!meta.uid.empty()) out["uid"] = meta.uid;
   if (!meta.resource_version.empty()) out["resourceVersion"] = meta.resource_version;
   if (meta.generation != 0) out["generation"] = meta.generation;
-  EncodeTime("creationTimestamp", meta.created_ms, out);
+  if (meta.created_ms != 0) out["creationTimestamp"] = FormatTime(meta.created_ms);
   if (meta.deleted_ms) out["deletionTimestamp"] = FormatTime(*meta.deleted_ms);
   if (!meta.labels.empty()) out["labels"] = meta.labels;
   if (!meta.annotations.empty()) out["annotations"] = meta.annotations;
