@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_codec.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -108,52 +109,98 @@ std::vector<HashField> ReadFields(FieldReader& in, std::string_view key,
   return fields;
 }
 
-json EncodeHashFields(const std::vector<HashField>& fields) {
-  json out = json::array();
-  for (HashField field : fields) out.push_back(Name(kFields, field));
-  return out;
+// The block has no schema of its own (ecmp_hash_json.h), so its fields have no documentation here.
+const About kHashField("");
+
+void Fields(FieldVisitor& fields, const char* key, std::vector<HashField>& value) {
+  fields.Custom(
+      key, [] { return json(); }, kHashField,
+      [&](FieldReader& in) { value = ReadFields(in, key, value); },
+      [&] {
+        json names;
+        for (HashField field : value) names.push_back(Name(kFields, field));
+        return names;
+      });
+}
+
+template <typename Unsigned>
+void WideInt(FieldVisitor& fields, const char* key, Unsigned& value, std::uint64_t max) {
+  fields.Custom(
+      key, [] { return json(); }, kHashField,
+      [&](FieldReader& in) { value = static_cast<Unsigned>(ReadUnsigned(in, key, value, max)); },
+      [&] { return Wide(value); });
+}
+
+template <typename Unsigned>
+void ShortInt(FieldVisitor& fields, const char* key, Unsigned& value, int max) {
+  int wide = value;
+  fields.Int(key, wide, 0, max, kHashField.OmitAt(0));
+  value = static_cast<Unsigned>(wide);
 }
 
 // What the width implies when only some of the parameters are given: CRC-32's for 32 bits, else
 // those of a plain CRC from 0 to 0.
-fabric::CrcParameters ReadCrc(FieldReader in) {
-  fabric::CrcParameters crc;
-  if (!in.present()) return crc;
-  crc.width = in.Int("width", 32, 1, 64);
+void Describe(FieldVisitor& fields, fabric::CrcParameters& crc) {
+  fields.Int("width", crc.width, 1, 64, kHashField);
+  fields.Check([&](FieldReader& in) {
+    if (crc.width == 32) return;
+    crc = {crc.width, 0, 0, false, false, 0};
+    if (!in.has("polynomial")) {
+      in.errors().Add(in.PathOf("polynomial"), "is missing", "give it a value");
+    }
+  });
   const std::uint64_t mask = LowBits(crc.width);
-  if (crc.width != 32) crc = {crc.width, 0, 0, false, false, 0};
-  if (crc.width != 32 && !in.has("polynomial")) {
-    in.errors().Add(in.PathOf("polynomial"), "is missing", "give it a value");
-  }
-  crc.polynomial = ReadUnsigned(in, "polynomial", crc.polynomial, mask);
-  crc.init = ReadUnsigned(in, "init", crc.init, mask);
-  crc.reflect_in = in.Bool("reflectIn", crc.reflect_in);
-  crc.reflect_out = in.Bool("reflectOut", crc.reflect_out);
-  crc.xor_out = ReadUnsigned(in, "xorOut", crc.xor_out, mask);
-  in.Close();
-  return crc;
+  WideInt(fields, "polynomial", crc.polynomial, mask);
+  WideInt(fields, "init", crc.init, mask);
+  fields.Bool("reflectIn", crc.reflect_in, kHashField);
+  fields.Bool("reflectOut", crc.reflect_out, kHashField);
+  WideInt(fields, "xorOut", crc.xor_out, mask);
 }
 
-fabric::Rtag7Parameters ReadRtag7(FieldReader in) {
-  fabric::Rtag7Parameters rtag7;
-  if (!in.has("function")) {
-    in.errors().Add(in.PathOf("function"), "is missing", "name one, for example crc32c-lo");
-  }
-  rtag7.function = in.Enum("function", kRtag7Functions, rtag7.function);
-  rtag7.pre_mix = in.Bool("preMix", false);
-  rtag7.ipv6_fold = in.Enum("ipv6Fold", kFolds, rtag7.ipv6_fold);
-  rtag7.other_fields = ReadFields(in, "otherFields", {});
-  rtag7.equal_port_fields = ReadFields(in, "equalPortFields", {});
-  rtag7.flow_select = in.Bool("flowSelect", false);
-  in.Close();
-  return rtag7;
+void Describe(FieldVisitor& fields, fabric::Rtag7Parameters& rtag7) {
+  fields.Enum("function", rtag7.function, kRtag7Functions,
+              Required("", "name one, for example crc32c-lo"));
+  fields.Bool("preMix", rtag7.pre_mix, kHashField);
+  fields.Enum("ipv6Fold", rtag7.ipv6_fold, kFolds, kHashField.OmitAt(fabric::Ipv6Fold::kXor));
+  Fields(fields, "otherFields", rtag7.other_fields);
+  Fields(fields, "equalPortFields", rtag7.equal_port_fields);
+  fields.Bool("flowSelect", rtag7.flow_select, kHashField.OmitAt(false));
 }
 
-// SAI_HASH_ALGORITHM_CRC_32LO, CRC_32LO and crc-32lo are the same.
-fabric::SaiAlgorithm ReadSai(FieldReader in) {
-  auto algorithm = fabric::SaiAlgorithm::kCrc;
+void Describe(FieldVisitor& fields, fabric::IngressPortHash& hash) {
+  fields.Int("first", hash.first, 0, 65535, kHashField);
+  fields.Check([&](FieldReader&) { hash.last = hash.first; });
+  fields.Int("last", hash.last, 0, 65535, kHashField);
+  fields.Enum("function", hash.function, kRtag7Functions, kHashField);
+  fields.Custom(
+      "preMix", [] { return json(); }, kHashField,
+      [&](FieldReader& in) {
+        if (in.has("preMix")) hash.pre_mix = in.Bool("preMix", false);
+      },
+      [&] { return hash.pre_mix ? json(*hash.pre_mix) : json(); });
+  fields.Custom(
+      "seed", [] { return json(); }, kHashField,
+      [&](FieldReader& in) {
+        if (!in.has("seed")) return;
+        hash.seed = static_cast<std::uint32_t>(ReadUnsigned(in, "seed", 0, 0xFFFFFFFF));
+      },
+      [&] { return hash.seed ? json(*hash.seed) : json(); });
+  fields.Int("rotateRight", hash.rotate_right, 0, 15, kHashField);
+  Fields(fields, "fields", hash.fields);
+}
+
+void Describe(FieldVisitor& fields, fabric::GroupRule& group) {
+  fields.Bool("ordered", group.ordered, kHashField.OmitAt(true));
+  fields.Bool("adaptiveRouting", group.adaptive_routing, kHashField.OmitAt(false));
+  fields.Ints("weights", group.weights, 1, 65535, {}, kHashField);
+  fields.Int("resilientBuckets", group.resilient_buckets, 0, 1 << 16, kHashField.OmitAt(0));
+  fields.Ints("resilientTable", group.resilient_table, 0, 65535, {}, kHashField);
+  fields.Bool("presetByIngressPort", group.preset_by_ingress_port, kHashField.OmitAt(false));
+}
+
+// SAI's name of an algorithm, in any of its spellings.
+fabric::SaiAlgorithm ReadSaiAlgorithm(FieldReader& in) {
   std::string text = in.RequiredString("algorithm");
-  in.Close();
   for (char& c : text)
     c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   constexpr std::string_view kPrefix = "sai-hash-algorithm-";
@@ -166,12 +213,11 @@ fabric::SaiAlgorithm ReadSai(FieldReader in) {
     in.errors().Add(in.PathOf("algorithm"), StrCat("there is no algorithm \"", text, "\""),
                     "use one of SAI's, for example crc-32lo");
   }
-  return algorithm;
+  return fabric::SaiAlgorithm::kCrc;
 }
 
-std::vector<std::uint8_t> ReadToeplitzKey(FieldReader in) {
+std::vector<std::uint8_t> ReadToeplitzKey(FieldReader& in) {
   const std::string text = in.String("key");
-  in.Close();
   std::vector<std::uint8_t> key;
   bool good = text.size() % 2 == 0;
   for (std::size_t i = 0; i + 1 < text.size() && good; i += 2) {
@@ -189,138 +235,53 @@ std::vector<std::uint8_t> ReadToeplitzKey(FieldReader in) {
   return key;
 }
 
-std::vector<fabric::IngressPortHash> ReadIngressPorts(FieldReader& in) {
-  std::vector<fabric::IngressPortHash> out;
-  for (FieldReader& entry : in.Objects("ingressPorts")) {
-    fabric::IngressPortHash hash;
-    hash.first = entry.Int("first", 0, 0, 65535);
-    hash.last = entry.Int("last", hash.first, 0, 65535);
-    if (entry.has("function")) {
-      hash.function = entry.Enum("function", kRtag7Functions, fabric::Rtag7Function::kCrc32cLo);
-    }
-    if (entry.has("preMix")) hash.pre_mix = entry.Bool("preMix", false);
-    if (entry.has("seed")) {
-      hash.seed = static_cast<std::uint32_t>(ReadUnsigned(entry, "seed", 0, 0xFFFFFFFF));
-    }
-    if (entry.has("rotateRight")) hash.rotate_right = entry.Int("rotateRight", 0, 0, 15);
-    hash.fields = ReadFields(entry, "fields", {});
-    entry.Close();
-    out.push_back(std::move(hash));
-  }
-  return out;
+void Toeplitz(FieldVisitor& fields, std::vector<std::uint8_t>& key) {
+  fields.Group("toeplitz", kHashField, [&](FieldVisitor& block) {
+    block.Parsed(
+        "key", {}, kHashField, [&](FieldReader& in) { key = ReadToeplitzKey(in); },
+        [&] {
+          return absl::BytesToHexString({reinterpret_cast<const char*>(key.data()), key.size()});
+        });
+  });
 }
 
-fabric::GroupRule ReadGroup(FieldReader in) {
-  fabric::GroupRule group;
-  group.ordered = in.Bool("ordered", true);
-  group.adaptive_routing = in.Bool("adaptiveRouting", false);
-  group.weights = in.Ints("weights", 1, 65535);
-  group.resilient_buckets = in.Int("resilientBuckets", 0, 0, 1 << 16);
-  group.resilient_table = in.Ints("resilientTable", 0, 65535);
-  group.preset_by_ingress_port = in.Bool("presetByIngressPort", false);
-  in.Close();
-  return group;
-}
-
-void ReadModelBlock(FieldReader& in, HashSpec& spec) {
+void DescribeModel(FieldVisitor& fields, HashSpec& spec) {
   switch (spec.kind) {
     case HashKind::kCrc:
-      spec.crc = ReadCrc(in.Object("crc"));
-      return;
+      return fields.Group("crc", kHashField, [&](FieldVisitor& in) { Describe(in, spec.crc); });
     case HashKind::kRtag7:
-      spec.rtag7 = ReadRtag7(in.Object("rtag7"));
-      spec.ingress_ports = ReadIngressPorts(in);
-      return;
+      fields.Group("rtag7", kHashField, [&](FieldVisitor& in) { Describe(in, spec.rtag7); });
+      return fields.Objects(
+          "ingressPorts", spec.ingress_ports, {}, kHashField, "",
+          [](FieldVisitor& in, fabric::IngressPortHash& hash) { Describe(in, hash); });
     case HashKind::kSai:
-      spec.sai = ReadSai(in.Object("sai"));
-      return;
+      return fields.Group("sai", kHashField, [&](FieldVisitor& block) {
+        block.Parsed(
+            "algorithm", {}, kHashField, [&](FieldReader& in) { spec.sai = ReadSaiAlgorithm(in); },
+            [&] { return Name(kSaiAlgorithms, spec.sai); });
+      });
     case HashKind::kToeplitz:
-      spec.toeplitz_key = ReadToeplitzKey(in.Object("toeplitz"));
+      return Toeplitz(fields, spec.toeplitz_key);
+    case HashKind::kBmv2:
+      fields.Group("bmv2", kHashField, [&](FieldVisitor& in) {
+        in.Enum("calculation", spec.bmv2, kBmv2Calculations,
+                Required("", "name one, for example crc16"));
+      });
+      if (spec.bmv2 == fabric::Bmv2Calculation::kToeplitz) Toeplitz(fields, spec.toeplitz_key);
       return;
-    case HashKind::kBmv2: {
-      FieldReader block = in.Object("bmv2");
-      if (!block.has("calculation")) {
-        in.errors().Add(block.PathOf("calculation"), "is missing", "name one, for example crc16");
-      }
-      spec.bmv2 = block.Enum("calculation", kBmv2Calculations, spec.bmv2);
-      block.Close();
-      if (spec.bmv2 == fabric::Bmv2Calculation::kToeplitz) {
-        spec.toeplitz_key = ReadToeplitzKey(in.Object("toeplitz"));
-      }
-      return;
-    }
     case HashKind::kXor16:
     case HashKind::kLinux:
       return;
-    case HashKind::kUnpredictable: {
-      // Beside the model, or in a block like the other models' parameters.
-      FieldReader block = in.Object("unpredictable");
-      spec.reason = in.String("reason", block.String("reason", "declared unpredictable"));
-      block.Close();
-      return;
-    }
+    case HashKind::kUnpredictable:
+      fields.Parsed(
+          "reason", {}, kHashField.Always(),
+          [&](FieldReader& in) {
+            FieldReader block = in.Object("unpredictable");
+            spec.reason = in.String("reason", block.String("reason", "declared unpredictable"));
+            block.Close();
+          },
+          [&] { return spec.reason; });
   }
-}
-
-json EncodeGroup(const fabric::GroupRule& group) {
-  json out = json::object();
-  if (!group.ordered) out["ordered"] = false;
-  if (group.adaptive_routing) out["adaptiveRouting"] = true;
-  if (!group.weights.empty()) out["weights"] = group.weights;
-  if (group.resilient_buckets != 0) out["resilientBuckets"] = group.resilient_buckets;
-  if (!group.resilient_table.empty()) out["resilientTable"] = group.resilient_table;
-  if (group.preset_by_ingress_port) out["presetByIngressPort"] = true;
-  return out;
-}
-
-json EncodeIngressPorts(const std::vector<fabric::IngressPortHash>& ports) {
-  json out = json::array();
-  for (const fabric::IngressPortHash& entry : ports) {
-    json item = {{"first", entry.first}, {"last", entry.last}};
-    if (entry.function) item["function"] = Name(kRtag7Functions, *entry.function);
-    if (entry.pre_mix) item["preMix"] = *entry.pre_mix;
-    if (entry.seed) item["seed"] = *entry.seed;
-    if (entry.rotate_right) item["rotateRight"] = *entry.rotate_right;
-    if (!entry.fields.empty()) item["fields"] = EncodeHashFields(entry.fields);
-    out.push_back(std::move(item));
-  }
-  return out;
-}
-
-json EncodeRtag7(const fabric::Rtag7Parameters& rtag7) {
-  json out = {{"function", Name(kRtag7Functions, rtag7.function)}, {"preMix", rtag7.pre_mix}};
-  if (rtag7.ipv6_fold != fabric::Ipv6Fold::kXor) out["ipv6Fold"] = Name(kFolds, rtag7.ipv6_fold);
-  if (!rtag7.other_fields.empty()) out["otherFields"] = EncodeHashFields(rtag7.other_fields);
-  if (!rtag7.equal_port_fields.empty()) {
-    out["equalPortFields"] = EncodeHashFields(rtag7.equal_port_fields);
-  }
-  if (rtag7.flow_select) out["flowSelect"] = true;
-  return out;
-}
-
-std::string EncodeKey(const std::vector<std::uint8_t>& key) {
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(key.data()), key.size()));
-}
-
-void EncodeModelBlock(const HashSpec& spec, json& out) {
-  if (spec.kind == HashKind::kCrc) {
-    out["crc"] = {{"width", spec.crc.width},
-                  {"polynomial", Wide(spec.crc.polynomial)},
-                  {"init", Wide(spec.crc.init)},
-                  {"reflectIn", spec.crc.reflect_in},
-                  {"reflectOut", spec.crc.reflect_out},
-                  {"xorOut", Wide(spec.crc.xor_out)}};
-  }
-  if (spec.kind == HashKind::kRtag7) {
-    out["rtag7"] = EncodeRtag7(spec.rtag7);
-    if (!spec.ingress_ports.empty()) out["ingressPorts"] = EncodeIngressPorts(spec.ingress_ports);
-  }
-  if (spec.kind == HashKind::kSai) out["sai"] = {{"algorithm", Name(kSaiAlgorithms, spec.sai)}};
-  if (spec.kind == HashKind::kBmv2) {
-    out["bmv2"] = {{"calculation", Name(kBmv2Calculations, spec.bmv2)}};
-  }
-  if (!spec.toeplitz_key.empty()) out["toeplitz"] = {{"key", EncodeKey(spec.toeplitz_key)}};
 }
 
 HashSpec ReadBlock(FieldReader in, bool inside_lag);
@@ -334,6 +295,23 @@ std::shared_ptr<const HashSpec> ReadLag(FieldReader& in, bool inside_lag) {
   return std::make_shared<const HashSpec>(ReadBlock(in.Object("lag"), true));
 }
 
+// The fields beside `model`.
+void DescribeBlock(FieldVisitor& fields, HashSpec& spec, bool inside_lag) {
+  DescribeModel(fields, spec);
+  if (spec.kind == HashKind::kUnpredictable) return;
+  Fields(fields, "fields", spec.fields);
+  WideInt(fields, "seed", spec.seed, 0xFFFFFFFF);
+  fields.Int("rotateRight", spec.rotate_right, 0, 63, kHashField);
+  fields.Int("keepBits", spec.keep_bits, 1, 64, kHashField);
+  ShortInt(fields, "vlan", spec.vlan, 4095);
+  ShortInt(fields, "sourceModule", spec.source_module, 255);
+  fields.Group("group", kHashField, [&](FieldVisitor& in) { Describe(in, spec.group); });
+  fields.Custom(
+      "lag", [] { return json(); }, kHashField,
+      [&](FieldReader& in) { spec.lag = ReadLag(in, inside_lag); },
+      [&] { return spec.lag == nullptr ? json() : EncodeHashSpec(*spec.lag); });
+}
+
 HashSpec ReadBlock(FieldReader in, bool inside_lag) {
   HashSpec spec;
   if (!in.has("model")) {
@@ -343,22 +321,12 @@ HashSpec ReadBlock(FieldReader in, bool inside_lag) {
   }
   const std::int64_t before = in.errors().added();
   spec.kind = in.Enum("model", kModels, spec.kind);
-  if (in.errors().added() != before) return spec;  // what may stand beside it is not known
-  ReadModelBlock(in, spec);
-  if (spec.kind != HashKind::kUnpredictable) {
-    spec.fields = ReadFields(in, "fields", spec.fields);
-    spec.seed = static_cast<std::uint32_t>(ReadUnsigned(in, "seed", 0, 0xFFFFFFFF));
-    spec.rotate_right = in.Int("rotateRight", 0, 0, 63);
-    if (in.has("keepBits")) spec.keep_bits = in.Int("keepBits", 16, 1, 64);
-    spec.vlan = static_cast<std::uint16_t>(in.Int("vlan", 0, 0, 4095));
-    spec.source_module = static_cast<std::uint8_t>(in.Int("sourceModule", 0, 0, 255));
-    spec.group = ReadGroup(in.Object("group"));
-    spec.lag = ReadLag(in, inside_lag);
-  }
+  if (in.errors().added() != before) return spec;
+  DecodeFields(in, [&](FieldVisitor& fields) { DescribeBlock(fields, spec, inside_lag); });
   in.Close();
   if (in.errors().added() == before) {
     for (std::string& problem : fabric::Problems(spec, in.path())) {
-      // A block on its own has no path before its fields.
+      // A block on its own has no name before its fields.
       if (!problem.empty() && problem[0] == '.') problem.erase(0, 1);
       in.errors().AddLine(std::move(problem));
     }
@@ -378,20 +346,9 @@ absl::StatusOr<HashSpec> DecodeHashSpec(const json& block) {
 }
 
 json EncodeHashSpec(const HashSpec& spec) {
-  json out = {{"model", Name(kModels, spec.kind)}};
-  if (spec.kind == HashKind::kUnpredictable) {
-    out["reason"] = spec.reason;
-    return out;
-  }
-  out["fields"] = EncodeHashFields(spec.fields);
-  EncodeModelBlock(spec, out);
-  out["seed"] = spec.seed;
-  out["rotateRight"] = spec.rotate_right;
-  if (spec.keep_bits) out["keepBits"] = *spec.keep_bits;
-  if (spec.vlan != 0) out["vlan"] = spec.vlan;
-  if (spec.source_module != 0) out["sourceModule"] = spec.source_module;
-  if (json group = EncodeGroup(spec.group); !group.empty()) out["group"] = std::move(group);
-  if (spec.lag != nullptr) out["lag"] = EncodeHashSpec(*spec.lag);
+  HashSpec described = spec;
+  json out = EncodeFields([&](FieldVisitor& fields) { DescribeBlock(fields, described, false); });
+  out["model"] = Name(kModels, spec.kind);
   return out;
 }
 
