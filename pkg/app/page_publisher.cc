@@ -46,14 +46,10 @@ absl::Status PagePublisher::Start(const std::string& address) {
   options.limits.methods = {"GET", "HEAD"};
   server_ = std::make_unique<http::Server>(std::move(options), http::HandlerOf(router));
   YM_RETURN_IF_ERROR(Annotate(server_->Start(), StrCat("serving the page on ", address)));
-  runtime_.registry().AddGaugeSource(
-      "yardmaster_page_frames", "frames of the page that are kept", [this] {
-        return std::vector<metrics::Sample>{{{}, static_cast<double>(hub_.frames())}};
-      });
-  runtime_.registry().AddGaugeSource(
-      "yardmaster_page_bytes", "memory of the frames that are kept", [this] {
-        return std::vector<metrics::Sample>{{{}, static_cast<double>(hub_.bytes())}};
-      });
+  runtime_.registry().AddGaugeSource("yardmaster_page_frames", "frames of the page that are kept",
+                                     [this] { return hub_.frames(); });
+  runtime_.registry().AddGaugeSource("yardmaster_page_bytes", "memory of the frames that are kept",
+                                     [this] { return hub_.bytes(); });
   runtime_.log().Info("page", {{"port", server_->port()}});
   thread_ = std::jthread([this](std::stop_token stop) { Run(stop); });
   return absl::OkStatus();

@@ -18,16 +18,13 @@ constexpr ClientLimits kReviewLimits{.qps = 500, .burst = 1'000};
 
 void ReportIntake::AddMetrics() {
   metrics::Registry& registry = runtime_.registry();
-  const auto one = [](std::int64_t value) {
-    return std::vector<metrics::Sample>{{{}, static_cast<double>(value)}};
-  };
   registry.AddGaugeSource("yardmaster_operator_agent_streams", "agents that report over a stream",
-                          [this, one] { return one(server_->stats().streams); });
+                          [this] { return server_->stats().streams; });
   registry.AddCounterSource("yardmaster_operator_agent_reports_total", "reports over streams",
-                            [this, one] { return one(server_->stats().reports); });
+                            [this] { return server_->stats().reports; });
   registry.AddCounterSource("yardmaster_operator_agent_streams_refused_total",
                             "streams ended for their agent's identity or what it sent",
-                            [this, one] { return one(server_->stats().refused); });
+                            [this] { return server_->stats().refused; });
 }
 
 void ReportIntake::FollowLeadership(const std::stop_token& stop) {

@@ -77,14 +77,12 @@ Runtime::Runtime(const CommonOptions& options, std::string name)
       .GetGauge("yardmaster_build_info", "1, with the version as a label",
                 {{"process", name}, {"version", std::string(Version())}})
       .Set(1);
-  registry_.AddGaugeSource(
-      "yardmaster_metrics_history_bytes", "memory of the metrics of the last hour", [this] {
-        return std::vector<metrics::Sample>{{{}, static_cast<double>(history_.bytes())}};
-      });
-  registry_.AddGaugeSource(
-      "yardmaster_metrics_history_left_out_series", "series that had no room in it", [this] {
-        return std::vector<metrics::Sample>{{{}, static_cast<double>(history_.left_out_series())}};
-      });
+  registry_.AddGaugeSource("yardmaster_metrics_history_bytes",
+                           "memory of the metrics of the last hour",
+                           [this] { return history_.bytes(); });
+  registry_.AddGaugeSource("yardmaster_metrics_history_left_out_series",
+                           "series that had no room in it",
+                           [this] { return history_.left_out_series(); });
   health_.AddReadiness("running", [this] {
     return stopping_.stop_requested() ? absl::UnavailableError("stopping") : absl::OkStatus();
   });

@@ -21,6 +21,10 @@ struct NamedSource {
   Source source;
 };
 
+Source OneSample(std::function<double()> value) {
+  return [value = std::move(value)] { return std::vector<Sample>{{{}, value()}}; };
+}
+
 prometheus::MetricFamily Collect(const NamedSource& named) {
   prometheus::MetricFamily family;
   family.name = named.name;
@@ -84,6 +88,16 @@ void Registry::AddCounterSource(const std::string& name, const std::string& help
 
 void Registry::AddGaugeSource(const std::string& name, const std::string& help, Source source) {
   impl_->AddSource({name, help, prometheus::MetricType::Gauge, std::move(source)});
+}
+
+void Registry::AddCounterSource(const std::string& name, const std::string& help,
+                                std::function<double()> value) {
+  AddCounterSource(name, help, OneSample(std::move(value)));
+}
+
+void Registry::AddGaugeSource(const std::string& name, const std::string& help,
+                              std::function<double()> value) {
+  AddGaugeSource(name, help, OneSample(std::move(value)));
 }
 
 std::string Registry::Text() const {

@@ -63,6 +63,16 @@ struct Sample {
 };
 using Source = std::function<std::vector<Sample>()>;
 
+// One sample for each entry of `counts`, whose key is the value of `label`.
+template <typename Counts>
+std::vector<Sample> SamplesBy(const std::string& label, const Counts& counts) {
+  std::vector<Sample> samples;
+  for (const auto& [key, count] : counts) {
+    samples.push_back({{{label, key}}, static_cast<double>(count)});
+  }
+  return samples;
+}
+
 class Registry {
  public:
   Registry();
@@ -83,6 +93,11 @@ class Registry {
   // add a source. What it refers to must outlive the registry's last Text().
   void AddCounterSource(const std::string& name, const std::string& help, Source source);
   void AddGaugeSource(const std::string& name, const std::string& help, Source source);
+  // Of one series without labels.
+  void AddCounterSource(const std::string& name, const std::string& help,
+                        std::function<double()> value);
+  void AddGaugeSource(const std::string& name, const std::string& help,
+                      std::function<double()> value);
 
   // Prometheus text format 0.0.4.
   std::string Text() const;

@@ -26,13 +26,7 @@ void AddGpuMetrics(metrics::Registry& registry, const GpuObserver& gpus) {
                             [&gpus] { return Reads(gpus.reads(), gpus.failures()); });
   registry.AddGaugeSource("yardmaster_agent_gpus",
                           "GPUs that the dcgm-exporter names, by whether their FLOP are measured.",
-                          [&gpus] {
-                            std::vector<Sample> samples;
-                            for (const auto& [state, count] : gpus.gpus()) {
-                              samples.push_back({{{"state", state}}, static_cast<double>(count)});
-                            }
-                            return samples;
-                          });
+                          [&gpus] { return metrics::SamplesBy("state", gpus.gpus()); });
 }
 
 void AddNeighbourMetrics(metrics::Registry& registry, const NeighbourObserver& neighbours) {

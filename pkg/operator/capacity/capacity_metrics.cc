@@ -25,13 +25,8 @@ void AddCapacityMetrics(const CapacityController& capacity, metrics::Registry& r
                           "what the rented hosts that exist cost per hour, by pool and contract",
                           of_pools([](const PoolUse& use) { return use.cost_per_hour; }));
   registry.AddCounterSource("yardmaster_operator_rentals_ended_total",
-                            "rentals that were left, by reason", [&capacity] {
-                              std::vector<metrics::Sample> out;
-                              for (const auto& [reason, count] : capacity.ends()) {
-                                out.push_back({{{"reason", reason}}, count});
-                              }
-                              return out;
-                            });
+                            "rentals that were left, by reason",
+                            [&capacity] { return metrics::SamplesBy("reason", capacity.ends()); });
 }
 
 }  // namespace yardmaster::op
