@@ -1,8 +1,5 @@
 #include "pkg/app/announce.h"
 
-#include <utility>
-#include <vector>
-
 namespace yardmaster::app {
 
 void Announce(kube::EventRecord event, kube::EventRecorder& events, const metrics::Logger& log) {
@@ -16,10 +13,9 @@ void Announce(kube::EventRecord event, kube::EventRecorder& events, const metric
 }
 
 void CountDroppedEvents(const kube::EventRecorder& events, metrics::Registry& registry) {
-  registry.AddCounterSource(
-      "yardmaster_events_dropped_total", "Kubernetes Events that were not written", [&events] {
-        return std::vector<metrics::Sample>{{{}, static_cast<double>(events.dropped())}};
-      });
+  registry.AddCounterSource("yardmaster_events_dropped_total",
+                            "Kubernetes Events that were not written",
+                            [&events] { return events.dropped(); });
 }
 
 }  // namespace yardmaster::app

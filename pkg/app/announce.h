@@ -2,6 +2,8 @@
 // Thread safety: as EventRecorder and Logger, any thread.
 #pragma once
 
+#include <utility>
+
 #include "pkg/kube/events.h"
 #include "pkg/metrics/log.h"
 #include "pkg/metrics/registry.h"
@@ -10,6 +12,18 @@ namespace yardmaster::app {
 
 // A warning is logged as one; a normal event at info.
 void Announce(kube::EventRecord event, kube::EventRecorder& events, const metrics::Logger& log);
+
+// Of a notice that a loop gives, which has a warning, a reason and a note.
+template <typename Notice>
+void Announce(kube::ObjectReference regarding, const Notice& notice, const char* action,
+              kube::EventRecorder& events, const metrics::Logger& log) {
+  Announce({.regarding = std::move(regarding),
+            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+            .reason = notice.reason,
+            .action = action,
+            .note = notice.note},
+           events, log);
+}
 
 // Adds yardmaster_events_dropped_total to the registry. `events` must outlive the last scrape.
 void CountDroppedEvents(const kube::EventRecorder& events, metrics::Registry& registry);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "pkg/app/announce.h"
 #include "pkg/base/status.h"
@@ -48,12 +47,7 @@ void CertificateRenewal::ReportNotice(const op::CertificateNotice& notice) {
     object = {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "", notice.object,
               notice.uid};
   }
-  Announce({.regarding = object,
-            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-            .reason = notice.reason,
-            .action = "RenewingCertificates",
-            .note = notice.note},
-           events_, runtime_.log());
+  Announce(object, notice, "RenewingCertificates", events_, runtime_.log());
 }
 
 RunResult CertificateRenewal::RunOnce(op::CertificateKeeper& keeper) {

@@ -111,13 +111,10 @@ class Extender {
 };
 
 void Extender::RecordEvent(const extender::ObjectNotice& notice) {
-  Announce({.regarding = {notice.regarding.api_version, notice.regarding.kind,
-                          notice.namespace_name, notice.regarding.name, notice.regarding.uid},
-            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-            .reason = notice.reason,
-            .action = "Placing",
-            .note = notice.note},
-           events_, runtime_.log());
+  Announce(
+      kube::ObjectReference{notice.regarding.api_version, notice.regarding.kind,
+                            notice.namespace_name, notice.regarding.name, notice.regarding.uid},
+      notice, "Placing", events_, runtime_.log());
 }
 
 // Failed writes, and problems of objects that the log does not have yet.

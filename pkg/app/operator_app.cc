@@ -281,45 +281,29 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
 }
 
 void Operator::RecordJobEvent(const op::JobNotice& notice) {
-  Announce({.regarding = {api::kGroupVersion, api::kTrainingJobKind, notice.namespace_name,
-                          notice.job, notice.uid},
-            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-            .reason = notice.reason,
-            .action = "Reconciling",
-            .note = notice.note},
-           events_, runtime_.log());
+  Announce(kube::ObjectReference{api::kGroupVersion, api::kTrainingJobKind, notice.namespace_name,
+                                 notice.job, notice.uid},
+           notice, "Reconciling", events_, runtime_.log());
 }
 
 void Operator::RecordNetworkEvent(const op::NetworkNotice& notice) {
-  Announce({.regarding = {api::kGroupVersion, notice.kind, notice.namespace_name, notice.name,
-                          notice.uid},
-            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-            .reason = notice.reason,
-            .action = "PlanningNetwork",
-            .note = notice.note},
-           events_, runtime_.log());
+  Announce(kube::ObjectReference{api::kGroupVersion, notice.kind, notice.namespace_name,
+                                 notice.name, notice.uid},
+           notice, "PlanningNetwork", events_, runtime_.log());
   if (notice.kind != api::kFabricKind || options_.page_address.empty()) return;
   page_.Note({runtime_.clock().WallMs(), notice.warning, StrCat("fabric/", notice.name),
               StrCat(notice.reason, ": ", notice.note)});
 }
 
 void Operator::RecordHostEvent(const op::HostNotice& notice) {
-  Announce({.regarding = {"v1", "Node", "", notice.host, notice.uid},
-            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-            .reason = notice.reason,
-            .action = "MarkingHost",
-            .note = notice.note},
+  Announce(kube::ObjectReference{"v1", "Node", "", notice.host, notice.uid}, notice, "MarkingHost",
            events_, runtime_.log());
 }
 
 void Operator::RecordWaitEvent(const op::WaitNotice& notice) {
-  Announce({.regarding = {notice.resource.ApiVersion(), notice.resource.kind, notice.namespace_name,
-                          notice.name, notice.uid},
-            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-            .reason = notice.reason,
-            .action = "Waiting",
-            .note = notice.note},
-           events_, runtime_.log());
+  Announce(kube::ObjectReference{notice.resource.ApiVersion(), notice.resource.kind,
+                                 notice.namespace_name, notice.name, notice.uid},
+           notice, "Waiting", events_, runtime_.log());
 }
 
 absl::Status Operator::Start(KubeAccess& access) {
@@ -332,19 +316,12 @@ absl::Status Operator::Start(KubeAccess& access) {
   });
   runtime_.registry().AddCounterSource(
       "yardmaster_operator_lost_gpu_seconds_total",
-      "GPU seconds of repeated work and of waiting that incidents have cost", [this] {
-        std::vector<metrics::Sample> out;
-        for (const auto& [cause, seconds] : jobs_.lost_gpu_seconds()) {
-          out.push_back({{{"cause", cause}}, seconds});
-        }
-        return out;
-      });
+      "GPU seconds of repeated work and of waiting that incidents have cost",
+      [this] { return metrics::SamplesBy("cause", jobs_.lost_gpu_seconds()); });
   runtime_.registry().AddGaugeSource(
       "yardmaster_operator_started_job_gpus",
       "GPUs of the workers of TrainingJobs that have run and are neither suspended nor over",
-      [this]() -> std::vector<metrics::Sample> {
-        return {{{}, op::StartedGpus(cache_.Take().jobs)}};
-      });
+      [this] { return op::StartedGpus(cache_.Take().jobs); });
   op::AddCapacityMetrics(capacity_, runtime_.registry());
   CountDroppedEvents(events_, runtime_.registry());
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
