@@ -85,16 +85,13 @@ const char* ReasonOf(NoticeKind kind) {
 void AddAgentMetrics(metrics::Registry& registry,
                      std::function<std::shared_ptr<const PlanReport>()> report,
                      std::function<const LinkReporter*()> links) {
-  const auto one = [](std::int64_t value) {
-    return std::vector<Sample>{{{}, static_cast<double>(value)}};
-  };
   registry.AddGaugeSource("yardmaster_agent_pods", "Pods with a network plan, by its state.",
                           [report] { return PodsByState(*report()); });
   registry.AddCounterSource("yardmaster_agent_plan_file_writes_total", "Plan files written.",
-                            [report, one] { return one(report()->writes); });
+                            [report] { return report()->writes; });
   registry.AddCounterSource("yardmaster_agent_plan_file_failures_total",
                             "Plan files that could not be written or removed.",
-                            [report, one] { return one(report()->failures); });
+                            [report] { return report()->failures; });
   registry.AddGaugeSource("yardmaster_agent_nic_ports", "NIC ports, by link state.",
                           [links] { return Ports(links()); });
   registry.AddGaugeSource("yardmaster_agent_nic_port_gbps",
@@ -106,14 +103,12 @@ void AddAgentMetrics(metrics::Registry& registry,
   registry.AddGaugeSource("yardmaster_agent_nic_port_loss",
                           "NIC ports that lose packets: the share of frames that arrived damaged.",
                           [links] { return PortLoss(links()); });
-  registry.AddCounterSource(
-      "yardmaster_agent_node_patches_total",
-      "Changes of the nodes' annotations down-ports and lossy-ports.",
-      [links, one] { return one(links() == nullptr ? 0 : links()->writes()); });
-  registry.AddCounterSource(
-      "yardmaster_agent_link_report_failures_total",
-      "Link states that could not be mapped to ports or written to a node.",
-      [links, one] { return one(links() == nullptr ? 0 : links()->failures()); });
+  registry.AddCounterSource("yardmaster_agent_node_patches_total",
+                            "Changes of the nodes' annotations down-ports and lossy-ports.",
+                            [links] { return links() == nullptr ? 0 : links()->writes(); });
+  registry.AddCounterSource("yardmaster_agent_link_report_failures_total",
+                            "Link states that could not be mapped to ports or written to a node.",
+                            [links] { return links() == nullptr ? 0 : links()->failures(); });
   for (NoticeKind kind : {NoticeKind::kStale, NoticeKind::kInvalid, NoticeKind::kWriteFailed}) {
     registry.GetCounter("yardmaster_agent_plan_problems_total",
                         "Network plans that gave way to default behaviour, by reason.",
@@ -130,28 +125,21 @@ void AddReportMetrics(metrics::Registry& registry, const ProfileCollector& profi
             {{{"result", "taken"}}, static_cast<double>(profiles.taken())},
             {{{"result", "refused"}}, static_cast<double>(profiles.refused())}};
       });
-  registry.AddCounterSource(
-      "yardmaster_agent_profile_patches_total", "Profile annotations written on pods.",
-      [&profiles] {
-        return std::vector<Sample>{{{}, static_cast<double>(profiles.writes())}};
-      });
+  registry.AddCounterSource("yardmaster_agent_profile_patches_total",
+                            "Profile annotations written on pods.",
+                            [&profiles] { return profiles.writes(); });
   registry.AddCounterSource("yardmaster_agent_report_patches_total",
-                            "Relayed reports written on nodes.", [&relay] {
-                              return std::vector<Sample>{{{}, static_cast<double>(relay.writes())}};
-                            });
+                            "Relayed reports written on nodes.",
+                            [&relay] { return relay.writes(); });
 }
 
 void AddStreamMetrics(metrics::Registry& registry, const rpc::ReportStream& stream) {
   registry.AddGaugeSource("yardmaster_agent_operator_stream",
                           "1: the operator has confirmed a report on the present stream.",
-                          [&stream] {
-                            return std::vector<Sample>{{{}, stream.stats().connected ? 1.0 : 0.0}};
-                          });
-  registry.AddCounterSource(
-      "yardmaster_agent_operator_stream_breaks_total",
-      "Streams to the operator, and tries to make one, that ended.", [&stream] {
-        return std::vector<Sample>{{{}, static_cast<double>(stream.stats().broken)}};
-      });
+                          [&stream] { return stream.stats().connected ? 1.0 : 0.0; });
+  registry.AddCounterSource("yardmaster_agent_operator_stream_breaks_total",
+                            "Streams to the operator, and tries to make one, that ended.",
+                            [&stream] { return stream.stats().broken; });
 }
 
 void CountNotice(metrics::Registry& registry, NoticeKind kind) {
@@ -169,13 +157,11 @@ void AddObserverMetrics(metrics::Registry& registry,
     const HostJobObserver* present = observer();
     return present == nullptr ? ShimSummary() : present->shims();
   };
-  registry.AddCounterSource(
-      "yardmaster_agent_measured_profiles_total", "Profiles measured from the NICs' byte counters.",
-      [observer] {
-        const HostJobObserver* present = observer();
-        return std::vector<Sample>{
-            {{}, present == nullptr ? 0 : static_cast<double>(present->measured())}};
-      });
+  registry.AddCounterSource("yardmaster_agent_measured_profiles_total",
+                            "Profiles measured from the NICs' byte counters.", [observer] {
+                              const HostJobObserver* present = observer();
+                              return present == nullptr ? 0 : present->measured();
+                            });
   registry.AddGaugeSource(
       "yardmaster_agent_connections",
       "Connections of the pods' shims: with their planned port, without it, without a plan.",
@@ -185,20 +171,12 @@ void AddObserverMetrics(metrics::Registry& registry,
                                    {{{"state", "unsteered"}}, static_cast<double>(now.unsteered)},
                                    {{{"state", "unplanned"}}, static_cast<double>(now.unplanned)}};
       });
-  registry.AddGaugeSource(
-      "yardmaster_agent_kept_class_connections",
-      "Connections whose traffic class is their container's own choice.", [shims] {
-        return std::vector<Sample>{{{}, static_cast<double>(shims().kept_class)}};
-      });
+  registry.AddGaugeSource("yardmaster_agent_kept_class_connections",
+                          "Connections whose traffic class is their container's own choice.",
+                          [shims] { return shims().kept_class; });
   registry.AddGaugeSource("yardmaster_agent_unsteered_reasons",
-                          "Connections by why the shim did not do something.", [shims] {
-                            std::vector<Sample> samples;
-                            const ShimSummary now = shims();
-                            for (const auto& [reason, count] : now.reasons) {
-                              samples.push_back({{{"reason", reason}}, static_cast<double>(count)});
-                            }
-                            return samples;
-                          });
+                          "Connections by why the shim did not do something.",
+                          [shims] { return metrics::SamplesBy("reason", shims().reasons); });
 }
 
 }  // namespace yardmaster::agent
