@@ -3,7 +3,6 @@
 // pure functions.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

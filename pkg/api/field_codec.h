@@ -2,8 +2,6 @@
 // functions.
 #pragma once
 
-#include <utility>
-
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/field_reader.h"

@@ -1,8 +1,6 @@
 #include "pkg/api/job_role.h"
 
-#include <algorithm>
 #include <string_view>
-#include <utility>
 
 #include "nlohmann/json.hpp"
 

@@ -9,7 +9,6 @@
 // Thread safety: values and pure functions.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 

@@ -6,7 +6,6 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/kept_metadata.h"
-#include "pkg/api/names.h"
 #include "pkg/api/resource_list.h"
 
 namespace yardmaster::api {

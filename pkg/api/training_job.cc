@@ -1,7 +1,6 @@
 #include "pkg/api/training_job.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "nlohmann/json.hpp"
 

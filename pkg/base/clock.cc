@@ -1,7 +1,6 @@
 #include "pkg/base/clock.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "absl/time/time.h"
 

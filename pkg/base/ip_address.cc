@@ -1,7 +1,6 @@
 #include "pkg/base/ip_address.h"
 
 #include <arpa/inet.h>
-#include <cstddef>
 
 #include "pkg/base/strings.h"
 

@@ -1,7 +1,6 @@
 #include "pkg/capacity/sum.h"
 
 #include <algorithm>
-#include <string>
 
 #include "pkg/base/status.h"
 

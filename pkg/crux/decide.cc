@@ -1,10 +1,8 @@
 #include "pkg/crux/decide.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "pkg/base/strings.h"

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "pkg/crux/pairwise_contention.h"
-
 namespace yardmaster::crux {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "pkg/crux/problem.h"
 
-#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 

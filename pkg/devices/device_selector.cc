@@ -1,6 +1,5 @@
 #include "pkg/devices/device_selector.h"
 
-#include <algorithm>
 #include <cctype>
 #include <compare>
 #include <optional>

@@ -1,8 +1,6 @@
 #include "pkg/fabric/network.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <unordered_set>
 
 #include "pkg/base/strings.h"

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "pkg/api/names.h"
 #include "pkg/api/unnumbered_pod.h"

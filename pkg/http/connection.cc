@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "pkg/base/clock.h"
-#include "pkg/http/response_writer.h"
 
 namespace yardmaster::http {
 namespace {

@@ -19,7 +19,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "pkg/http/connection_transport.h"
 #include "pkg/http/message.h"

@@ -6,7 +6,6 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
-#include <utility>
 #include <vector>
 
 #include "pkg/base/status.h"

@@ -1,7 +1,5 @@
 #include "pkg/kube/client_config.h"
 
-#include <string_view>
-
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <functional>
-#include <utility>
 
 #include "nlohmann/json.hpp"
 

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <string>
 #include <sys/stat.h>
 
 #include "pkg/base/status.h"

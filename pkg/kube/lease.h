@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <functional>
 #include <stop_token>
-#include <string>
 #include <thread>
 
 #include "pkg/base/mutex.h"

@@ -11,7 +11,6 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <utility>
 
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"

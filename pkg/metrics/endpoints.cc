@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "pkg/base/mutex.h"
 #include "pkg/base/token_bucket.h"

@@ -16,7 +16,6 @@
 // Thread safety: all methods from any thread; lines never mix. A copy writes to the same place.
 #pragma once
 
-#include <cstdint>
 #include <iosfwd>
 #include <memory>
 #include <string>

@@ -1,6 +1,5 @@
 #include "pkg/page/changes.h"
 
-#include <memory>
 #include <utility>
 
 #include "nlohmann/json.hpp"

@@ -7,7 +7,6 @@
 // Thread safety: pure functions; a picture is a value.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

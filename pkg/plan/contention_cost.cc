@@ -1,7 +1,6 @@
 #include "pkg/plan/contention_cost.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,10 +1,8 @@
 #include "pkg/plan/host_holders.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "pkg/base/strings.h"

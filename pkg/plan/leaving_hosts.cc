@@ -1,7 +1,6 @@
 #include "pkg/plan/leaving_hosts.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>

@@ -1,7 +1,6 @@
 // Replan: a plan after a failure or a repair, with as few changes as that allows.
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "pkg/repac/path_planner.h"
 #include "pkg/repac/plan_run.h"

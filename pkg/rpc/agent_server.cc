@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "pkg/base/mutex.h"
-#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent.grpc.pb.h"
 #include "pkg/rpc/conversion.h"

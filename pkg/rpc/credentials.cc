@@ -4,7 +4,6 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <sstream>
-#include <string>
 
 #include "pkg/base/ip_address.h"
 #include "pkg/base/status.h"

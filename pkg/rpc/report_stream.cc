@@ -5,7 +5,6 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/grpcpp.h>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "pkg/base/mutex.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <optional>
 #include <sstream>
 
 #include "pkg/base/status.h"

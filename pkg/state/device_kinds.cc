@@ -1,7 +1,5 @@
 #include "pkg/state/device_kinds.h"
 
-#include <algorithm>
-
 #include "pkg/api/compute_domain.h"
 #include "pkg/api/names.h"
 #include "pkg/api/short_hash.h"

@@ -1,9 +1,5 @@
 #include "pkg/state/host_capacity.h"
 
-#include <algorithm>
-#include <set>
-#include <string_view>
-
 #include "pkg/api/pod_requests.h"
 #include "pkg/state/node_facts.h"
 

@@ -1,7 +1,6 @@
 #include "pkg/state/host_index.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>

@@ -1,8 +1,6 @@
 #include "pkg/state/job_index.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "pkg/base/strings.h"

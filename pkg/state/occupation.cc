@@ -1,7 +1,6 @@
 #include "pkg/state/occupation.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "pkg/api/names.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <ctime>
 #include <memory>
 #include <openssl/bio.h>
 #include <openssl/bn.h>

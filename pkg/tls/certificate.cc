@@ -5,7 +5,6 @@
 #include <openssl/err.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
-#include <utility>
 #include <vector>
 
 #include "pkg/base/status.h"

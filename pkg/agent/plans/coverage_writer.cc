@@ -6,7 +6,6 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
-#include "pkg/kube/object.h"
 
 namespace yardmaster::agent {
 

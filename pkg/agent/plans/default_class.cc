@@ -3,9 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <system_error>
-#include <utility>
 
 #include "nlohmann/json.hpp"
 

@@ -1,7 +1,5 @@
 #include "pkg/agent/plans/effective_plan.h"
 
-#include <algorithm>
-
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "pkg/base/strings.h"
-#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::agent {
 

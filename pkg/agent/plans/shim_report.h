@@ -8,7 +8,6 @@
 // Thread safety: functions without state; they read the file system.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>

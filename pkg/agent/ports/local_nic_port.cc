@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <system_error>
 #include <tuple>
 
 #include "pkg/agent/ports/host_files.h"

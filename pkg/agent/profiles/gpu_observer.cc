@@ -1,7 +1,6 @@
 #include "pkg/agent/profiles/gpu_observer.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "pkg/base/status.h"

@@ -23,7 +23,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "pkg/agent/profiles/pod_processes.h"
 #include "pkg/agent/profiles/progress_tracker.h"

@@ -1,6 +1,5 @@
 #include "pkg/agent/profiles/progress_tracker.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace yardmaster::agent {

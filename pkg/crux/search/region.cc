@@ -1,7 +1,6 @@
 #include "pkg/crux/search/region.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "pkg/crux/intensity.h"

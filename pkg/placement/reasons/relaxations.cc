@@ -1,7 +1,6 @@
 #include "pkg/placement/reasons/relaxations.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 

@@ -15,7 +15,6 @@
 
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/solver/capacity.h"
-#include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/solver/segment_plan.h"
 
 namespace yardmaster::placement {

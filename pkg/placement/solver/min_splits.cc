@@ -1,7 +1,6 @@
 #include "pkg/placement/solver/min_splits.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace yardmaster::placement {
 

@@ -8,7 +8,6 @@
 #include "pkg/placement/objective.h"
 #include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/gang_model.h"
-#include "pkg/workload/job.h"
 
 namespace yardmaster::placement {
 

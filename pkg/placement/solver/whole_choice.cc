@@ -1,7 +1,6 @@
 #include "pkg/placement/solver/whole_choice.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <optional>
 
