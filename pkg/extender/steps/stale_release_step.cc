@@ -38,7 +38,7 @@ std::optional<std::string> ReleasedTo(const api::Pod& pod) {
 }
 
 std::vector<Work> StaleReleaseStep::Plan(const PassFacts& facts) {
-  std::map<NamespacedName, Looked> before;
+  std::map<NamespacedName, Checked> before;
   before.swap(in_place_);
   std::vector<Work> works;
   for (const auto& [key, gathered] : facts.gathered) {
@@ -47,10 +47,10 @@ std::vector<Work> StaleReleaseStep::Plan(const PassFacts& facts) {
     if (gang == facts.gangs.end() || gang->second->status.plan_generation == 0) continue;
     if (IsFinished(gang->second->status) || facts.indeterminate.count(key) != 0) continue;
     if (facts.IsStopping(key) || facts.isolated.count(key) != 0) continue;
-    const auto looked = before.find(key);
-    const Looked now{gathered, gang->second};
-    if (looked != before.end() && looked->second == now) {
-      in_place_.insert(before.extract(looked));
+    const auto checked = before.find(key);
+    const Checked now{gathered, gang->second};
+    if (checked != before.end() && checked->second == now) {
+      in_place_.insert(before.extract(checked));
       continue;
     }
     works.push_back(
@@ -61,18 +61,18 @@ std::vector<Work> StaleReleaseStep::Plan(const PassFacts& facts) {
   return works;
 }
 
-std::vector<StaleReleaseStep::Stale> StaleReleaseStep::StalePods(const Looked& looked) const {
+std::vector<StaleReleaseStep::Stale> StaleReleaseStep::StalePods(const Checked& checked) const {
   std::vector<Stale> stale;
-  for (const gather::GangMember& member : looked.pods->members) {
+  for (const gather::GangMember& member : checked.pods->members) {
     if (!member.rank || *member.rank < 0) continue;
     if (member.pod->metadata.controller() == nullptr) continue;
     std::optional<std::string> host = ReleasedTo(*member.pod);
     if (!host) continue;
-    const std::string* slot = SlotHost(*looked.gang, *member.rank);
+    const std::string* slot = SlotHost(*checked.gang, *member.rank);
     if (slot != nullptr && *slot == *host) continue;
     stale.push_back({member.pod, *member.rank, *std::move(host)});
   }
-  const auto last = refused_.find(KeyOf(looked.gang->metadata));
+  const auto last = refused_.find(KeyOf(checked.gang->metadata));
   if (last == refused_.end()) return stale;
   const auto at = std::find_if(stale.begin(), stale.end(), [&](const Stale& entry) {
     return entry.pod->metadata.uid == last->second;
@@ -82,26 +82,26 @@ std::vector<StaleReleaseStep::Stale> StaleReleaseStep::StalePods(const Looked& l
 }
 
 std::size_t StaleReleaseStep::BoundLeft(std::int64_t now_ms) {
-  while (!recalled_ms_.empty() && now_ms - recalled_ms_.front() >= options_.window_ms) {
-    recalled_ms_.pop_front();
+  while (!evicted_ms_.empty() && now_ms - evicted_ms_.front() >= options_.window_ms) {
+    evicted_ms_.pop_front();
   }
-  return options_.max_bound - std::min(options_.max_bound, recalled_ms_.size());
+  return options_.max_bound - std::min(options_.max_bound, evicted_ms_.size());
 }
 
 Decision StaleReleaseStep::Decide(const PassFacts& facts, const NamespacedName& key,
-                                  const Looked& looked) {
+                                  const Checked& checked) {
   Decision decision;
   decision.threads = 1;
   std::vector<Stale> evicted;
   std::size_t bound_left = BoundLeft(facts.now.steady_ms);
-  std::vector<Stale> stale = StalePods(looked);
-  if (stale.empty()) in_place_.emplace(key, looked);
+  std::vector<Stale> stale = StalePods(checked);
+  if (stale.empty()) in_place_.emplace(key, checked);
   for (Stale& entry : stale) {
     const bool bound = !entry.pod->node_name.empty();
     if (bound && bound_left == 0) {
-      if (!recalled_ms_.empty()) {
+      if (!evicted_ms_.empty()) {
         decision.effects.push_back(
-            WakeIn{recalled_ms_.front() + options_.window_ms - facts.now.steady_ms});
+            WakeIn{evicted_ms_.front() + options_.window_ms - facts.now.steady_ms});
       }
       decision.effects.push_back(ReportProblem{StrCat(
           "Pod ", KeyOf(entry.pod->metadata).text(), ": it runs on another host than its Gang ",
@@ -119,8 +119,8 @@ Decision StaleReleaseStep::Decide(const PassFacts& facts, const NamespacedName& 
         EvictPod{EvictionsOf(key), entry.pod, EvictWhen::kSamePod, &PassReport::recalled_pods});
   }
   if (evicted.empty()) return decision;
-  decision.then = [this, key, gang = looked.gang, evicted](const PassFacts& facts,
-                                                           const EffectOutcomes& outcomes) {
+  decision.then = [this, key, gang = checked.gang, evicted](const PassFacts& facts,
+                                                            const EffectOutcomes& outcomes) {
     return Report(facts, key, *gang, evicted, outcomes);
   };
   return decision;
@@ -137,7 +137,7 @@ Decision StaleReleaseStep::Report(const PassFacts& facts, const NamespacedName& 
       refused_[key] = pod.uid;
     }
     if (!outcome.done()) continue;
-    if (!evicted[i].pod->node_name.empty()) recalled_ms_.push_back(facts.now.steady_ms);
+    if (!evicted[i].pod->node_name.empty()) evicted_ms_.push_back(facts.now.steady_ms);
     const std::string* slot = SlotHost(gang, evicted[i].rank);
     const std::string now = slot != nullptr
                                 ? StrCat("rank ", evicted[i].rank, " belongs on ", *slot, " now")

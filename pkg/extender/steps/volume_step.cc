@@ -17,7 +17,7 @@ namespace {
 // Claims that a pass reads, one after the other, and for how long; the next one has the others.
 constexpr std::size_t kMaxInAPass = 64;
 constexpr std::int64_t kMaxMsInAPass = 1'000;
-constexpr std::size_t kMaxOfAGang = 16;  // while others have wishes
+constexpr std::size_t kMaxOfAGang = 16;  // while other gangs have claims that are due
 constexpr int kMaxPassesLeftOut = 5;
 constexpr std::size_t kMaxNamespaces = 1'000;  // whose last turn is remembered
 constexpr BackoffLimits kAskAgain{250, 30'000};
@@ -52,23 +52,24 @@ std::set<NamespacedName> ClaimsOf(const gather::GatheredGang& pods) {
 std::vector<Work> VolumeStep::Plan(const PassFacts& facts) {
   began_ms_ = facts.now.steady_ms;
   std::int64_t wake_ms = std::numeric_limits<std::int64_t>::max();
-  std::vector<Wish> wishes = Wishes(facts, wake_ms);
-  Share(wishes);
+  std::vector<DueClaims> all_due = FindDueClaims(facts, wake_ms);
+  Share(all_due);
   std::vector<Work> works;
   if (!known_->empty()) {
     works.push_back({NamespacedName(), [this, wake_ms](const PassFacts&) {
                        return Decision{{Change(VolumesRead{known_}), WakeIn{wake_ms}}};
                      }});
   }
-  for (const Wish& wish : wishes) {
-    works.push_back({wish.gang, [this, wish](const PassFacts& now) { return Read(now, wish); }});
+  for (const DueClaims& due : all_due) {
+    works.push_back({due.gang, [this, due](const PassFacts& now) { return Read(now, due); }});
   }
   return works;
 }
 
-std::vector<VolumeStep::Wish> VolumeStep::Wishes(const PassFacts& facts, std::int64_t& wake_ms) {
+std::vector<VolumeStep::DueClaims> VolumeStep::FindDueClaims(const PassFacts& facts,
+                                                             std::int64_t& wake_ms) {
   const std::int64_t now_ms = facts.now.steady_ms;
-  std::vector<Wish> wishes;
+  std::vector<DueClaims> all_due;
   auto known = std::make_shared<VolumesByClaim>();
   std::map<NamespacedName, Answer> answers;
   std::map<NamespacedName, Waiting> waiting;
@@ -78,13 +79,13 @@ std::vector<VolumeStep::Wish> VolumeStep::Wishes(const PassFacts& facts, std::in
     if (claims.empty()) continue;
     Waiting& gang = waiting.emplace(key, std::move(waiting_[key])).first->second;
     const bool changed = std::exchange(gang.pods, pods) != pods;
-    Wish wish{key};
+    DueClaims due{key};
     std::int64_t next_ms = std::numeric_limits<std::int64_t>::max();
     std::vector<std::pair<std::int64_t, NamespacedName>> again;
     for (const NamespacedName& claim : claims) {
       const auto at = answers_.find(claim);
       if (at == answers_.end()) {
-        wish.claims.push_back(claim);
+        due.claims.push_back(claim);
         continue;
       }
       known->insert(*known_->find(claim));
@@ -98,67 +99,67 @@ std::vector<VolumeStep::Wish> VolumeStep::Wishes(const PassFacts& facts, std::in
     }
     if (!MayLimit(*known, *pods)) continue;
     wake_ms = std::min(wake_ms, next_ms);
-    wish.unknown = wish.claims.size();
+    due.unknown = due.claims.size();
     std::sort(again.begin(), again.end());
-    for (auto& [due_ms, claim] : again) wish.claims.push_back(std::move(claim));
-    if (!wish.claims.empty()) wishes.push_back(std::move(wish));
+    for (auto& [due_ms, claim] : again) due.claims.push_back(std::move(claim));
+    if (!due.claims.empty()) all_due.push_back(std::move(due));
   }
   known_ = std::move(known);
   answers_ = std::move(answers);
   waiting_ = std::move(waiting);
   if (served_.size() > kMaxNamespaces) served_.clear();
-  return wishes;
+  return all_due;
 }
 
-void VolumeStep::Share(std::vector<Wish>& wishes) const {
-  const auto served = [this](const Wish& wish) {
-    const auto at = served_.find(wish.gang.namespace_name);
+void VolumeStep::Share(std::vector<DueClaims>& all_due) const {
+  const auto served = [this](const DueClaims& due) {
+    const auto at = served_.find(due.gang.namespace_name);
     return at == served_.end() ? 0 : at->second;
   };
-  const auto in_namespace = [this](const Wish& wish) {
-    return std::tuple(wish.unknown == 0, waiting_.at(wish.gang).served, wish.gang);
+  const auto in_namespace = [this](const DueClaims& due) {
+    return std::tuple(due.unknown == 0, waiting_.at(due.gang).served, due.gang);
   };
-  std::sort(wishes.begin(), wishes.end(),
-            [&](const Wish& a, const Wish& b) { return in_namespace(a) < in_namespace(b); });
+  std::sort(all_due.begin(), all_due.end(), [&](const DueClaims& a, const DueClaims& b) {
+    return in_namespace(a) < in_namespace(b);
+  });
   std::map<std::string, std::size_t> turns;
-  for (Wish& wish : wishes) wish.turn = turns[wish.gang.namespace_name]++;
-  const auto order = [&](const Wish& wish) {
-    return std::tuple(wish.turn, wish.unknown == 0, served(wish), wish.gang);
+  for (DueClaims& due : all_due) due.turn = turns[due.gang.namespace_name]++;
+  const auto order = [&](const DueClaims& due) {
+    return std::tuple(due.turn, due.unknown == 0, served(due), due.gang);
   };
-  std::sort(wishes.begin(), wishes.end(),
-            [&](const Wish& a, const Wish& b) { return order(a) < order(b); });
+  std::sort(all_due.begin(), all_due.end(),
+            [&](const DueClaims& a, const DueClaims& b) { return order(a) < order(b); });
   std::size_t left = kMaxInAPass;
   for (const std::size_t most : {kMaxOfAGang, kMaxInAPass}) {
-    for (Wish& wish : wishes) {
-      const std::size_t wanted = std::min(most, wish.claims.size());
-      const std::size_t more = std::min(left, wanted - std::min(wanted, wish.share));
-      wish.share += more;
+    for (DueClaims& due : all_due) {
+      const std::size_t wanted = std::min(most, due.claims.size());
+      const std::size_t more = std::min(left, wanted - std::min(wanted, due.share));
+      due.share += more;
       left -= more;
     }
   }
 }
 
-Decision VolumeStep::Read(const PassFacts& facts, const Wish& wish) {
+Decision VolumeStep::Read(const PassFacts& facts, const DueClaims& due) {
   const bool has_time = facts.now.steady_ms - began_ms_ < kMaxMsInAPass;
-  const std::size_t share = has_time ? wish.share : 0;
-  const Claims claims(wish.claims.begin(),
-                      wish.claims.begin() + static_cast<std::ptrdiff_t>(share));
+  const std::size_t share = has_time ? due.share : 0;
+  const Claims claims(due.claims.begin(), due.claims.begin() + static_cast<std::ptrdiff_t>(share));
   Decision read;
   read.threads = 1;  // none counts on another
   for (const NamespacedName& claim : claims) {
     read.effects.push_back(ReadObject{{ClaimsResource(), claim.namespace_name, claim.name, ""}});
   }
-  Waiting& waiting = waiting_.at(wish.gang);
-  if (share < wish.claims.size()) read.effects.push_back(WakeIn{0});
-  if (share >= wish.unknown) {
+  Waiting& waiting = waiting_.at(due.gang);
+  if (share < due.claims.size()) read.effects.push_back(WakeIn{0});
+  if (share >= due.unknown) {
     waiting.left_out = 0;
-  } else if (!facts.FindGang(wish.gang)->status.committed() &&
+  } else if (!facts.FindGang(due.gang)->status.committed() &&
              waiting.left_out < kMaxPassesLeftOut) {
     ++waiting.left_out;
-    read.effects.push_back(Change(GangMarked{wish.gang, GangMark::kLeftOut}));
+    read.effects.push_back(Change(GangMarked{due.gang, GangMark::kLeftOut}));
   }
   if (claims.empty()) return read;
-  waiting.served = served_[wish.gang.namespace_name] = ++turns_;
+  waiting.served = served_[due.gang.namespace_name] = ++turns_;
   read.then = [this, claims](const PassFacts& now, const EffectOutcomes& outcomes) {
     return ReadVolumes(now, claims, outcomes);
   };
@@ -197,13 +198,13 @@ Decision VolumeStep::ReadVolumes(const PassFacts& facts, const Claims& claims,
   // First, so that outcomes and claims have the same order.
   decision.effects.insert(decision.effects.begin(), volumes.begin(), volumes.end());
   decision.then = [this, bound](const PassFacts& now, const EffectOutcomes& outcomes) {
-    return Learn(now, bound, outcomes);
+    return StoreReach(now, bound, outcomes);
   };
   return decision;
 }
 
-Decision VolumeStep::Learn(const PassFacts& facts, const Claims& claims,
-                           const EffectOutcomes& read) {
+Decision VolumeStep::StoreReach(const PassFacts& facts, const Claims& claims,
+                                const EffectOutcomes& read) {
   auto known = std::make_shared<VolumesByClaim>(*known_);
   for (std::size_t i = 0; i < claims.size(); ++i) {
     if (!read[i].done()) continue;
