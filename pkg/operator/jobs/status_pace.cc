@@ -13,13 +13,14 @@ std::string KeyTextOf(const api::TrainingJob& job) {
   return kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
 }
 
-bool Says(const api::TrainingJobStatus& status, const char* type, api::ConditionStatus wanted) {
+bool ConditionIs(const api::TrainingJobStatus& status, const char* type,
+                 api::ConditionStatus wanted) {
   const api::Condition* condition = api::FindCondition(status.conditions, type);
   return condition != nullptr && condition->status == wanted;
 }
 
 // By the ledger, whether it has a place and why not.
-bool IsTold(const api::TrainingJobStatus& status) {
+bool HasReport(const api::TrainingJobStatus& status) {
   const api::Condition* planned = api::FindCondition(status.conditions, "Planned");
   return planned != nullptr && planned->reason != kGatheringReason &&
          !api::IsTrue(status.conditions, "Stalled");
@@ -49,8 +50,8 @@ bool OnlyBeginsToWait(const api::TrainingJobStatus& before, const api::TrainingJ
   const api::Condition* planned = api::FindCondition(after.conditions, "Planned");
   if (planned == nullptr || planned->reason != kGatheringReason) return false;
   using enum api::ConditionStatus;
-  if (!Says(after, "Queued", kTrue) || !Says(after, "Placed", kFalse) ||
-      !Says(after, "Running", kFalse) || after.conditions.size() != 4) {
+  if (!ConditionIs(after, "Queued", kTrue) || !ConditionIs(after, "Placed", kFalse) ||
+      !ConditionIs(after, "Running", kFalse) || after.conditions.size() != 4) {
     return false;
   }
   if (std::any_of(after.roles.begin(), after.roles.end(), [](const api::RoleStatus& role) {
@@ -73,10 +74,10 @@ std::int64_t StatusWaitMs(const api::TrainingJobStatus& before, const api::Train
     return std::max<std::int64_t>(0, since_ms + wait_ms - times.now_ms);
   };
   if (OnlyBeginsToWait(before, after)) {
-    const std::int64_t wait_ms = left(times.first_look_ms, kFirstMs);
-    const bool at_work = times.told_ms && times.now_ms - *times.told_ms < kFirstMs;
-    if (wait_ms > 0 || !at_work) return wait_ms;
-    return std::min(kAtWorkAgainMs, left(times.first_look_ms, kFirstAtWorkMs));
+    const std::int64_t wait_ms = left(times.first_reconcile_ms, kFirstMs);
+    const bool busy = times.reported_ms && times.now_ms - *times.reported_ms < kFirstMs;
+    if (wait_ms > 0 || !busy) return wait_ms;
+    return std::min(kBusyAgainMs, left(times.first_reconcile_ms, kFirstBusyMs));
   }
   if (times.written_ms && OnlyCountsDiffer(before, after)) {
     return left(*times.written_ms, kCountsMs);
@@ -95,13 +96,13 @@ std::int64_t StatusPace::WaitMs(const api::TrainingJob& job, const api::Training
       times.written_ms = written->second;
     }
     if (begins) {
-      Look& look = first_looks_[KeyTextOf(job)];
-      if (look.uid != job.metadata.uid) look = {job.metadata.uid, times.now_ms};
-      times.first_look_ms = look.time_ms;
-    } else if (IsTold(after) && first_looks_.count(KeyTextOf(job)) != 0) {
-      told_ms_ = times.now_ms;
+      FirstReconcile& first = first_reconciles_[KeyTextOf(job)];
+      if (first.uid != job.metadata.uid) first = {job.metadata.uid, times.now_ms};
+      times.first_reconcile_ms = first.time_ms;
+    } else if (HasReport(after) && first_reconciles_.count(KeyTextOf(job)) != 0) {
+      reported_ms_ = times.now_ms;
     }
-    times.told_ms = told_ms_;
+    times.reported_ms = reported_ms_;
   }
   return StatusWaitMs(job.status, after, times);
 }
@@ -112,12 +113,12 @@ void StatusPace::Written(const api::TrainingJob& job) {
   std::erase_if(written_ms_,
                 [&](const auto& written) { return written.second + kCountsMs <= now_ms; });
   written_ms_[job.metadata.uid] = now_ms;
-  first_looks_.erase(KeyTextOf(job));
+  first_reconciles_.erase(KeyTextOf(job));
 }
 
 void StatusPace::Forget(const std::string& key) {
   const MutexLock lock(mutex_);
-  first_looks_.erase(key);
+  first_reconciles_.erase(key);
 }
 
 }  // namespace yardmaster::op

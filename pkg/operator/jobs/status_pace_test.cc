@@ -72,10 +72,10 @@ TEST_F(StatusPaceTest, WhileTheLedgerTellsOthersTheFirstStatusWaitsForItsTurn) {
   EXPECT_EQ(WaitMs(Begins()), kFirstMs);
   clock_.Advance(kFirstMs);
   tell("b");
-  EXPECT_EQ(WaitMs(Begins()), kAtWorkAgainMs);
+  EXPECT_EQ(WaitMs(Begins()), kBusyAgainMs);
   clock_.Advance(kFirstMs);
   EXPECT_EQ(WaitMs(Begins()), 0) << "it has told nobody for a while";
-  clock_.Advance(kFirstAtWorkMs - 2 * kFirstMs - 100);
+  clock_.Advance(kFirstBusyMs - 2 * kFirstMs - 100);
   tell("c");
   EXPECT_EQ(WaitMs(Begins()), 100);
   clock_.Advance(100);
