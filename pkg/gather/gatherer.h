@@ -1,9 +1,9 @@
-// Gathers pods into gangs, kept from one pass to the next: a pod that came, went or changed costs a
-// look at itself and a copy of its gang's list of members. Its labels are read again only if they,
-// its annotations or its owners have changed.
+// Gathers pods into gangs and caches the result between passes. A pod that came, went or changed
+// costs a look at itself and a copy of its gang's list of members. Its labels are parsed again only
+// if they, its annotations or its owners have changed.
 //
-// Determinism: the answer depends on the pods given last, never on those before. Thread safety: one
-// thread. What it hands out stays valid and unchanged.
+// Determinism: the result depends only on the pods given last. Thread safety: one thread. Returned
+// objects stay valid and unchanged.
 #pragma once
 
 #include <functional>
@@ -20,15 +20,15 @@
 
 namespace yardmaster::gather {
 
-// Whether pods without a controller may be in a gang of an owner: in manifests that people write
-// they have none; in a cluster such a pod carries copied labels. Pods that say that they are a gang
-// may always be one.
+// Whether pods without a controller may belong to the gang of an owner. In manifests that users
+// write they have none; in a cluster such a pod has copied labels. Pods that declare themselves a
+// gang may always be one.
 enum class Orphans { kAccept, kRefuse };
-// Whether pods that say their parallelism are gathered where they did not come behind our gate,
-// too. Where only some namespaces have the gate, the pods of the others are ordinary ones.
+// Whether pods with a parallelism annotation are gathered even if they were not created behind the
+// gate. If only some namespaces have the gate, the pods of the others are ordinary ones.
 enum class Ungated { kGather, kLeave };
 
-// A pod whose rank the extender has still to write onto it (steps/number_step.h).
+// A pod on which the extender has still to write its rank (extender/steps/number_step.h).
 struct UnnumberedPod {
   PodPtr pod;
   NamespacedName gang;
@@ -42,25 +42,26 @@ class Gatherer {
   Gatherer(Gatherer&&) = default;
   Gatherer& operator=(Gatherer&&) = default;
 
-  // The Gang that has these pods already; null: ranks are left open.
+  // Returns the Gang of these pods; null: none exists, and ranks are not assigned.
   using GangOf = std::function<const api::Gang*(const GatheredGang& pods)>;
 
-  // From now on these are the pods.
+  // Replaces the set of pods.
   void Update(const state::ObjectTable<api::Pod>& pods);
-  // Adds a pod that is not there yet, for callers that never call Update.
+  // Adds a new pod, for callers that never call Update.
   void Add(const PodPtr& pod);
-  // By (namespace, name, owner's uid).
+  // Returns the gangs by (namespace, name, owner's uid).
   std::vector<std::shared_ptr<const GatheredGang>> Gangs(const GangOf& gang_of);
-  // What the owner of these pods says of replicas that have ended; kept while the gang has pods.
-  // True: it is news.
+  // Records which replicas have ended, as the owner of these pods says; kept while the gang has
+  // pods. True if it is new.
   bool NoteEnded(const GatheredGang& pods, std::vector<Replica> ended);
-  // By (namespace, name).
+  // Returns the problems by (namespace, name).
   std::vector<PodProblem> Problems() const;
-  // Pods behind our gate alone that ask for no GPU and are in no gang, such as a launcher.
+  // Returns pods that only the gate of Yardmaster holds, that request no GPU and are in no gang,
+  // such as a launcher.
   std::vector<PodPtr> Idle() const;
-  // Pods with GPUs, on a node and in no gang, that are being deleted.
+  // Returns pods with GPUs, on a node and in no gang, that are being deleted.
   std::vector<PodPtr> LeavingAlone() const;
-  // Unfinished pods that are not being deleted and have no rank yet; by (namespace, name).
+  // Returns unfinished pods that are not being deleted and have no rank yet, by (namespace, name).
   std::vector<UnnumberedPod> Unnumbered() const;
 
  private:
@@ -71,11 +72,11 @@ class Gatherer {
     Members members;  // unfinished pods
     int finished = 0;
     std::map<Replica, int> succeeded;     // pods
-    std::map<Replica, int> ended;         // pods that say so
+    std::map<Replica, int> ended;         // pods that show it
     std::vector<Replica> ended_by_owner;  // in order
-    // As it was handed out last; null: pods have changed since.
+    // As returned last; null: pods have changed since.
     std::shared_ptr<const GatheredGang> gang;
-    std::optional<std::vector<api::RankBase>> bases;  // that its ranks are from
+    std::optional<std::vector<api::RankBase>> bases;  // from which its ranks come
     int workers = 0;
   };
 
@@ -88,16 +89,16 @@ class Gatherer {
   using Places = std::unordered_map<const api::Pod*, Place>;
 
   bool IsForUs(const api::Pod& pod) const;
-  // Another state of a pod that has a place. False: it may belong to another gang or rank.
+  // Replaces the state of a known pod. False: it may belong to another gang or rank now.
   bool Replace(Places::iterator at, const PodPtr& after);
-  // `at`: the pod's place, or none.
+  // `at`: where the pod is kept, or the end.
   void Remove(const api::Pod& pod, Places::iterator at);
   void RemoveFinished(const api::Pod& pod);
-  // nullopt: it is in no gang, and `problem` says why.
+  // nullopt: the pod is in no gang, and `problem` says why.
   std::optional<api::Membership> MembershipOf(const api::Pod& pod, std::string& problem) const;
   std::optional<api::Membership> Checked(const api::Pod& pod, const Resolved& resolved,
                                          std::string& problem) const;
-  // True: it is a pod that has to be numbered first.
+  // True if the pod has to be numbered first.
   bool AddUnnumbered(const PodPtr& pod);
   void Problem(const api::Pod& pod, std::string text);
   static GatheredGang Compose(const Id& id, const Kept& kept);
@@ -114,8 +115,9 @@ class Gatherer {
   std::map<NamespacedName, PodProblem> problems_;       // by pod
 };
 
-// Of these pods, all of a namespace as the API server has them, none of that gang's can run: the
-// watch may still show a pod as gated that was released since, or not show one at all.
+// True if none of these pods, all pods of a namespace as the API server has them, belongs to the
+// gang and can run. The watch may still show a pod as gated that was released since, or not show it
+// at all.
 bool NoneOfItCanRun(const NamespacedName& gang, const std::vector<PodPtr>& pods);
 
 }  // namespace yardmaster::gather

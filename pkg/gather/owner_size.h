@@ -1,5 +1,5 @@
-// How many pods the object behind a gang wants now, subgroup by subgroup (api/rank_resolver.h), and
-// the ranks that follow from it.
+// Computes how many pods the owner of a gang wants now, by subgroup (api/rank_resolver.h), and the
+// ranks that follow.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -17,23 +17,23 @@
 
 namespace yardmaster::gather {
 
-// Pods by subgroup. What it keeps is bounded by the text that it was read from, whatever numbers
-// stand there.
+// Pods by subgroup. Its memory is bounded by the length of the text from which it was parsed,
+// whatever numbers the text contains.
 class OwnerSize {
  public:
-  // Of one subgroup by its name; a later number replaces a former one.
+  // Sets the pods of a named subgroup; a later number replaces an earlier one.
   void Set(const std::string& subgroup, int pods);
-  // Of the next `subgroups`, whose names are numbers from 0.
+  // Sets the pods of the next `subgroups`, whose names are numbers from 0.
   void Append(int subgroups, int pods);
 
-  // Of all subgroups together.
+  // Pods of all subgroups.
   std::int64_t pods() const { return pods_; }
-  // 0 where there is no such subgroup. O(log size).
+  // Pods of a subgroup; 0 if it does not exist. O(log size).
   int PodsIn(const std::string& subgroup) const;
 
  private:
   struct Run {
-    std::int64_t end;  // the number behind its last subgroup
+    std::int64_t end;  // one after the number of its last subgroup
     int pods;          // of each
   };
   std::map<std::string, int> named_;
@@ -41,8 +41,8 @@ class OwnerSize {
   std::int64_t pods_ = 0;
 };
 
-// Of Jobs, JobSets, MPIJobs, Volcano's jobs, the training operator's jobs, RayClusters and a group
-// of a LeaderWorkerSet. nullopt when the object does not say.
+// Returns the size of Jobs, JobSets, MPIJobs, Volcano's jobs, the training operator's jobs,
+// RayClusters and a group of a LeaderWorkerSet. nullopt if the object does not state it.
 std::optional<OwnerSize> SizeOf(const api::OwnerReference& owner, JsonView object);
 
 struct GangSize {
@@ -50,8 +50,8 @@ struct GangSize {
   std::vector<api::RankBase> rank_bases;
 };
 
-// The gang's size when its subgroups, and those in `added`, have that many pods each. Errors:
-// FailedPrecondition when a rank that stays would become another one, or beyond 16,384 workers.
+// Returns the gang's size if its subgroups, and those in `added`, have that many pods each. Errors:
+// FailedPrecondition if a remaining rank would change its number, or beyond 16,384 workers.
 // O((bases + added) log).
 absl::StatusOr<GangSize> ResizedTo(const std::vector<api::RankBase>& bases, int workers,
                                    const std::vector<std::string>& added, const OwnerSize& pods);

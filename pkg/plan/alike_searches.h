@@ -1,14 +1,14 @@
-// What a plan found for jobs of the queue that it placed nowhere, kept for the jobs behind them: a
-// long queue is many jobs that ask for the same.
+// Caches the failed searches of a plan for later jobs of the queue with the same requests. A long
+// queue contains many such jobs, and a search that finds nothing costs the most, because it
+// computes reasons and relaxations.
 //
-// Problem: a search that finds nothing costs the most, with its reasons and relaxations. Two jobs
-// ask for the same if they are equal but for name, uid and age, with the same hosts that each may
-// use. As long as no job takes hosts and none are kept for one, the search has the same input for
-// both and gives the same answer. Jobs for which hosts were kept before the plan began are never
-// alike: only they may use them.
+// Two jobs have the same requests if they are equal except for name, uid and age, and may use the
+// same hosts. While no job takes hosts and none are kept for one, the search has the same input for
+// both and gives the same result. A job for which hosts were kept before the plan began matches no
+// other job, because only it may use them.
 //
-// Complexity: O(kMost) comparisons of jobs a look. Determinism: the plan is the one that is made
-// without it. Thread safety: one thread. Lifetimes: the snapshot outlives it.
+// Complexity: O(kMost) comparisons of jobs per Find. Determinism: the plan is the one that would be
+// made without the cache. Thread safety: one thread. Lifetimes: the snapshot outlives the object.
 #pragma once
 
 #include <cstddef>
@@ -23,23 +23,23 @@ namespace yardmaster::plan {
 
 class AlikeSearches {
  public:
-  static constexpr std::size_t kMost = 16;  // the newest
+  static constexpr std::size_t kMost = 16;  // entries; the newest are kept
 
   // O(hosts).
   explicit AlikeSearches(const Snapshot& snapshot);
 
-  // What was stored of a job that asks for the same; null: nothing. Valid until the next call of
+  // Returns the result for a job with the same requests; null: none. Valid until the next call of
   // Store or Changed.
   const placement::GangPlan* Find(JobId job) const;
-  // The job was placed nowhere, for these reasons.
+  // Stores the result of a job that was placed nowhere.
   void Store(JobId job, const placement::GangPlan& gang);
-  // A job has taken hosts, or some are kept for one.
+  // Clears the cache: a job has taken hosts, or some are kept for one.
   void Changed() { searches_.clear(); }
 
  private:
   struct Search {
     JobId of;
-    workload::Job job;  // without what it is called and how old it is
+    workload::Job job;  // without name, uid and age
     placement::GangPlan gang;
   };
 

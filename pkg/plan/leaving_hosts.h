@@ -1,14 +1,14 @@
-// Hosts that come free soon (Snapshot::leaving), and jobs that wait for them.
+// Lets jobs wait for hosts that will soon be free (Snapshot::leaving).
 //
-// The hosts of an ended job come free one by one. A job that takes the first ones that suffice is
-// cut more often than if it had waited a moment for the rest. So each job of the queue is searched
-// a place twice: as things stand, and as if those hosts were free. Where the second place is better
-// by the objective, or is the only one, its hosts are kept for the job and it waits; otherwise,
-// also between equal places, it takes what is there.
+// The hosts of an ended job become free one by one. A job that takes the first sufficient ones is
+// split more often than one that waits a moment for the rest. So two places are searched for each
+// job of the queue: one now, and one as if those hosts were free. If the second is better by the
+// objective, or is the only one, its hosts are kept for the job and it waits. Otherwise, also
+// between equal places, the job takes the place now.
 //
-// The limit is one for all waits of a job until it has a place, from JobState::awaits_since_ms on,
-// which the caller keeps with the job. A host that comes free later than that is not waited for,
-// nor one that should have been free for kLeavingSlackMs.
+// One limit covers all waits of a job until it has a place, from JobState::awaits_since_ms on,
+// which the caller stores with the job. A host that will be free later than the limit is not waited
+// for, nor one that is overdue by kLeavingSlackMs.
 //
 // Deterministic. Thread safety: pure functions.
 #pragma once
@@ -21,18 +21,20 @@
 
 namespace yardmaster::plan {
 
-// Between clocks, for a kubelet to say that a pod has ended, and for the garbage collector.
+// Tolerance for differences of clocks, for the kubelet to report the end of a pod, and for the
+// garbage collector.
 inline constexpr std::int64_t kLeavingSlackMs = 10'000;
 
 struct AwaitedHosts {
-  std::vector<fabric::HostId> hosts;  // all of the place, ascending
-  std::int64_t until_ms = 0;          // the wait ends then, whatever is free; wall time
+  std::vector<fabric::HostId> hosts;  // all hosts of the place, ascending
+  std::int64_t until_ms = 0;          // wall time at which the wait ends in any case
 };
 
-// When the job's time for waiting is over. It may be in the past.
+// Returns when the job's time for waiting ends. It may be in the past.
 std::int64_t AwaitsUntilMs(const Snapshot& snapshot, JobId job, std::int64_t limit_ms);
 
-// Lets jobs wait, `limit_ms` each. Before policies that choose among places or stop others.
+// Returns the policies that let each job wait up to `limit_ms`. List them before policies that
+// choose among places or stop others.
 Policies AwaitLeavingHosts(std::int64_t limit_ms);
 
 }  // namespace yardmaster::plan

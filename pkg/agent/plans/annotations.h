@@ -1,5 +1,5 @@
-// Writes annotations, under the agent's name in metadata.managedFields. Thread safety: as the
-// client's.
+// Writes annotations under the name of the agent in metadata.managedFields. Thread safety: that of
+// the client.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace yardmaster::agent {
 // `annotations`: an object; null takes an annotation away. Returns the Node. Errors: the client's.
 absl::StatusOr<nlohmann::json> AnnotateNode(kube::Client& client, const std::string& node,
                                             const nlohmann::json& annotations);
-// nullopt takes the annotation away.
+// `text` nullopt removes the annotation.
 absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* annotation,
                          const std::optional<std::string>& text);
 

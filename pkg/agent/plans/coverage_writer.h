@@ -1,8 +1,8 @@
-// Tells the API server whether pods' connections have their planned ports: the annotation
-// yardmaster.dev/connections (api/connection_report.h), at most every 30 s for a pod, for at most
-// eight pods at once, and only when it says something else than before.
+// Writes to the API server whether pods' connections have their planned ports: the annotation
+// yardmaster.dev/connections (api/connection_report.h). It writes only changes, at most every 30 s
+// for a pod, and at most eight pods per call.
 //
-// Thread safety: one thread. Lifetimes: the client outlives it.
+// Thread safety: one thread. Lifetimes: the client outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class CoverageWriter {
  public:
   explicit CoverageWriter(kube::Client& client) : client_(client) {}
 
-  // `by_pod`: of every pod of the host with a shim, by uid; others are forgotten. What went wrong;
-  // empty: nothing. A write that fails is tried again after the interval.
+  // `by_pod`: of every pod of the host with a shim, by uid; other pods are forgotten. Returns the
+  // errors; empty: none. A failed write is tried again after the interval.
   std::vector<absl::Status> Flush(std::int64_t steady_ms,
                                   const std::map<std::string, ShimSummary>& by_pod,
                                   const FindPod& find);

@@ -1,8 +1,9 @@
-// What is known of which NICs the host's pods have (pod_nics.h): kubelet is asked for devices, at
-// most every kQueryIntervalMs; the rest comes from annotations. While kubelet does not answer, its
-// last answer counts.
+// Collects which NICs the host's pods have (pod_nics.h): queries kubelet for devices, at most every
+// kQueryIntervalMs, and reads the rest from annotations. While kubelet does not respond, its last
+// response is used.
 //
-// Thread safety: Claims from one thread, problem from any. Lifetimes: the clock outlives it.
+// Thread safety: Claims from one thread, problem from any. Lifetimes: the clock outlives the
+// object.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,11 @@ class PodClaims {
   // `socket`: kubelet's; empty: it is not queried.
   PodClaims(const Clock& clock, const std::string& socket);
 
-  // Of the pods with these uids. `find` gives the pod with a uid, or nothing when it is gone.
+  // Returns the claims of the pods with these uids. `find` returns the pod with a uid, or nullopt
+  // if it is gone.
   std::vector<PodClaim> Claims(const std::vector<std::string>& pod_uids, const FindPod& find);
 
-  // Why kubelet's last answer is missing; OK: it is there, or kubelet is not queried.
+  // Returns why kubelet did not respond last; OK: it did, or it is not queried.
   absl::Status problem() const;
 
  private:

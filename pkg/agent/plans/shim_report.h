@@ -1,9 +1,9 @@
-// What the shims in the containers did, as they wrote it (pkg/shim/report.h): planned against
-// actual.
+// Reads what the shims in the containers did, as they recorded it (pkg/shim/report.h): planned
+// against actual connections.
 //
-// The files lie in the pod's own volume "yardmaster-status", so a tenant can write anything there.
-// Nothing but regular files is read, links are not followed, sizes and numbers are bounded, and a
-// line that is not one of ours is counted and skipped.
+// The files are in the pod's own volume "yardmaster-status", so a tenant can write anything there.
+// Only regular files are read, links are not followed, sizes and numbers are bounded, and a line of
+// another form is counted and skipped.
 //
 // Thread safety: functions without state; they read the file system.
 #pragma once
@@ -19,13 +19,13 @@
 namespace yardmaster::agent {
 
 struct ShimSummary {
-  int processes = 0;   // that loaded a shim
-  int steered = 0;     // connections that have the planned port
-  int unsteered = 0;   // planned ones that have not
+  int processes = 0;   // processes that loaded a shim
+  int steered = 0;     // connections with the planned port
+  int unsteered = 0;   // planned connections without it
   int unplanned = 0;   // connections without a plan
-  int kept_class = 0;  // whose traffic class is the container's own
-  int unreadable = 0;  // lines
-  // Why planned connections are unsteered and others unplanned, as the shim says it. At most
+  int kept_class = 0;  // connections whose traffic class the container chose
+  int unreadable = 0;  // lines that cannot be parsed
+  // Why planned connections are unsteered and others unplanned, in the words of the shim. At most
   // kMaxReasons; further ones are counted as "other".
   std::map<std::string, int> reasons;
   bool operator==(const ShimSummary&) const = default;
@@ -33,7 +33,7 @@ struct ShimSummary {
 
 inline constexpr int kMaxReasons = 16;
 
-// Adds the lines of one file. A connection counts once, as its last line has it.
+// Summarizes the lines of files. A connection counts once, with its last line.
 class ShimReader {
  public:
   void Add(std::string_view text);

@@ -1,13 +1,13 @@
-// Tells the API server that a program has completed a checkpoint: what the program wrote into the
-// file YARDMASTER_CHECKPOINT_MARK (api/checkpoint_mark.h) becomes the annotation
+// Reports completed checkpoints to the API server: what a program wrote into the file
+// YARDMASTER_CHECKPOINT_MARK (api/checkpoint_mark.h) becomes the annotation
 // yardmaster.dev/checkpoint of its pod.
 //
-// The file holds the annotation's document, or nothing: then the time at which it was last written
-// is that of the checkpoint. Only a later checkpoint than the last one is written, at most every
-// `pod_interval_ms` for a pod. What is written is made of the numbers that were read: no text of a
-// tenant goes on.
+// The file contains the annotation's document, or nothing: then the checkpoint has the file's
+// modification time. Only a later checkpoint than the last one is written, at most once in
+// `pod_interval_ms` for a pod. The annotation is built from the numbers that were parsed, so no
+// text of a tenant is passed on.
 //
-// Thread safety: one thread. Lifetimes: the client outlives it.
+// Thread safety: one thread. Lifetimes: the client outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@
 
 namespace yardmaster::agent {
 
-// Of the pod below kubelet's folder (/var/lib/kubelet/pods). Errors: NotFound when the pod has no
-// such volume or no such file, InvalidArgument naming every wrong field, FailedPrecondition when it
-// cannot be read.
+// Reads the mark of a pod below kubelet's folder (/var/lib/kubelet/pods). Errors: NotFound if the
+// pod has no such volume or file, InvalidArgument that names every wrong field, FailedPrecondition
+// if it cannot be read.
 absl::StatusOr<api::CheckpointMark> ReadCheckpointMark(const std::string& kubelet_pods_folder,
                                                        const std::string& pod_uid);
 
@@ -40,8 +40,8 @@ class CheckpointMarks {
   CheckpointMarks(kube::Client& client, CheckpointOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // `uids`: of the host's pods; others are forgotten. What went wrong; empty: nothing. A write that
-  // fails is tried again after the pod's interval.
+  // `uids`: of the host's pods; others are forgotten. Returns the errors; empty: none. A failed
+  // write is tried again after the pod's interval.
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& uids,
                                  const FindPod& find);
 

@@ -1,21 +1,25 @@
-// Averages what pods report of their iterations and writes it to the API server at a bounded rate:
-// the pod annotation yardmaster.dev/profile (api/profile_report.h).
+// Averages what pods report about their iterations, and writes it to the API server at a bounded
+// rate: the pod annotation yardmaster.dev/profile (api/profile_report.h).
 //
-// Means run over the last `window` iterations: older ones lose weight as new ones come, and what is
-// in no report of these is not known any more. What is measured now (recent_compute.h, the clock of
-// the GPUs) is not known once reports have come without it for RecentCompute::kWindowMs. A pod's
-// annotation is written at the first report, when `trusted_samples` iterations were reported, and
-// when a number has moved by more than `min_change` (a share of it; twice as much for what is
-// measured now, recent_compute.h, since it has more noise; by a fifth of the periods for what a CPU
-// limit throttles); never more often than every `pod_interval_ms`, or half of it where the host's
-// speed has jumped, and never more than `writes_per_flush` pods at once. A write that fails is
-// tried again after the same interval.
+// Means run over the last `window` iterations: older ones lose weight as new ones come, and a
+// number that is in none of these reports becomes unknown. Present measurements (recent_compute.h,
+// the clock of the GPUs) become unknown once reports have come without them for
+// RecentCompute::kWindowMs.
 //
-// A report that says how fast the host is now is renewed while iterations come in, so that a reader
-// can tell it from the last word of an agent that is gone: after `pod_interval_ms`, then after
-// twice as long each time, at most kMaxRenewals doublings.
+// A pod's annotation is written
+//   - at the first report;
+//   - when `trusted_samples` iterations were reported;
+//   - when a number has changed by more than `min_change` (a share of it). Present measurements
+//     need twice that, because they are noisier; CPU throttling needs a fifth of the periods.
+// It is written at most once in `pod_interval_ms`, or half of it after a jump of the host's speed,
+// and at most `writes_per_flush` pods per call. A failed write is tried again after the same
+// interval.
 //
-// Thread safety: Take from any thread, Flush from one. Lifetimes: client and clock outlive it.
+// Renewal: a report that contains the present speed of the host is renewed while iterations come
+// in, so that a reader can distinguish it from the last report of an agent that is gone: after
+// `pod_interval_ms`, then at intervals that double, at most kMaxRenewals times.
+//
+// Thread safety: Take from any thread, Flush from one. Lifetimes: the client outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -47,12 +51,12 @@ class ProfileCollector {
   ProfileCollector(kube::Client& client, ProfileOptions options)
       : client_(client), options_(options) {}
 
-  // Errors: InvalidArgument for numbers that cannot be true, ResourceExhausted while reports of
-  // 4096 other pods are held; nothing of the report counts then. `steady_ms`, `wall_ms`: now.
+  // Adds a report. Errors: InvalidArgument for impossible numbers, ResourceExhausted while reports
+  // of 4096 other pods are held; the report is ignored then. `steady_ms`, `wall_ms`: now.
   absl::Status Take(const rpc::IterationReport& report, std::int64_t steady_ms,
                     std::int64_t wall_ms);
-  // Writes what is due. `find` gives the pod with a uid, or nothing when it is not ours any more;
-  // such pods are forgotten. What went wrong; empty: nothing.
+  // Writes the annotations that are due. `find` returns the pod with a uid, or nullopt if it is no
+  // longer on this host; such pods are forgotten. Returns the errors; empty: none.
   std::vector<absl::Status> Flush(std::int64_t steady_ms, const FindPod& find);
 
   std::int64_t taken() const;
@@ -63,14 +67,14 @@ class ProfileCollector {
   struct Mean {
     double value = 0;
     double weight = 0;
-    double missing = 0;  // iterations since it was in a report
+    double missing = 0;  // iterations since it was reported
   };
   struct Entry {
-    std::int64_t samples = 0;  // in all, up to the window
+    std::int64_t samples = 0;  // iterations reported, up to the window
     Mean iteration, compute, communication, start, flop;
     std::vector<Mean> sent;
     RecentCompute recent;
-    std::int64_t compute_ms = 0;  // when the compute time was in a report: steady, as the next
+    std::int64_t compute_ms = 0;  // steady clock: when the compute time was reported, as below
     std::optional<double> gpu_clock_mhz;
     std::int64_t clock_ms = 0;
     std::optional<double> cpu_throttled;  // with the newest report
@@ -85,7 +89,7 @@ class ProfileCollector {
   api::ProfileReport ReportOf(const Entry& entry) const;
   bool ChangedEnough(const std::optional<api::ProfileReport>& written,
                      const api::ProfileReport& now) const;
-  // Whether to write the report now; notes when it is due again.
+  // True if the report is to be written now. Stores when it is due again.
   bool IsDue(Entry& entry, const api::ProfileReport& report, std::int64_t steady_ms) const;
 
   kube::Client& client_;

@@ -1,19 +1,19 @@
-// Which workers of the host make progress (progress_verdict.h): keeps a tracker for each pod, and
-// looks at the processes and GPUs of those that have been quiet for kLookMs. A host on which all
-// make progress costs a look at their processes every ten minutes, and the counters that are read
-// anyway.
+// Observes which workers of the host make progress (progress_verdict.h): keeps a tracker for each
+// pod, and examines the processes and GPUs of those that have been quiet for kLookMs. A host on
+// which all workers make progress costs one look at their processes every ten minutes, in addition
+// to reading the counters.
 //
-// A worker whose processes have ended has left its loop for good, whatever its pod does after that:
-// of the CPU time that they had used while it trained those that are left have less than a tenth.
+// A worker whose processes have ended has left its loop for good, whatever its pod does afterwards:
+// the remaining processes have less than a tenth of the CPU time that was used while it trained.
 //
-// What is said of a pod changes when it begins to wait, when it makes progress again, and when its
-// processes or GPUs turn out to do something else; the time of its last progress is that of the
-// first of these. The report's own time is that of the last look, and a pod that is said to wait is
-// not reported any more once nothing is known of it, as while its counters cannot be read, and is
-// again when they can and it has not gone on meanwhile.
+// The report of a pod changes when it begins to wait, when it makes progress again, and when its
+// processes or GPUs do something else. The time of its last progress is that of the first of these;
+// the report's own time is that of the last look. A waiting pod is no longer reported while nothing
+// is known of it, for example while its counters cannot be read. It is reported again once they can
+// be read and show no progress meanwhile.
 //
 // Thread safety: Report and reports from any thread; the others from one. Lifetime: what the
-// functions use outlives it.
+// functions use outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ namespace yardmaster::agent {
 class ProgressObserver {
  public:
   struct Sources {
-    // What the processes of a pod do now; nullopt: not known.
+    // Samples the processes of a pod; nullopt: not known.
     std::function<std::optional<ProcessSample>(std::int64_t steady_ms, const std::string& pod_uid)>
         processes;
-    // Whether the GPUs of a pod compute; nullopt: not known.
+    // True if the GPUs of a pod compute; nullopt: not known.
     std::function<std::optional<bool>(const std::string& pod_uid)> gpus_compute;
   };
 
@@ -48,12 +48,13 @@ class ProgressObserver {
 
   void AddTraffic(std::int64_t steady_ms, const std::string& pod_uid, double sent_bytes);
   void AddPeriod(std::int64_t steady_ms, const std::string& pod_uid, double iteration_seconds);
-  // The pod's process says that iterations have ended.
+  // The pod's process reports that iterations have ended.
   void Report(const std::string& pod_uid);
-  // Does what is due, at most once a second. `uids`: of the host's pods; others are forgotten.
+  // Does the due work, at most once a second. `uids`: of the host's pods; others are forgotten.
   void Step(std::int64_t steady_ms, const std::set<std::string>& uids);
 
-  // Of pods that have waited since this process began and of which something is known.
+  // Returns the reports of pods that have waited since this process started and of which something
+  // is known.
   std::map<std::string, api::ProgressReport> reports() const;
 
  private:
@@ -61,13 +62,13 @@ class ProgressObserver {
     ProgressTracker tracker;
     std::deque<ProcessSample> samples;  // of the present pause, the last kSummarySamples
     std::int64_t next_sample_ms = 0;
-    std::int64_t work_cpu_ms = 0;  // of its processes while it made progress
+    std::int64_t work_cpu_ms = 0;  // CPU time of its processes while it made progress
     std::int64_t next_work_ms = 0;
   };
 
   void TakeReported(std::int64_t steady_ms);
   void Sample(std::int64_t steady_ms, const std::string& uid, Pod& pod, std::int64_t quiet_ms);
-  // Of an armed worker that makes progress.
+  // For an armed worker that makes progress.
   void SampleWork(std::int64_t steady_ms, const std::string& uid, Pod& pod);
   void Assess(std::int64_t steady_ms, const std::string& uid, Pod& pod);
   void Publish(const std::string& uid, api::ProgressReport report);
