@@ -1,16 +1,21 @@
-// What a place costs in contention: the FLOP/s that a new job and the jobs it would share uplinks
-// with are predicted to reach, by Crux on a coarse model of the network.
+// Predicts what a place costs in contention: the FLOP/s that a new job and the jobs with which it
+// would share uplinks reach, by Crux on a coarse model of the network.
 //
-// The coarse model has two links per segment, all its uplinks together in either direction, since
-// Crux spreads flows evenly over them; where they are sprayed, without those that are down. A job
-// is one ring over the segments that its hosts stand in: in each stage the hosts pass data on in
+// Model: two links per segment, one per direction, each standing for all its uplinks together,
+// because Crux spreads flows evenly over them. If uplinks are sprayed, those that are down are left
+// out. A job is one ring over the segments of its hosts: in each stage the hosts pass data on in
 // rank order, and pairs of ranks of neighbouring stages exchange activations. Jobs inside one
-// segment are not in it. Priorities and levels are those of production (crux/decide.h, without a
-// search), rates those of crux::PredictedShares.
+// segment are not in the model. Priorities and levels are those of production (crux/decide.h,
+// without a search); rates are those of crux::PredictedShares.
 //
-// Complexity: the model O(ranks of all placed jobs), a question O(jobs near by * links they use).
-// Deterministic. Thread safety: const methods from any thread, Add by one thread.
-// Lifetimes: the snapshot outlives it. REQUIRES: snapshot.network.
+// A job loses by being cut even without other jobs (LostGpus): inside one segment its transfers
+// take as long as its NIC ports need, between segments as long as the uplinks need. Where switches
+// hash, the flow of a port stands on one uplink, which may be narrower than the port. The model
+// leaves out that flows of one job collide on an uplink.
+//
+// Complexity: the model is O(ranks of all placed jobs); a question is O(jobs nearby * links they
+// use). Deterministic. Thread safety: const methods from any thread, Add from one. Lifetimes: the
+// snapshot outlives the object. REQUIRES: snapshot.network.
 #pragma once
 
 #include <optional>
@@ -23,9 +28,10 @@
 namespace yardmaster::plan {
 
 struct PlaceCost {
-  double gained_flop_rate = 0;  // of all jobs concerned, with the new one against without it
-  double lone_flop_rate = 0;    // of the new job on an empty network
-  // The job that loses most to the new one; if none loses, one that the new job loses to. Else
+  double gained_flop_rate =
+      0;  // FLOP/s of all affected jobs with the new one, minus those without it
+  double lone_flop_rate = 0;  // FLOP/s of the new job on an empty network
+  // The job that loses most to the new one; if none loses, one to which the new job loses; else
   // invalid.
   JobId worst_job;
 };
@@ -34,19 +40,21 @@ class ContentionCost {
  public:
   explicit ContentionCost(const Snapshot& snapshot);
 
-  // A job was placed, by this plan or before.
+  // Adds a job that was placed, by this plan or earlier.
   void Add(JobId job, const std::vector<fabric::HostId>& host_of_rank);
 
-  // Share of time that the fuller direction of each segment's uplinks is busy, by SegmentId.
+  // Returns the share of time for which the fuller direction of each segment's uplinks is busy, by
+  // SegmentId.
   std::vector<double> BusyUplinks() const;
-  // The same, each job's part weighted with its FLOP/s: what is at stake on a segment's uplinks.
+  // The same, with each job's part weighted by its FLOP/s.
   std::vector<double> FlopAtStake() const;
 
-  // GPUs whose work the placed jobs are predicted to lose to each other: of each job its GPUs times
-  // the share of its pace alone that it does not reach.
+  // Returns the GPUs whose work the placed jobs lose by being cut and to each other: for each job
+  // its GPUs times the share of its pace inside one segment that it does not reach.
   double LostGpus() const;
 
-  // nullopt: the job would send nothing between segments, or its FLOP or compute time is unknown.
+  // Returns the cost of a place. nullopt: the job would send nothing between segments, or its FLOP
+  // or compute time is unknown.
   std::optional<PlaceCost> Of(JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
 
  private:
@@ -66,14 +74,14 @@ class ContentionCost {
   std::vector<std::vector<int>> of_segment_;  // into placed_
 };
 
-// Places equally good by everything but contention; the answer to "why here".
+// The choice among places that are equal except for contention, and its explanation.
 struct PlaceChoice {
   std::size_t chosen = 0;
   std::string note;  // "segment p0s3 rather than p0s1: 4.0 % less lost to contention with a/bert"
 };
 
-// The candidate with the highest predicted FLOP/s; the first unless another one gains more than
-// `min_gain` of the job's own FLOP/s. REQUIRES: at least one candidate.
+// Returns the candidate with the highest predicted FLOP/s; but the first candidate, unless another
+// one gains more than `min_gain` of the job's own FLOP/s. REQUIRES: at least one candidate.
 PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, JobId job,
                         const std::vector<std::vector<fabric::HostId>>& candidates,
                         double min_gain = 0.005);

@@ -1,17 +1,19 @@
-// Releases the pods of committed gangs: each gets its slot annotation, is pinned to its slot's host
-// and ungated, in one patch. Pods that came without the gate get slot and tolerations only.
+// Releases the pods of committed gangs. One patch gives a pod its slot annotation, pins it to its
+// slot's host and removes the gate. Pods that were created without the gate get the slot annotation
+// and tolerations only.
 //
-// Left alone: pods of gangs that wait for their network plan (network_wait.h), that are being
-// stopped, are isolated or back off, or whose plan is not known for certain; pods of ranks whose
-// host is unavailable or refused (they wait for their replacement); and pods behind a gate of
-// others. A patch names the pod by the uid that was planned, so that a pod made again under its
-// name waits for a pass that has seen it. Level triggered: what is released already is not touched.
+// Not released:
+//   - pods of gangs that wait for their network plan (network_wait.h), that are being stopped, are
+//     isolated or back off, or whose last write may still take effect;
+//   - pods of ranks whose host is unavailable or refused: the rank is moved first;
+//   - pods that a gate of another controller holds.
 //
-// Ranks of gangs that have been released before go first; the others are released gang by gang, in
-// the order in which they were committed. While a gang that ran lacks a rank, a quarter as many
-// patches are on their way at once: its replacement takes calls of the operator and of
-// kube-scheduler to the same API server. A gang that lacks one for longer than 30 s waits for
-// something else, and slows nothing down.
+// A patch names the uid of the pod that was planned, so a new pod of the same name waits for a pass
+// that has seen it. Level triggered: released pods are not patched again.
+//
+// Order: first the gangs that were released in full before, then the others in the order of their
+// commits. For 30 s after a running gang lost a rank, only a quarter of the patches run at a time:
+// the replacement needs calls of the operator and kube-scheduler to the same API server.
 //
 // Thread safety: one thread.
 #pragma once
@@ -45,7 +47,8 @@ class PodRelease {
 
   const Options options_;
   NetworkWait network_wait_;
-  std::map<NamespacedName, std::int64_t> recovering_since_ms_;  // gangs that lack a rank, steady
+  std::map<NamespacedName, std::int64_t>
+      recovering_since_ms_;  // gangs that lack a rank; steady clock
 };
 
 }  // namespace yardmaster::extender

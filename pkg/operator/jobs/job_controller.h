@@ -1,39 +1,33 @@
-// Runs TrainingJobs: one key ("namespace/name") at a time, level triggered. A reconcile looks at
-// the job, its pods by name, their hosts and its Gang, takes the step that job_step.h says, writes
-// the status with what was decided under the resourceVersion that it was decided on, and only then
-// makes and removes pods.
+// Reconciles TrainingJobs: one key ("namespace/name") at a time, level triggered. A reconcile
+// observes the job, its pods by name, their hosts and its Gang, computes the step (job_step.h),
+// writes the status under the resourceVersion on which the step was decided, and only then creates
+// and removes pods.
 //
-// A job without pods gets its place first, and then its pods (job_placer.h).
+//   - Placement: a job without pods first gets its place, then its pods (job_placer.h). A
+//     replacement after an incident is created with the place and network plan of its predecessor,
+//     if both still hold (former_pods.h).
+//   - Reasons: a condition says why a job cannot run, with the field and the fix: Planned False
+//     (Invalid) for a spec that cannot be parsed or contradicts itself; Stalled True
+//     (QuotaExceeded, PodsRefused, ServiceRefused, NameTaken, ComputeDomainUnavailable,
+//     QueueUnavailable, QueueNotSupported) for pods that cannot be created.
+//   - Refusals: if a pod or the Service of a job without a place is refused, everything created is
+//     removed, and all is tried again together (refusal_pacer.h). A placed job keeps its pods, and
+//     a refused Service is tried until it exists.
+//   - Deletion: a job that is asked for a checkpoint by annotation has a finalizer from before its
+//     first pod; on deletion it is stopped as for a suspension, and goes once no pod runs. So has a
+//     job with a ComputeDomain, which must outlive its pods. Other deleted jobs are left to the
+//     garbage collector.
+//   - End: after the end of a job its pods are cleaned up and, in time, the job itself (job_end.h).
+//   - A status that says little and is soon replaced is delayed (status_pace.h).
+//   - A job whose spec.managedBy names another controller is ignored.
 //
-// The reason why a job cannot run is a condition with the field and the fix: Planned False
-// (Invalid) for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded,
-// PodsRefused, ServiceRefused, NameTaken, ComputeDomainUnavailable, QueueUnavailable,
-// QueueNotSupported) for pods that cannot be made.
-// Where a pod or the Service of a job without a place is refused, the turns in which it waits take
-// back what it has, and all is tried again together (refusal_pacer.h). A job that has a place keeps
-// its pods, and a Service that was refused is tried until it is there.
-//
-// A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is
-// made: when it is deleted it is stopped as for a suspension, and goes when no pod runs any more.
-// So has one with a ComputeDomain, which is to outlive its pods.
-// Other jobs that are deleted are left to the garbage collector.
-//
-// A rank that is made again after an incident is made with the place and the network plan that it
-// had, where both still hold (former_pods.h).
-//
-// A status that says little and is followed by another one soon is not written (status_pace.h).
-//
-// A job whose spec.managedBy names another controller is left alone. After the end of a job its
-// pods are cleaned up and, in time, the job itself (job_end.h).
-//
-// Making pods is most of the work when many jobs arrive at once, and can wait longer than anything
-// else. It is therefore done in turns (JobTurn): a prompt one decides and writes the status, and
-// makes pods only of a job that has run already; the pods of new jobs are made in background turns,
-// a limited number at a time.
+// Turns: creating pods is most of the work when many jobs arrive, and can wait longest. So it is
+// done in turns (JobTurn): a prompt turn decides, writes the status, and creates pods only for a
+// job that has run already; background turns create the pods of new jobs, a limited number at a
+// time.
 //
 // Thread safety: Reconcile and RunOnce may run for different keys on several threads, never for one
-// key on two (the work queue sees to that). Lifetimes: everything passed in outlives the
-// controller.
+// key on two; the work queue ensures that. Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <functional>
@@ -69,70 +63,73 @@ class JobController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  // `may_write`: whether this process still leads, asked before every write of a pod; empty: it
-  // always does. With one write thread the order of writes follows from what is observed.
+  // `may_write` returns whether this process still leads; called before every write of a pod;
+  // empty: it always leads. With one write thread the order of writes is deterministic.
   JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                 HostMarker& marker, const Clock& clock, Notify notify,
                 std::function<bool()> may_write = nullptr,
                 std::size_t write_threads = kWriteThreads, PlaceOptions place = {});
 
-  // Errors: what the API server said; the caller retries with backoff.
+  // Runs one turn. Errors: those of the API server; the caller retries with back-off.
   absl::StatusOr<TurnResult> RunOnce(const std::string& key, JobTurn turn);
-  // A whole turn; the value is its look_again_ms.
+  // Runs a whole turn. Returns its look_again_ms.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
-  // GPU seconds that incidents have cost since the process began, by cause. From any thread.
+  // GPU seconds that incidents have cost since the process started, by cause. From any thread.
   std::map<std::string, double> lost_gpu_seconds() const;
 
  private:
-  // What is asked of a size: a place now; the same while no other gang waits; hosts beside the
-  // ranks that run, while no other gang waits.
+  // When a size fits: it has a place now; the same while no other gang waits; it has hosts beside
+  // the running ranks while no other gang waits.
   enum class Fit { kFromScratch, kFromScratchAlone, kInPlaceAlone };
-  // One look at a job that has neither ended nor is deleted: decides, writes the status, and
-  // carries out what was decided.
+  // One reconcile of a job that has neither ended nor is deleted: decides, writes the status, and
+  // carries out the decision.
   absl::StatusOr<TurnResult> Step(const api::TrainingJob& found, JobTurn turn);
-  // What the status of `job` says already.
+  // Carries out what the status of `job` says already.
   absl::StatusOr<TurnResult> CarryOut(api::TrainingJob& job, const JobObservation& observed,
                                       const JobStep& step, JobTurn turn, StallReason& stall);
-  // What follows for the size of an elastic job; nothing changes while it goes to a size already.
+  // Decides the size of an elastic job; no change while it already goes to another size.
   SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
   // Reads the Gang from the API server, because the watch of Gangs may be behind.
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
   int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, Fit fit);
-  // Those of ranks that go.
+  // Keeps the pods of ranks that are removed.
   void KeepFormerPods(const api::TrainingJob& job, const JobObservation& observed,
                       const JobStep& step);
-  // Some of the pods that are made again go where those before them ran.
+  // True if some replacements go to the hosts of their predecessors.
   bool KeepsPlaces(const api::TrainingJob& job, const JobStep& step) const;
   std::optional<WorkerPlace> PlaceOfRank(const api::TrainingJob& job, const api::Gang& gang,
                                          int rank) const;
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
   void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
-  // Of jobs with hostNetwork, once: a port that no other job has.
+  // For jobs with hostNetwork, once: chooses a port that no other job has.
   int ChoosePort(const api::TrainingJob& job);
-  // Pods that are left to make, and whether they wait, come into `result`.
+  // Sets in `result` the pods left to create, and whether they wait.
   absl::Status Act(api::TrainingJob& job, const JobObservation& observed, const JobStep& step,
                    const CreateLimit& limit, StallReason& stall, TurnResult& result);
-  // As much of it as `limit` allows. The value: pods that are left to make; `waits` as in
+  // Creates as many pods as `limit` allows. Returns the number of pods left; `waits` as in
   // TurnResult.
   absl::StatusOr<std::size_t> Make(const api::TrainingJob& job, const JobPlacer::Way& way,
                                    const JobStep& step, const CreateLimit& limit,
                                    StallReason& stall, TurnResult& result);
-  // Of a job that is being deleted (docs/lifecycle.md): a checkpoint, its pods, then the finalizer.
+  // Stops a job that is being deleted (docs/lifecycle.md): a checkpoint, its pods, then the
+  // finalizer.
   absl::StatusOr<std::optional<std::int64_t>> ShutDown(const api::TrainingJob& found);
-  // Aborted when the job is newer than `job`.
+  // Aborted if the job has changed since `job`.
   absl::Status SetFinalizer(api::TrainingJob& job, bool wanted);
-  // Of a job that has ended.
+  // Ends the move of a job that has ended.
   absl::Status EndMove(const api::TrainingJob& job);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
-  // `reason_of_none`: of the condition where nothing is in the way; empty: it stays as it is.
+  // `reason_of_none`: the reason of the condition if the job is not stalled; empty: it does not
+  // change.
   absl::Status SetStalled(api::TrainingJob& job, const JobStep& step, const StallReason& stall,
                           const std::string& reason_of_none);
-  // A job that contradicts itself gets no pods; its condition Planned and one event say why.
+  // Refuses a job that contradicts itself: it gets no pods; its condition Planned and one event say
+  // why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
-  // What this process knows of a job that has ended, is deleted or is gone.
+  // Forgets the state of this process for a job that has ended, is deleted or is gone.
   void Forget(const std::string& key);
-  // Aborted when the job is newer than `job`; on success `job` is what was written.
+  // Aborted if the job has changed since `job`; on success `job` is what was written.
   absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
   void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
   void AnnounceMove(const api::TrainingJob& job, const api::JobMove& before);
@@ -153,21 +150,21 @@ class JobController {
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
   StatusPace statuses_;
   Mutex builder_mutex_;
-  // For elastic jobs: whether another size would fit.
+  // For elastic jobs: finds out whether another size would fit.
   state::SnapshotBuilder builder_ ABSL_GUARDED_BY(builder_mutex_);
   Mutex ports_mutex_;
-  // Chosen by this process, by the job's uid: the cache may not have them yet.
+  // Ports chosen by this process, by the job's uid: the cache may not have them yet.
   std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);
 };
 
-// The status that follows from a step and from what the extender wrote into the Gang (null: none
-// yet).
+// Returns the status that follows from a step and from what the extender wrote into the Gang (null:
+// none yet).
 api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
                                 const JobStep& step, std::int64_t now_ms);
 
-// The size of an elastic job: a target that was decided on, or that is reached because no pod is
-// left and the hosts are given back; of a change in place, the new size, and its end once every
-// rank runs or no rank is left to remove.
+// Sets the size of an elastic job in `status`: a target that was decided, or that is reached
+// because no pod is left and the hosts are given back; for a change in place, the new size, and its
+// end once every rank runs or no rank is left to remove.
 void SetSize(const api::TrainingJob& job, const api::Gang* gang, const JobStep& step,
              const SizeDecision& resize, std::int64_t now_ms, api::TrainingJobStatus& status);
 

@@ -1,5 +1,5 @@
-// What the operator sees of a TrainingJob in one look: its members, its policies, what was decided
-// before. Thread safety: values.
+// What the operator observes of a TrainingJob in one reconcile: its members, its policies, and
+// earlier decisions. Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace yardmaster::op {
 
-// Starting: the pod runs and its container does not, because it has ended and is to restart.
+// kStarting: the pod runs, and its first container has ended and will restart.
 enum class WorkerPhase { kMissing, kGated, kPending, kStarting, kRunning, kSucceeded, kFailed };
 
 struct Worker {
@@ -23,8 +23,8 @@ struct Worker {
   std::string uid;
   std::string host;  // empty: not bound
   std::int64_t attempt = 0;
-  // Its container restarts in place when it is asked. How often it has ended, how often it had when
-  // the pod joined its attempt, and the attempt that it is asked to restart for.
+  // The container can restart in place on request. How often it has ended, how often it had ended
+  // when the pod joined its attempt, and the attempt for which it is asked to restart.
   bool restartable = false;
   int ends = 0;
   int attempt_ends = 0;
@@ -35,9 +35,9 @@ struct Worker {
   std::int64_t fence_wait_ms = 0;  // until the lost host may be fenced
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
-  std::string checkpoint_request = {};  // its annotation, unchanged
-  std::string other_gate = {};  // the first gate of others that it waits behind; empty: none
-  // Of a rank without a pod: the host that its Gang keeps for it, where the pod ran; empty: none.
+  std::string checkpoint_request = {};  // the text of its annotation
+  std::string other_gate = {};  // the first gate of another controller on the pod; empty: none
+  // For a rank without a pod: the host that its Gang keeps for it; empty: none.
   std::string slot_host = {};
   std::optional<api::ProgressReport> progress = {};  // as its agent reports it
 };
@@ -50,7 +50,7 @@ struct RoleRange {
   api::OnHostLoss on_failure = api::OnHostLoss::kReplace;
 };
 
-// A pod of a rank that the job does not have any more: it grew and found no room (api/elastic.h).
+// A pod of a rank that the job no longer has: the job grew and found no hosts (api/elastic.h).
 struct SurplusPod {
   int rank = 0;
   std::string uid;
@@ -58,23 +58,24 @@ struct SurplusPod {
 };
 
 struct JobObservation {
-  std::vector<Worker> workers;   // by rank, then the pods of roles: its members (api/job_role.h)
-  std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
+  std::vector<Worker> workers;   // all members (api/job_role.h): by rank, then the pods of roles
+  std::vector<RoleRange> roles;  // the pods of roles among them; empty: every member has a rank
   std::vector<SurplusPod> surplus = {};
-  // Where data groups restart by themselves, that of each rank (workload/data_groups.h). Empty: the
-  // job restarts as a whole.
+  // If data groups restart by themselves: the group of each rank (workload/data_groups.h). Empty:
+  // the job restarts as a whole.
   std::vector<int> group_of_rank = {};
-  // Of a job that grows in place, the ranks that were there before; later ones join. 0: all.
+  // While the job grows in place: the number of ranks before; later ranks join. 0: all.
   int earlier_ranks = 0;
   api::RecoveryPolicy policy;
   api::RunPolicy run;
   api::CheckpointPolicy checkpoint;
-  std::int64_t checkpoint_ms = 0;  // the last checkpoint that the job has reported; 0: none
+  std::int64_t checkpoint_ms =
+      0;  // wall time of the last checkpoint that the job reported; 0: none
   api::RecoveryState recovery;
   std::int64_t start_ms = 0;  // wall time at which all workers ran first; 0: not yet
   bool placed = false;        // its Gang has hosts for ranks
-  bool rented = false;        // for it: it cannot leave one of its hosts
-  // Its pods follow the place, and have never been there all together since it has it.
+  bool rented = false;        // its hosts are rented for it: it cannot leave one of them
+  // Its pods follow its place and have never all existed at the same time since it got the place.
   bool to_come = false;
   bool moves = false;  // other hosts are promised to it, and it may leave its own
   bool ended = false;  // an earlier look found that it succeeded or failed
@@ -85,13 +86,13 @@ struct JobObservation {
   int ranks() const {
     return roles.empty() ? static_cast<int>(workers.size()) : roles.front().first;
   }
-  // Times in the status that are further ahead were written by a process whose clock was: no wait
-  // ends by them.
+  // True if the time lies so far ahead that a process with a wrong clock wrote it. No wait ends by
+  // such a time.
   bool IsAhead(std::int64_t time_ms) const { return time_ms > now_ms + 10'000; }
   int ranks_before_growth() const { return earlier_ranks == 0 ? ranks() : earlier_ranks; }
-  // The rank joins a job that runs.
+  // True if the member is a rank that joins a running job.
   bool Joins(int member) const { return member >= ranks_before_growth() && member < ranks(); }
-  // The role of a member; null: it has a rank.
+  // Returns the role of a member; null if it has a rank.
   const RoleRange* RoleOf(int member) const {
     for (const RoleRange& role : roles) {
       if (member >= role.first && member < role.first + role.replicas) return &role;

@@ -1,8 +1,6 @@
-// Observes a TrainingJob: its pods by name, and the hosts that they run on, as the caches have
-// them.
+// Observes a TrainingJob: reads its pods by name, and the hosts that they run on, from the caches.
 //
-// Thread safety: as the caches, from any thread. Lifetimes: everything passed in outlives the
-// object.
+// Thread safety: any thread, as the caches. Lifetimes: everything passed in outlives the object.
 #pragma once
 
 #include "pkg/api/checkpoint_mark.h"
@@ -22,19 +20,20 @@ class JobObserver {
               const Clock& clock)
       : cache_(cache), hosts_(hosts), marker_(marker), clock_(clock) {}
 
-  // `checkpoint` becomes the last one that the job has reported. `stall` is set when a pod of
-  // another owner, other than an earlier job of this name, has the name of a member, or a pod has a
-  // rank that the job no longer has, or the job is held before its first pod (job_hold.h).
+  // Returns the observation. Sets `checkpoint` to the last one that the job reported. Sets `stall`
+  // if a pod of another owner (other than an earlier job of this name) has the name of a member, if
+  // a pod has a rank that the job no longer has, or if the job is held before its first pod
+  // (job_hold.h).
   JobObservation Observe(const api::TrainingJob& job, StallReason& stall,
                          api::CheckpointMark& checkpoint) const;
 
  private:
-  // Whether the job has a place, and where ranks without a pod ran. The value: it had one some
-  // time.
+  // Observes whether the job has a place, and where ranks without a pod ran. Returns whether it
+  // ever had a place.
   bool ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const;
-  // Ranks that join, and ranks that are removed again.
+  // Observes ranks that join, and ranks that are removed again.
   void ObserveResize(const api::TrainingJob& job, JobObservation& observed) const;
-  // Its host may hold the job back.
+  // Observes whether the host of the worker slows the job down.
   void ObserveHeldBack(const api::TrainingJob& job, Worker& worker) const;
   // `rank`: the number of a member.
   Worker ObserveWorker(const api::TrainingJob& job, int rank, StallReason& stall,

@@ -1,8 +1,9 @@
-// The starvation guard over all jobs: a job that gets too little of the network for too long is
-// lifted a level for a while (crux/starvation.h has the rule). A job's share of its ideal rate is
-// measured where its iterations are, else what the planner predicts, which is pessimistic.
+// Guards all jobs against starvation: a job that gets too small a share of the network for too long
+// is raised by one priority level for a while (crux/starvation.h has the rule). The share of a
+// job's ideal rate is measured if its iterations are; otherwise it is the planner's prediction,
+// which is pessimistic.
 //
-// Thread safety: none. Determinism: a function of what it was shown.
+// Thread safety: one thread. Determinism: a function of all earlier calls.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +24,19 @@ struct StarvationView {
 };
 
 struct StarvationVerdict {
-  std::map<NamespacedName, int> lifted;  // job -> the level that holds instead of the planned
-  std::vector<NamespacedName> begun;     // lifted (another level) just now
+  std::map<NamespacedName, int> lifted;  // by job: the level that replaces the planned one
+  std::vector<NamespacedName> begun;     // lifted, or lifted to another level, in this call
   std::vector<NamespacedName> ended;
   int starving = 0;
-  std::int64_t next_change_ms = -1;  // steady; -1: none by time alone
+  std::int64_t next_change_ms = -1;  // steady clock; -1: time alone changes nothing
 };
 
 class StarvationWatch {
  public:
   explicit StarvationWatch(crux::StarvationOptions options) : options_(options) {}
 
-  // All jobs of the round; those not among them are forgotten.
+  // Updates the state of all jobs of the round. Jobs that are absent are forgotten. `usable`: the
+  // levels in use. `now_ms`: steady clock.
   StarvationVerdict Look(const std::vector<StarvationView>& jobs, const std::vector<int>& usable,
                          std::int64_t now_ms);
   void Forget() { states_.clear(); }

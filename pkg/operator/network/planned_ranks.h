@@ -1,9 +1,9 @@
-// The network plans of ranks that have no pod yet, kept from the round that made them until their
-// pods are made with them: level, traffic class and paths as annotations, by rank. Their texts are
-// made when a pod is, not in each round.
+// Keeps the network plans of ranks without a pod, from the round that made them until their pods
+// are created with them: level, traffic class and paths as annotations, by rank. The texts are
+// built when a pod is created, not in each round.
 //
-// A gang is kept for the plan of its places (plan generation) that the round saw, and only while it
-// lacks pods: of a gang that runs in full nothing is kept.
+// A gang is kept for the plan generation of its places that the round saw, and only while it lacks
+// pods.
 //
 // Thread safety: all methods from any thread.
 #pragma once
@@ -26,20 +26,20 @@ using Annotations = std::map<std::string, std::string>;
 
 class PlannedRanks {
  public:
-  // The annotations of one of the ranks; nullopt: they cannot be written. Called from any thread,
-  // after the round, too.
+  // Returns the annotations of a rank; nullopt: they cannot be written. Called from any thread,
+  // also after the round.
   using AnnotationsOf = std::function<std::optional<Annotations>(int rank)>;
 
-  // True: there was none for these places yet.
+  // Stores the plans of `ranks`. True if there was none for these places.
   bool Set(const api::Gang& gang, std::set<int> ranks, AnnotationsOf annotations_of);
-  // Drops all others.
+  // Drops all other gangs.
   void KeepOnly(const std::set<NamespacedName>& gangs);
-  // Nothing: no round has planned the rank in the places that `gang` says.
+  // nullopt: no round has planned the rank at the places that `gang` has.
   std::optional<Annotations> Find(const api::Gang& gang, int rank) const;
   bool Has(const api::Gang& gang, int rank) const;
 
  private:
-  // Empty: none.
+  // Returns the function for the rank; empty: none.
   AnnotationsOf Look(const api::Gang& gang, int rank) const;
 
   struct Planned {

@@ -1,6 +1,6 @@
-// What follows for the network from what a round has read: what is planned from, and what of the
-// plan goes to the gangs and to people. The controller reads the facts before, and carries out the
-// effects after it (network_controller.h).
+// The pure part of a network round: derives the input of the planner from the facts that the round
+// read, and from the plan what the gangs get and what is reported. The controller reads the facts
+// before and carries out the effects afterwards (network_controller.h).
 //
 // Thread safety: pure functions.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace yardmaster::op {
 
-// What a round has read beside the snapshot.
+// What a round has read in addition to the snapshot.
 struct NetworkFacts {
   PodsByGang pods;
   CableStates cables;
@@ -32,31 +32,32 @@ struct NetworkFacts {
   std::vector<MeasuredJob> measured;  // by index into Snapshot::jobs
 };
 
-// What to plan from, but for the seed, the budget and what is kept from the last round.
+// Returns the input of the planner, without the seed, the budget and the state kept from the last
+// round.
 netplan::NetworkInput PlanInputOf(const NetworkFacts& facts);
 
-// What of the plan people are told on the Fabric `fabric`.
+// Returns the problems of the plan that are reported on the Fabric `fabric`.
 std::vector<std::string> ProblemsOf(const netplan::NetworkReport& report,
                                     const std::string& fabric);
-// What the plan adds to the Fabric's conditions.
+// Adds to `health` what the plan contributes to the Fabric's conditions.
 void AddPlanHealth(const netplan::NetworkPlan& plan, NetworkHealth& health);
 
-// What the gangs of the plan carry, with source ports for sockets and what was measured. Adds what
-// could not be done to `problems`.
+// Returns the networks of the gangs of the plan, with source ports for sockets and measured
+// profiles. Adds what could not be done to `problems`.
 std::vector<GangNetwork> GangNetworksOf(const netplan::NetworkPlan& plan,
                                         const plan::Snapshot& snapshot, const NetworkFacts& facts,
                                         const std::map<std::string, std::string>& mistrusted,
                                         const NetworkOptions& options,
                                         std::vector<std::string>& problems);
-// Of them, those whose numbers are measured or blended.
+// Returns how many of them have measured or blended numbers.
 int MeasuredGangs(const std::vector<GangNetwork>& networks);
 
 std::vector<StarvationView> StarvationViewsOf(const std::vector<GangNetwork>& networks,
                                               const plan::Snapshot& snapshot);
-// Sets the levels of the gangs that are lifted.
+// Sets the levels of lifted gangs.
 void ApplyLifts(const StarvationVerdict& verdict, const plan::Snapshot& snapshot,
                 std::vector<GangNetwork>& networks);
-// One for each lift that begins or ends. Of a Gang that is gone none.
+// Returns a notice for each lift that begins or ends; none for Gangs that are gone.
 std::vector<NetworkNotice> LiftNotices(const StarvationVerdict& verdict, const GangsByKey& gangs,
                                        const crux::StarvationOptions& options);
 

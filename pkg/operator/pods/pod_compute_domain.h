@@ -1,11 +1,10 @@
-// The ComputeDomain of a TrainingJob with spec.computeDomain (api/compute_domain.h), and the claim
-// of its workers.
+// Builds the ComputeDomain of a TrainingJob with spec.computeDomain (api/compute_domain.h), and the
+// claim of its workers.
 //
-// The object "<job>" belongs to the job and goes with it. NVIDIA's controller makes the
-// ResourceClaimTemplate "<job>-compute-domain" when it has seen the object, and removes it before
-// the object ends. Until the template is there, pods that name it wait for their claims. A
-// ComputeDomain follows the hosts of its pods, so one serves all attempts, sizes and places of a
-// job.
+// The object "<job>" is owned by the job and deleted with it. NVIDIA's controller creates the
+// ResourceClaimTemplate "<job>-compute-domain" after it has seen the object, and deletes it before
+// the object. Pods that name the template wait for their claims until it exists. A ComputeDomain
+// follows the hosts of its pods, so one object serves all attempts, sizes and places of a job.
 //
 // Thread safety: pure functions.
 #pragma once
