@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,13 +12,24 @@
 
 namespace yardmaster::api {
 
-enum class LabelOperator { kIn, kNotIn, kExists, kDoesNotExist };
-inline constexpr std::string_view kLabelOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist"};
+enum class SelectorOperator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+inline constexpr std::string_view kSelectorOperatorNames[] = {"In",           "NotIn", "Exists",
+                                                              "DoesNotExist", "Gt",    "Lt"};
 
-struct LabelRequirement {
+// Of a Node. `Holds`: whether the value of the key, if there is one, is as required.
+struct SelectorRequirement {
   std::string key;
-  LabelOperator op = LabelOperator::kIn;
+  SelectorOperator op = SelectorOperator::kIn;
   std::vector<std::string> values;
+  bool operator==(const SelectorRequirement&) const = default;
+  auto operator<=>(const SelectorRequirement&) const = default;
+
+  bool Holds(std::optional<std::string_view> value) const;
+  void Describe(FieldVisitor& fields);
+};
+
+// Of an object's labels: without kGt and kLt.
+struct LabelRequirement : SelectorRequirement {
   bool operator==(const LabelRequirement&) const = default;
 
   void Describe(FieldVisitor& fields);

@@ -29,36 +29,13 @@ constexpr CapacityLabel kCapacityLabels[] = {
     {"cloud.google.com/gke-spot", "true", CapacityType::kSpot},
     {"kubernetes.azure.com/scalesetpriority", "spot", CapacityType::kSpot}};
 
-bool Holds(const SelectorRequirement& r, std::optional<std::string_view> value) {
-  const bool listed =
-      value && std::find(r.values.begin(), r.values.end(), *value) != r.values.end();
-  switch (r.op) {
-    case SelectorOperator::kIn:
-      return listed;
-    case SelectorOperator::kNotIn:
-      return !listed;
-    case SelectorOperator::kExists:
-      return value.has_value();
-    case SelectorOperator::kDoesNotExist:
-      return !value.has_value();
-    case SelectorOperator::kGt:
-    case SelectorOperator::kLt:
-      break;
-  }
-  if (!value || r.values.size() != 1) return false;
-  const auto have = ParseNumber<std::int64_t>(*value);
-  const auto want = ParseNumber<std::int64_t>(r.values[0]);
-  if (!have || !want) return false;
-  return r.op == SelectorOperator::kGt ? *have > *want : *have < *want;
-}
-
 bool Holds(const SelectorTerm& term, const Node& node) {
   if (term.expressions.empty() && term.fields.empty()) return false;
   for (const SelectorRequirement& r : term.expressions) {
-    if (!Holds(r, Find(node.metadata.labels, r.key.c_str()))) return false;
+    if (!r.Holds(Find(node.metadata.labels, r.key.c_str()))) return false;
   }
   for (const SelectorRequirement& r : term.fields) {
-    if (r.key != "metadata.name" || !Holds(r, node.metadata.name)) return false;
+    if (r.key != "metadata.name" || !r.Holds(node.metadata.name)) return false;
   }
   return true;
 }
@@ -100,21 +77,6 @@ void TolerationsField(FieldVisitor& fields, std::vector<Toleration>& tolerations
   fields.Check([&](FieldReader&) {
     std::erase_if(tolerations,
                   [](const Toleration& t) { return t.op == TolerationOperator::kUnreadable; });
-  });
-}
-
-// An operator that is not known selects nothing, so that a host is never thought fit that is not.
-void SelectorRequirement::Describe(FieldVisitor& fields) {
-  std::int64_t problems = 0;
-  fields.Check([&](FieldReader& in) { problems = in.errors().added(); });
-  fields.Text("key", key, kQualifiedName,
-              Required("Label, or metadata.name in matchFields.").Always());
-  fields.Enum("operator", op, kSelectorOperatorNames, RequiredByServer("How values are compared."));
-  fields.Texts("values", values, {4096}, kObjectName, "Values.", "A value.");
-  fields.Check([&](FieldReader& in) {
-    if (in.errors().added() == problems) return;
-    op = SelectorOperator::kIn;
-    values.clear();
   });
 }
 

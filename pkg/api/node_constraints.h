@@ -10,23 +10,10 @@
 #include <vector>
 
 #include "pkg/api/field_visitor.h"
+#include "pkg/api/metadata_selector.h"
 #include "pkg/api/node.h"
 
 namespace yardmaster::api {
-
-enum class SelectorOperator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
-inline constexpr std::string_view kSelectorOperatorNames[] = {"In",           "NotIn", "Exists",
-                                                              "DoesNotExist", "Gt",    "Lt"};
-
-struct SelectorRequirement {
-  std::string key;
-  SelectorOperator op = SelectorOperator::kIn;
-  std::vector<std::string> values;
-  bool operator==(const SelectorRequirement&) const = default;
-  auto operator<=>(const SelectorRequirement&) const = default;
-
-  void Describe(FieldVisitor& fields);
-};
 
 // All requirements of a term must hold; a term without any selects nothing.
 struct SelectorTerm {

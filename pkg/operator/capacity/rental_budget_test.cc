@@ -38,7 +38,7 @@ TEST_F(RentalBudgetTest, AJobRentsOnlyFromPoolsThatSelectItsNamespace) {
 TEST_F(RentalBudgetTest, AndSaysWhichPoolsDoNot) {
   pools_.pop_back();
   pools_[0].namespace_selector = api::MetadataSelector{
-      {}, {{"kubernetes.io/metadata.name", api::LabelOperator::kNotIn, {"team"}}}};
+      {}, {{{"kubernetes.io/metadata.name", api::SelectorOperator::kNotIn, {"team"}}}}};
   seen_.rentals.namespace_labels = Labels{{"kubernetes.io/metadata.name", "team"}};
   Wait();
   EXPECT_FALSE(Step().provide);
