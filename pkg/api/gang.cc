@@ -163,7 +163,7 @@ void GangStatus::Describe(FieldVisitor& fields) {
   fields.Check([this](FieldReader& in) {
     if (in.has("outcome")) outcome = placement::Outcome::kNotNow;
   });
-  fields.Enum("outcome", outcome, kOutcomeNames, "Of the last planning.");
+  fields.Enum("outcome", outcome, placement::kOutcomeNames, "Of the last planning.");
   fields.Object(
       "objective", objective,
       About("What the placement costs, in the order in which it was minimised.").Always());

@@ -10,20 +10,7 @@ namespace {
 using nlohmann::json;
 using placement::ReasonCode;
 
-// In the order of the enumerations.
-constexpr std::string_view kCodeNames[] = {"NotEnoughHosts",
-                                           "HostsOccupied",
-                                           "HostsOut",
-                                           "HostsKeptAsBackup",
-                                           "InsufficientResources",
-                                           "HostsExcluded",
-                                           "GpuModelsDiffer",
-                                           "GroupTooLarge",
-                                           "Reserved",
-                                           "WaitsForTurn",
-                                           "HostsLeaving",
-                                           "SearchCut",
-                                           "Invalid"};
+// In the order of the enumeration.
 constexpr std::string_view kLevelNames[] = {"host", "domain", "segment", "fabricPod", "fabric"};
 
 }  // namespace
@@ -34,9 +21,9 @@ void Describe(FieldVisitor& fields, placement::Reason& reason) {
       "code", TextRule{64}, RequiredByServer("For programs, for example NotEnoughHosts."),
       [&](FieldReader& in) {
         in.CheckText("code", TextRule{64});
-        reason.code = ReadWord(in, "code", kCodeNames, ReasonCode::kInvalid);
+        reason.code = ReadWord(in, "code", placement::kReasonCodeNames, ReasonCode::kInvalid);
       },
-      [&] { return std::string(kCodeNames[static_cast<std::size_t>(reason.code)]); });
+      [&] { return std::string(placement::Name(reason.code)); });
   fields.Word("level", reason.level, kLevelNames, workload::TopologyLevel::kFabric,
               "Where the count was taken.");
   fields.Int("count", reason.count, INT64_MIN, INT64_MAX, "How many are short, occupied, out.");
@@ -46,7 +33,7 @@ void Describe(FieldVisitor& fields, placement::Reason& reason) {
 void Describe(FieldVisitor& fields, placement::Relaxation& relaxation) {
   fields.Text("change", relaxation.change, TextRule{256},
               About("For example placement: {data: {mode: Preferred}}.").Always());
-  fields.Enum("outcome", relaxation.outcome, kOutcomeNames, "What would come of it.");
+  fields.Enum("outcome", relaxation.outcome, placement::kOutcomeNames, "What would come of it.");
 }
 
 void Describe(FieldVisitor& fields, placement::Objective& objective) {
@@ -78,8 +65,6 @@ json EncodeAssignments(const std::vector<AssignmentEntry>& assignments) {
   return EncodeObjects(assignments);
 }
 
-json EncodeOutcome(placement::Outcome outcome) {
-  return kOutcomeNames[static_cast<std::size_t>(outcome)];
-}
+json EncodeOutcome(placement::Outcome outcome) { return placement::Name(outcome); }
 
 }  // namespace yardmaster::api

@@ -2,7 +2,6 @@
 // relaxations, objective, assignments, network numbers. Thread safety: values and pure functions.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +12,6 @@
 #include "pkg/placement/outcome.h"
 
 namespace yardmaster::api {
-
-inline constexpr std::string_view kOutcomeNames[] = {"Placed", "NotNow", "Never"};
 
 // One rank's place, by name, so that it outlives the ids of a snapshot.
 struct AssignmentEntry {

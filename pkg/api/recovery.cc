@@ -18,9 +18,6 @@ constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kUnitNames[] = {"Job", "DataGroup"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
-constexpr std::string_view kCauseNames[] = {
-    "HostLost",    "WorkerFailed", "WorkerRemoved", "DeadlineExceeded", "HostFault",
-    "SegmentLost", "DomainLost",   "SlowHost",      "Stalled",          "Moved"};
 constexpr int kMaxRanks = 1'000'000;
 constexpr ListRule kExitCodes = {.max_entries = 255, .min_entries = 1, .is_set = true};
 
@@ -127,7 +124,7 @@ void RecoveryPolicy::Describe(FieldVisitor& fields) {
 
 void Incident::Describe(FieldVisitor& fields) {
   fields.Int("attempt", attempt, 0, INT64_MAX, "The attempt that it began.");
-  fields.Word("cause", cause, kCauseNames, IncidentCause::kWorkerRemoved, "What happened.");
+  fields.Word("cause", cause, kIncidentCauseNames, IncidentCause::kWorkerRemoved, "What happened.");
   fields.Enum("action", action, kHostLossNames, "What was decided.");
   fields.Bool("counted", counted, "Whether it counts against the restart budget.");
   fields.Ints(

@@ -114,6 +114,9 @@ enum class IncidentCause {
   kStalled,
   kMoved  // to other hosts, for a better place or to make one for others (job_move.h)
 };
+inline constexpr std::string_view kIncidentCauseNames[] = {
+    "HostLost",    "WorkerFailed", "WorkerRemoved", "DeadlineExceeded", "HostFault",
+    "SegmentLost", "DomainLost",   "SlowHost",      "Stalled",          "Moved"};
 
 // One decision to recover, or to fail, and how far it has come. All failures that belong together
 // are one incident.

@@ -4,12 +4,8 @@
 #include <cctype>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "pkg/api/names.h"
 #include "pkg/api/parallelism_annotation.h"
@@ -155,15 +151,8 @@ std::string TextOf(const GatheredGang& pods, const std::vector<api::RankBase>& b
 }  // namespace
 
 std::string_view Name(Incompleteness cause) {
-  switch (cause) {
-    case Incompleteness::kPodsMissing:
-      return "Incomplete";
-    case Incompleteness::kHeldByOthers:
-      return "HeldByOthers";
-    case Incompleteness::kInvalid:
-      return "Invalid";
-  }
-  return "Invalid";
+  static constexpr std::string_view kNames[] = {"Incomplete", "HeldByOthers", "Invalid"};
+  return kNames[static_cast<std::size_t>(cause)];
 }
 
 std::string RunsOf(const std::vector<int>& numbers) {

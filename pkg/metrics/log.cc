@@ -1,12 +1,10 @@
 #include "pkg/metrics/log.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
-#include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -16,15 +14,8 @@ namespace yardmaster::metrics {
 namespace {
 
 std::string_view NameOf(LogLevel level) {
-  switch (level) {
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kWarn:
-      return "warn";
-    case LogLevel::kError:
-      return "error";
-  }
-  return "info";
+  static constexpr std::string_view kNames[] = {"info", "warn", "error"};
+  return kNames[static_cast<std::size_t>(level)];
 }
 
 // "2026-01-02T03:04:05.678Z".

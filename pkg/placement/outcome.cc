@@ -4,50 +4,6 @@
 
 namespace yardmaster::placement {
 
-std::string_view Name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPlaced:
-      return "Placed";
-    case Outcome::kNotNow:
-      return "NotNow";
-    case Outcome::kNever:
-      return "Never";
-  }
-  return "NotNow";
-}
-
-std::string_view Name(ReasonCode code) {
-  switch (code) {
-    case ReasonCode::kNotEnoughHosts:
-      return "NotEnoughHosts";
-    case ReasonCode::kHostsOccupied:
-      return "HostsOccupied";
-    case ReasonCode::kHostsOut:
-      return "HostsOut";
-    case ReasonCode::kHostsKeptAsBackup:
-      return "HostsKeptAsBackup";
-    case ReasonCode::kInsufficientResources:
-      return "InsufficientResources";
-    case ReasonCode::kHostsExcluded:
-      return "HostsExcluded";
-    case ReasonCode::kGpuModelsDiffer:
-      return "GpuModelsDiffer";
-    case ReasonCode::kGroupTooLarge:
-      return "GroupTooLarge";
-    case ReasonCode::kReserved:
-      return "Reserved";
-    case ReasonCode::kWaitsForTurn:
-      return "WaitsForTurn";
-    case ReasonCode::kHostsLeaving:
-      return "HostsLeaving";
-    case ReasonCode::kSearchCut:
-      return "SearchCut";
-    case ReasonCode::kInvalid:
-      return "Invalid";
-  }
-  return "Invalid";
-}
-
 std::string Sentence(const GangPlan& plan) {
   constexpr int kMaxRelaxations = 2;
   std::vector<std::string> sentences;

@@ -20,7 +20,10 @@
 namespace yardmaster::placement {
 
 enum class Outcome { kPlaced, kNotNow, kNever };
-std::string_view Name(Outcome outcome);  // "Placed", "NotNow", "Never"
+inline constexpr std::string_view kOutcomeNames[] = {"Placed", "NotNow", "Never"};
+inline std::string_view Name(Outcome outcome) {
+  return kOutcomeNames[static_cast<std::size_t>(outcome)];
+}
 
 enum class ReasonCode {
   kNotEnoughHosts,         // fewer suitable hosts than the gang needs
@@ -37,7 +40,22 @@ enum class ReasonCode {
   kSearchCut,              // the exact search was cut; the bound limits the distance to the best
   kInvalid,                // the job contradicts itself
 };
-std::string_view Name(ReasonCode code);  // "NotEnoughHosts", ...
+inline constexpr std::string_view kReasonCodeNames[] = {"NotEnoughHosts",
+                                                        "HostsOccupied",
+                                                        "HostsOut",
+                                                        "HostsKeptAsBackup",
+                                                        "InsufficientResources",
+                                                        "HostsExcluded",
+                                                        "GpuModelsDiffer",
+                                                        "GroupTooLarge",
+                                                        "Reserved",
+                                                        "WaitsForTurn",
+                                                        "HostsLeaving",
+                                                        "SearchCut",
+                                                        "Invalid"};
+inline std::string_view Name(ReasonCode code) {
+  return kReasonCodeNames[static_cast<std::size_t>(code)];
+}
 
 struct Reason {
   ReasonCode code = ReasonCode::kNotEnoughHosts;

@@ -10,19 +10,8 @@ namespace yardmaster::agent {
 using nlohmann::ordered_json;
 
 const char* NameOf(rpc::PlanState state) {
-  switch (state) {
-    case rpc::PlanState::kAwaiting:
-      return "Awaiting";
-    case rpc::PlanState::kSyncing:
-      return "Syncing";
-    case rpc::PlanState::kSynced:
-      return "Synced";
-    case rpc::PlanState::kStale:
-      return "Stale";
-    case rpc::PlanState::kInvalid:
-      return "Invalid";
-  }
-  return "Unknown";
+  static constexpr const char* kNames[] = {"Awaiting", "Syncing", "Synced", "Stale", "Invalid"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 std::string EncodePlanFile(const PodInput& pod, const EffectivePlan& plan) {

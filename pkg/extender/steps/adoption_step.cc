@@ -13,7 +13,6 @@
 #include "pkg/extender/ledger/gang_notices.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/gather/owner_state.h"
-#include "pkg/placement/gang_planner.h"
 
 namespace yardmaster::extender {
 
@@ -46,15 +45,11 @@ bool OwnerIsGone(const api::Gang& gang, const EffectOutcome& read) {
 }  // namespace
 
 const char* AdoptionStep::TextOf(Source source) {
-  switch (source) {
-    case Source::kRunningPods:
-      return "the Gang was missing; its plan was rebuilt from its running pods";
-    case Source::kOtherController:
-      return "another controller chose the hosts: nodeSelector kubernetes.io/hostname of its pods";
-    case Source::kKubeScheduler:
-      return "kube-scheduler chose the hosts: its pods name a core PodGroup and had no gate";
-  }
-  return "";
+  static constexpr const char* kTexts[] = {
+      "the Gang was missing; its plan was rebuilt from its running pods",
+      "another controller chose the hosts: nodeSelector kubernetes.io/hostname of its pods",
+      "kube-scheduler chose the hosts: its pods name a core PodGroup and had no gate"};
+  return kTexts[static_cast<std::size_t>(source)];
 }
 
 std::vector<Work> AdoptionStep::Plan(const PassFacts& facts) {

@@ -65,21 +65,13 @@ PodQuery QueryOfGangPod(const View& view, const api::Pod& pod) {
 }
 
 std::string_view Phrase(NodeVerdict verdict) {
-  switch (verdict) {
-    case NodeVerdict::kFits:
-      return "";
-    case NodeVerdict::kNoGpusLeft:
-      return "node(s) whose free GPUs are promised to gangs";
-    case NodeVerdict::kBackup:
-      return "node(s) kept as backup hosts";
-    case NodeVerdict::kReserved:
-      return "node(s) reserved for a waiting job";
-    case NodeVerdict::kOtherSlot:
-      return "node(s) outside the pod's slot in its gang";
-    case NodeVerdict::kGangNotPlanned:
-      return "node(s) closed until the pod's gang is placed";
-  }
-  return "";
+  static constexpr std::string_view kPhrases[] = {"",
+                                                  "node(s) whose free GPUs are promised to gangs",
+                                                  "node(s) kept as backup hosts",
+                                                  "node(s) reserved for a waiting job",
+                                                  "node(s) outside the pod's slot in its gang",
+                                                  "node(s) closed until the pod's gang is placed"};
+  return kPhrases[static_cast<std::size_t>(verdict)];
 }
 
 bool EvictionCanHelp(NodeVerdict verdict) { return verdict == NodeVerdict::kNoGpusLeft; }

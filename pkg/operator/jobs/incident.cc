@@ -49,15 +49,9 @@ std::string Ranks(const JobObservation& job, const std::vector<int>& ranks) {
 }
 
 const char* Consequence(OnHostLoss action) {
-  switch (action) {
-    case OnHostLoss::kReplace:
-      return "replaced alone";
-    case OnHostLoss::kRestart:
-      return "all workers restart";
-    case OnHostLoss::kFail:
-      return "the job fails";
-  }
-  return "";
+  static constexpr const char* kTexts[] = {"replaced alone", "all workers restart",
+                                           "the job fails"};
+  return kTexts[static_cast<std::size_t>(action)];
 }
 
 std::vector<int> Union(const std::vector<int>& a, const std::vector<int>& b) {
@@ -339,29 +333,7 @@ void Begin(Incident incident, api::RecoveryState& recovery) {
 }  // namespace
 
 const char* NameOf(api::IncidentCause cause) {
-  switch (cause) {
-    case api::IncidentCause::kHostLost:
-      return "HostLost";
-    case api::IncidentCause::kWorkerFailed:
-      return "WorkerFailed";
-    case api::IncidentCause::kWorkerRemoved:
-      return "WorkerRemoved";
-    case api::IncidentCause::kDeadlineExceeded:
-      return "DeadlineExceeded";
-    case api::IncidentCause::kHostFault:
-      return "HostFault";
-    case api::IncidentCause::kSegmentLost:
-      return "SegmentLost";
-    case api::IncidentCause::kDomainLost:
-      return "DomainLost";
-    case api::IncidentCause::kSlowHost:
-      return "SlowHost";
-    case api::IncidentCause::kMoved:
-      return "Moved";
-    case api::IncidentCause::kStalled:
-      return "Stalled";
-  }
-  return "";
+  return api::kIncidentCauseNames[static_cast<std::size_t>(cause)].data();
 }
 
 bool DecideIncident(const JobObservation& job, const RankFailures& failures,
