@@ -43,7 +43,6 @@
 #include "pkg/kube/client.h"
 #include "pkg/operator/certificate_spec.h"
 #include "pkg/tls/authority.h"
-#include "pkg/tls/certificate.h"
 
 namespace yardmaster::op {
 

@@ -1,14 +1,12 @@
 #include "pkg/extender/effects/executor.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <exception>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "pkg/api/disruption_budget.h"
-#include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"

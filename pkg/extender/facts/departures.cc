@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/plan/leaving_hosts.h"

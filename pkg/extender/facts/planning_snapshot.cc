@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
-#include "pkg/api/names.h"
 #include "pkg/extender/facts/departures.h"
 #include "pkg/extender/facts/eligible_hosts.h"
 #include "pkg/extender/facts/placed_first.h"

@@ -1,7 +1,6 @@
 #include "pkg/extender/ledger/pass_metrics.h"
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 #include <vector>
 

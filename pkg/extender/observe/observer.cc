@@ -7,10 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "pkg/api/names.h"
 #include "pkg/plan/contention_cost.h"
 #include "pkg/state/guessed_places.h"
-#include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
 

@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 

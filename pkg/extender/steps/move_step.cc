@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "pkg/api/names.h"
 #include "pkg/api/refusals.h"
 #include "pkg/api/status_text.h"
 #include "pkg/api/training_job.h"

@@ -1,9 +1,7 @@
 #include "pkg/extender/steps/network_wait.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
 #include "pkg/base/strings.h"
 #include "pkg/state/release_rule.h"

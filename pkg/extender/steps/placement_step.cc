@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
-#include <utility>
 
 #include "pkg/base/strings.h"
 #include "pkg/extender/facts/eligible_hosts.h"
@@ -13,7 +12,6 @@
 #include "pkg/extender/ledger/gang_status.h"
 #include "pkg/extender/steps/preemption_step.h"
 #include "pkg/placement/partial_planner.h"
-#include "pkg/placement/replacement.h"
 #include "pkg/plan/host_holders.h"
 #include "pkg/plan/verifier.h"
 

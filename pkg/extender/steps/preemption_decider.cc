@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "pkg/api/names.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"

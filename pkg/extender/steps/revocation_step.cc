@@ -1,6 +1,5 @@
 #include "pkg/extender/steps/revocation_step.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>

@@ -8,8 +8,6 @@
 // Thread safety: all methods from any thread. Bind waits for the API server.
 #pragma once
 
-#include <memory>
-
 #include "absl/status/status.h"
 
 #include "pkg/extender/webhook/view.h"

@@ -10,7 +10,6 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "nlohmann/json.hpp"

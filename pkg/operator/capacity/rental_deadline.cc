@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"

@@ -1,7 +1,6 @@
 #include "pkg/operator/hosts/host_marker.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 

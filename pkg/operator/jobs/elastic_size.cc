@@ -1,10 +1,8 @@
 #include "pkg/operator/jobs/elastic_size.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <memory>
-#include <optional>
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_planner.h"

@@ -6,9 +6,6 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/gang.h"
-#include "pkg/api/names.h"
-#include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/job_status_patch.h"

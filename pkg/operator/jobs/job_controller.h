@@ -32,12 +32,10 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"

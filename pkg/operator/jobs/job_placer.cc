@@ -1,14 +1,10 @@
 #include "pkg/operator/jobs/job_placer.h"
 
 #include <algorithm>
-#include <functional>
-#include <string>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/names.h"
-#include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/gather/pods_to_come.h"

@@ -1,6 +1,5 @@
 #include "pkg/operator/jobs/quota_check.h"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -16,7 +14,6 @@
 #include "pkg/operator/gang_write.h"
 #include "pkg/operator/jobs/compute_domain_write.h"
 #include "pkg/operator/jobs/refusal_reason.h"
-#include "pkg/operator/pods/pod_builder.h"
 #include "pkg/operator/write_target.h"
 #include "pkg/state/template_claims.h"
 

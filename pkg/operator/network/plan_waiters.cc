@@ -1,6 +1,5 @@
 #include "pkg/operator/network/plan_waiters.h"
 
-#include "pkg/api/names.h"
 #include "pkg/operator/network/pods_by_gang.h"
 
 namespace yardmaster::op {

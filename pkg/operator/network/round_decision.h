@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "pkg/crux/starvation.h"
-#include "pkg/netplan/network_plan.h"
-#include "pkg/netplan/previous_network.h"
 #include "pkg/operator/network/fabric_status.h"
 #include "pkg/operator/network/network_annotations.h"
 #include "pkg/operator/network/network_round.h"

@@ -9,8 +9,6 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <string>
-
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/pod_manifest.h"

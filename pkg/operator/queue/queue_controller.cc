@@ -7,7 +7,6 @@
 
 #include "pkg/api/field_codec.h"
 #include "pkg/api/gang.h"
-#include "pkg/api/names.h"
 #include "pkg/api/status_text.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"

@@ -8,14 +8,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "pkg/api/kueue_workload.h"
 #include "pkg/base/mutex.h"
-#include "pkg/base/namespaced_name.h"
 #include "pkg/kube/object_sink.h"
 #include "pkg/kube/resource.h"
 #include "pkg/state/object_store.h"

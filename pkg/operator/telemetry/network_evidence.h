@@ -21,9 +21,7 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "pkg/api/fabric.h"
