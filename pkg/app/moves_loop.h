@@ -1,10 +1,12 @@
 // The operator's thread for moves of running jobs (operator/jobs/move_proposals.h): it looks for
-// them now and then while this process leads, and asks for one where that is the policy. Apart
+// them now and then while this process leads, and asks for one where that is the policy. After a
+// look that failed it looks again in a minute, so that failures that go on are an alert. Apart
 // from the threads that act on jobs, because a search may take seconds on a large cluster.
 //
 // Thread safety: Run from one thread. Lifetimes: everything passed in outlives the loop.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stop_token>
 #include <utility>
@@ -33,9 +35,11 @@ class MovesLoop {
 
   // Returns when `stop` is requested.
   void Run(const std::stop_token& stop) {
-    while (runtime_.timing().sleeper.Sleep(every_ms_, stop)) {
+    bool ok = true;
+    while (runtime_.timing().sleeper.Sleep(ok ? every_ms_ : std::min(every_ms_, kAgainMs), stop)) {
+      ok = true;
       if (leadership_.IsLeader()) {
-        loop_.RunOnce([&] { return RunOnce(stop); });
+        ok = loop_.RunOnce([&] { return RunOnce(stop); }).ok();
       } else {
         proposals_.Clear();
       }
@@ -43,6 +47,8 @@ class MovesLoop {
   }
 
  private:
+  static constexpr std::int64_t kAgainMs = 60'000;
+
   RunResult RunOnce(const std::stop_token& stop) {
     RunResult result;
     const absl::Status looked =

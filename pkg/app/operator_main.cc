@@ -172,7 +172,8 @@ void AddMoveFlags(CLI::App& app, OperatorOptions& options) {
       ->transform(CLI::CheckedTransformer(modes))
       ->default_str("Propose");
   app.add_option("--moves-gpu-seconds-per-day", moves.gpu_seconds_per_day,
-                 "With --moves=Auto: GPU seconds that moves may cost in a day")
+                 "With --moves=Auto: GPU seconds that moves may cost in a day; 0: 1 % of the GPU "
+                 "time of all hosts")
       ->check(CLI::Range(0.0, 1e12))
       ->capture_default_str();
   app.add_option("--moves-min-gain", moves.min_gain,

@@ -25,6 +25,7 @@
 #include "pkg/cli/output/node_names.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/plan_input.h"
+#include "pkg/operator/jobs/move_snapshot.h"
 #include "pkg/operator/jobs/move_terms.h"
 #include "pkg/plan/rebalance/rebalance.h"
 
@@ -89,6 +90,13 @@ void Declare(RebalanceFlags& flags, CLI::App& app) {
       ->capture_default_str();
 }
 
+// REQUIRES: --job.
+NamespacedName WantedGang(const RebalanceFlags& flags) {
+  const std::size_t slash = flags.job.find('/');
+  return {flags.job.substr(0, slash),
+          api::GangName(api::kTrainingJobKind, flags.job.substr(slash + 1))};
+}
+
 struct MovesInput {
   PlanInput input;
   std::vector<plan::MoveTerms> terms;  // by JobId
@@ -97,10 +105,10 @@ struct MovesInput {
 // `terms` for the moves that are asked about.
 op::TermsByGang WithinFlags(op::TermsByGang terms, const RebalanceFlags& flags) {
   if (flags.job.empty()) return terms;
-  const std::size_t slash = flags.job.find('/');
-  const NamespacedName wanted{flags.job.substr(0, slash),
-                              api::GangName(api::kTrainingJobKind, flags.job.substr(slash + 1))};
-  for (auto& [key, job] : terms) job.movable = job.movable && key == wanted;
+  const NamespacedName wanted = WantedGang(flags);
+  for (auto& [key, job] : terms) {
+    if (key != wanted) op::Hold("--job names another one", job);
+  }
   return terms;
 }
 
@@ -141,16 +149,28 @@ absl::StatusOr<MovesInput> MovesInputOfCluster(const RebalanceFlags& flags,
   op::TermsByGang terms =
       WithinFlags(op::MoveTermsOf(manifests.cluster.jobs, connection.now_ms), flags);
   op::KeepFollowing(manifests.cluster.gangs, terms);
-  return MovesInputOf(InputOfCluster(std::move(manifests), connection.now_ms, err), terms, err);
+  manifests.cluster = op::WithoutIdleJobs(std::move(manifests.cluster));
+  const state::ObjectTable<api::Gang> gangs = manifests.cluster.gangs;
+  PlanInput input = InputOfCluster(std::move(manifests), connection.now_ms, err);
+  op::MoveOthersForThoseThatDoNotFit(gangs, input.snapshot);
+  return MovesInputOf(std::move(input), terms, err);
 }
 
 // Writes an answer down in the names of objects.
 class MovesReport {
  public:
   MovesReport(const PlanInput& input, const plan::Rebalancing& answer)
+    json stays = json::array();
+    for (const plan::Stay& stay : answer_.stays) {
+      stays.push_back({{"job", NameOf(stay.job)},
+                       {"namespace", NamespaceOf(stay.job)},
+                       {"reason", plan::kStayReasonNames[static_cast<std::size_t>(stay.reason)]},
+                       {"why", stay.why}});
+    }
       : snapshot_(input.snapshot), names_(input.names), answer_(answer) {}
 
   json AsJson() const {
+                   {"stays", std::move(stays)},
     json moves = json::array();
     for (const plan::Move& move : answer_.moves) moves.push_back(MoveJson(move));
     json report = {{"kind", "RebalanceReport"},
@@ -181,11 +201,11 @@ class MovesReport {
             {"segments of running gangs, summed", StrCat(before.places.segments),
              StrCat(after.places.segments)}};
     if (snapshot_.places->has_domains()) {
+    PrintStays(out);
       rows.push_back({"domains of running gangs, summed", StrCat(before.places.domains),
                       StrCat(after.places.domains)});
     }
-    rows.push_back(
-        {"GPUs lost to contention", Tenths(before.contention_gpus), Tenths(after.contention_gpus)});
+    rows.push_back({"GPUs lost to the network", Tenths(before.lost_gpus), Tenths(after.lost_gpus)});
     PrintTable(rows, out);
   }
 
@@ -196,6 +216,23 @@ class MovesReport {
                       NameOf(move.job),
                       StrCat("apply-", now_ms),
                       {}};
+  void PrintStays(std::ostream& out) const {
+    std::vector<std::vector<std::string>> rows = {{"NO MOVE FOR", "NAMESPACE", "WHY"}};
+    for (const plan::Stay& stay : answer_.stays) {
+      rows.push_back({NameOf(stay.job), NamespaceOf(stay.job), stay.why});
+    }
+    if (rows.size() > 1) {
+      out << "\n";
+      PrintTable(rows, out);
+    } else if (answer_.moves.empty()) {
+      out << "\nNo gang waits that moves could help, and every placed gang has the best place.\n";
+    }
+  }
+
+  const std::string& NamespaceOf(plan::JobId job) const {
+    return snapshot_.jobs[job.index()].job.key.namespace_name;
+  }
+
     for (const HostId host : move.to) first.hosts.push_back(snapshot_.places->name(host));
     return first;
   }
@@ -222,7 +259,7 @@ class MovesReport {
             {"gain",
              {{"segments", move.gain.segments},
               {"domains", move.gain.domains},
-              {"contention", move.gain.contention_gpus},
+              {"lostGpus", move.gain.lost_gpus},
               {"gpuSeconds", move.gain.gpu_seconds},
               {"admits", std::move(admits)}}},
             {"why", move.why}};
@@ -231,7 +268,7 @@ class MovesReport {
   static json ObjectiveJson(const plan::FleetObjective& objective) {
     json out = api::EncodeObjective(objective.places);
     out["waiting"] = objective.waiting;
-    out["contention"] = objective.contention_gpus;
+    out["lostGpus"] = objective.lost_gpus;
     return out;
   }
 
@@ -293,9 +330,14 @@ int RunRebalanceCommand(const Args& args, const Connector& connect, std::istream
   if (!connection.ok()) return Fail(connection.status(), err);
   const absl::StatusOr<MovesInput> asked = flags.offline
                                                ? MovesInputOfFiles(flags, in, err)
+  if (!flags.job.empty()) {
+    std::erase_if(answer->stays, [&](const plan::Stay& stay) {
+      return asked->input.snapshot.jobs[stay.job.index()].job.key != WantedGang(flags);
+    });
+  }
                                                : MovesInputOfCluster(flags, *connection, err);
   if (!asked.ok()) return Fail(asked.status(), err);
-  const absl::StatusOr<plan::Rebalancing> answer =
+  absl::StatusOr<plan::Rebalancing> answer =
       plan::ProposeMoves(asked->input.snapshot, asked->terms, flags.options);
   if (!answer.ok()) return Fail(answer.status(), err);
   const MovesReport report(asked->input, *answer);

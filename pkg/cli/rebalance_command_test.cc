@@ -60,6 +60,13 @@ std::string TwoHalves(const std::string& spec_of_b = "") {
          JobManifest("big", 4, ", placement: {data: {within: Segment, mode: Required}}");
 }
 
+// Neither may move, and what waits stays.
+std::string BothNever() {
+  std::string manifests = TwoHalves(", movable: Never");
+  manifests.replace(manifests.find("priority: 5"), 11, "movable: Never");
+  return manifests;
+}
+
 json Proposed(const std::string& manifests, std::vector<std::string> flags = {}) {
   std::vector<std::string> args = {"rebalance", "--offline", "-f", "-", "-o", "json"};
   args.insert(args.end(), flags.begin(), flags.end());
@@ -91,10 +98,7 @@ TEST(RebalanceCommandTest, AJobThatMayNotBeMovedStays) {
   std::string first = TwoHalves();
   first.replace(first.find("priority: 5"), 11, "movable: Never");
   EXPECT_EQ(Proposed(first)["moves"][0]["job"], "b");
-  const std::string never = TwoHalves(", movable: Never");
-  std::string both = never;
-  both.replace(both.find("priority: 5"), 11, "movable: Never");
-  EXPECT_THAT(Proposed(both)["moves"], IsEmpty());
+  EXPECT_THAT(Proposed(BothNever())["moves"], IsEmpty());
 }
 
 TEST(RebalanceCommandTest, MovesThatGainTooLittleAreLeftOut) {
@@ -102,6 +106,27 @@ TEST(RebalanceCommandTest, MovesThatGainTooLittleAreLeftOut) {
   EXPECT_THAT(Proposed(TwoHalves(), {"--min-gain", "72.1"})["moves"], IsEmpty());
   EXPECT_THAT(Proposed(TwoHalves(), {"--min-gain", "72", "--horizon-seconds", "60"})["moves"],
               IsEmpty());
+}
+
+TEST(RebalanceCommandTest, WhatIsNotMovedHasAReason) {
+  const json stays = Proposed(BothNever())["stays"];
+  ASSERT_THAT(stays, SizeIs(1)) << "a and b are in one segment each";
+  EXPECT_EQ(stays[0]["job"], "big");
+  EXPECT_EQ(stays[0]["namespace"], "team");
+  EXPECT_EQ(stays[0]["reason"], "NoMoveHelps");
+  EXPECT_EQ(stays[0]["why"], "no moves make place for it; 0 of 2 placed gangs may be moved");
+  EXPECT_THAT(Proposed(BothNever(), {"--job", "team/a"})["stays"], IsEmpty());
+  EXPECT_THAT(Proposed(TwoHalves())["stays"], IsEmpty());
+}
+
+TEST(RebalanceCommandTest, ATableSaysWhyNothingIsProposed) {
+  EXPECT_THAT(Invoke({"rebalance", "--offline", "-f", "-"}, BothNever()).out,
+              HasSubstr("big           team        no moves make place for it"));
+  const std::string idle =
+      Hosts() + JobManifest("a", 2) + GangManifest("a", {"p00s00h000", "p00s00h001"});
+  EXPECT_THAT(Invoke({"rebalance", "--offline", "-f", "-"}, idle).out,
+              HasSubstr("No gang waits that moves could help, and every placed gang has the best "
+                        "place."));
 }
 
 TEST(RebalanceCommandTest, TablesNameSegmentsAndWideOnesHosts) {

@@ -52,7 +52,7 @@ ContentionCost::ContentionCost(const Snapshot& snapshot)
   }
 }
 
-std::optional<crux::ContendingJob> ContentionCost::TrafficOf(
+std::optional<ContentionCost::Placed> ContentionCost::TrafficOf(
     JobId job, const std::vector<HostId>& hosts) const {
   const workload::Job& spec = snapshot_.jobs[job.index()].job;
   const bool all_set =
@@ -61,10 +61,18 @@ std::optional<crux::ContendingJob> ContentionCost::TrafficOf(
   const workload::Profile profile = workload::CompleteProfile(spec);
   if (profile.flop_per_iteration <= 0 || profile.compute_seconds <= 0) return std::nullopt;
   std::map<std::pair<SegmentId, SegmentId>, double> bytes;
+  std::map<HostId, double> sent;  // by NICs
+  double cut = 0;                 // the most from one host to one of another segment
+  const fabric::Places& places = *snapshot_.places;
   const auto send = [&](HostId from, HostId to, double amount) {
-    const SegmentId a = snapshot_.places->segment_of(from);
-    const SegmentId b = snapshot_.places->segment_of(to);
-    if (a != b && amount > 0) bytes[{a, b}] += amount;
+    const SegmentId a = places.segment_of(from);
+    const SegmentId b = places.segment_of(to);
+    const bool by_nvlink =
+        from == to || (places.has_domains() && places.domain_of(from) == places.domain_of(to));
+    if (!by_nvlink) sent[from] += amount;
+    if (a == b || amount <= 0) return;
+    bytes[{a, b}] += amount;
+    cut = std::max(cut, amount);
   };
   const std::size_t stages =
       static_cast<std::size_t>(std::clamp(spec.parallelism.pipeline, 1, spec.workers));
@@ -79,7 +87,9 @@ std::optional<crux::ContendingJob> ContentionCost::TrafficOf(
     send(hosts[rank + stage], hosts[rank], pipeline);
   }
   if (bytes.empty()) return std::nullopt;
-  crux::ContendingJob out;
+  Placed placed;
+  placed.job = job;
+  crux::ContendingJob& out = placed.traffic;
   out.id = spec.key.text();
   out.gpus = static_cast<int>(spec.gpus());
   out.flop_per_iteration = profile.flop_per_iteration;
@@ -95,16 +105,27 @@ std::optional<crux::ContendingJob> ContentionCost::TrafficOf(
     out.flows.push_back(std::move(flow));
   }
   if (out.flows.empty()) return std::nullopt;
-  return out;
+  const fabric::FabricSpec& network = snapshot_.network->spec();
+  const int ports = std::max(1, std::min(network.rails, spec.gpus_per_worker) * network.nic_ports);
+  const auto seconds = [&](double amount, int gbps) {
+    return gbps > 0 ? amount / ports / (gbps * 1e9 / 8) : 0;
+  };
+  for (const auto& [host, amount] : sent) {
+    placed.nic_seconds = std::max(placed.nic_seconds, seconds(amount, network.nic_gbps));
+  }
+  if (!network.tiers.empty() && !fabric::Sprays(network, 0)) {
+    placed.uplink_seconds = seconds(cut, network.tiers.front().up_gbps);
+  }
+  return placed;
 }
 
 void ContentionCost::Add(JobId job, const std::vector<HostId>& host_of_rank) {
-  std::optional<crux::ContendingJob> traffic = TrafficOf(job, host_of_rank);
-  if (!traffic) return;
+  std::optional<Placed> placed = TrafficOf(job, host_of_rank);
+  if (!placed) return;
   for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
     of_segment_[segment.index()].push_back(static_cast<int>(placed_.size()));
   }
-  placed_.push_back({job, *std::move(traffic)});
+  placed_.push_back(*std::move(placed));
 }
 
 std::vector<double> ContentionCost::Weighted(bool by_flop) const {
@@ -173,16 +194,21 @@ double ContentionCost::LostGpus() const {
   const std::vector<double> rates = Rates(jobs);
   double lost = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const std::vector<std::int32_t> paths(jobs[j]->flows.size(), 0);
-    const double alone = LoneRate(*jobs[j], counter.Count(*jobs[j], paths));
-    lost += jobs[j]->gpus * std::max(0.0, 1 - rates[j] / alone);
+    const crux::ContendingJob& job = *jobs[j];
+    const std::vector<std::int32_t> paths(job.flows.size(), 0);
+    const double alone_seconds = std::max({crux::CommunicationSeconds(counter.Count(job, paths)),
+                                           placed_[j].nic_seconds, placed_[j].uplink_seconds});
+    const double alone = job.flop_per_iteration / crux::IterationSeconds(job, alone_seconds);
+    const double inside =
+        job.flop_per_iteration / crux::IterationSeconds(job, placed_[j].nic_seconds);
+    lost += job.gpus * std::max(0.0, 1 - std::min(alone, rates[j]) / inside);
   }
   return lost;
 }
 
 std::optional<PlaceCost> ContentionCost::Of(JobId job,
                                             const std::vector<HostId>& host_of_rank) const {
-  const std::optional<crux::ContendingJob> fresh = TrafficOf(job, host_of_rank);
+  const std::optional<Placed> fresh = TrafficOf(job, host_of_rank);
   if (!fresh) return std::nullopt;
   std::set<int> near;
   for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
@@ -191,10 +217,10 @@ std::optional<PlaceCost> ContentionCost::Of(JobId job,
   std::vector<const crux::ContendingJob*> jobs;
   for (const int at : near) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
   const std::vector<double> before = Rates(jobs);
-  jobs.push_back(&*fresh);
+  jobs.push_back(&fresh->traffic);
   const std::vector<double> after = Rates(jobs);
   PlaceCost cost;
-  cost.lone_flop_rate = Rates({&*fresh})[0];
+  cost.lone_flop_rate = Rates({&fresh->traffic})[0];
   double most = 0;
   std::size_t i = 0;
   for (const int at : near) {

@@ -61,9 +61,10 @@ class ContentionCost {
   struct Placed {
     JobId job;
     crux::ContendingJob traffic;  // one flow per pair of segments
+    double nic_seconds = 0;       // of an iteration's transfers inside one segment
+    double uplink_seconds = 0;    // of one port's flow on one uplink; 0 where uplinks are sprayed
   };
-  std::optional<crux::ContendingJob> TrafficOf(
-      JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
+  std::optional<Placed> TrafficOf(JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
   // Predicted FLOP/s of each job.
   std::vector<double> Rates(const std::vector<const crux::ContendingJob*>& jobs) const;
   std::vector<double> Weighted(bool by_flop) const;

@@ -48,6 +48,29 @@ TEST(ContentionCost, AJobInsideOneSegmentCostsNothing) {
   EXPECT_EQ(cost.Of(JobId(0), HostsOfSegment(snapshot, 0, 0, 4)), std::nullopt);
 }
 
+// Two hosts of two segments, whose transfers take a second inside a segment and half of one on all
+// uplinks together.
+TEST(ContentionCost, ACutJobLosesWhereAnUplinkIsNarrowerThanAPort) {
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 5);
+  ASSERT_EQ(spec.nic_gbps, 200);
+  const auto lost = [&](int uplink_gbps, bool cut) {
+    spec.tiers[0].up_gbps = spec.tiers[1].down_gbps = uplink_gbps;
+    Snapshot snapshot = MakeSnapshot(spec);
+    AddTalker(snapshot, "a", 2, 50);
+    Place(snapshot, JobId(0),
+          cut ? Joined(HostsOfSegment(snapshot, 0, 0, 1), HostsOfSegment(snapshot, 1, 0, 1))
+              : HostsOfSegment(snapshot, 0, 0, 2));
+    return ContentionCost(snapshot).LostGpus();
+  };
+  // Half of the second of compute, then the transfers: 2.5 s instead of 1.5 s.
+  EXPECT_NEAR(lost(100, true), 16 * (1 - 1.5 / 2.5), 1e-9);
+  EXPECT_EQ(lost(100, false), 0);
+  EXPECT_EQ(lost(200, true), 0);
+  EXPECT_EQ(lost(400, true), 0);
+  spec.nic_spraying = true;
+  EXPECT_EQ(lost(100, true), 0) << "all uplinks carry it";
+}
+
 TEST(ContentionCost, AnEmptyNetworkGivesTheJobItsOwnRate) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "a", 6, 2);

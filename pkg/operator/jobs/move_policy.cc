@@ -78,7 +78,7 @@ void KeepWilling(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t 
     if (!IsWithin(job->status.move.record.policy_refused_ms, now_ms, kMoveAgainMs)) continue;
     const auto at = terms.find(
         {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
-    if (at != terms.end()) at->second.movable = false;
+    if (at != terms.end()) Hold("it refused a move of the policy in the last hour", at->second);
   }
 }
 
@@ -93,8 +93,8 @@ void KeepWithinBudgets(const std::vector<api::DisruptionBudget>& budgets,
     if (terms.count(key) != 0) of_gang[std::move(key)].push_back(pod);
   }
   for (const auto& [key, of_it] : of_gang) {
-    plan::MoveTerms& job = terms.at(key);
-    job.movable = job.movable && gather::WhyNotEvictable(budgets, of_it).empty();
+    if (gather::WhyNotEvictable(budgets, of_it).empty()) continue;
+    Hold("a disruption budget protects its pods", terms.at(key));
   }
 }
 
@@ -115,8 +115,16 @@ void MoveSpending::Add(const std::string& uid, const api::MoveExpense& expense) 
   spent_[uid].push_back(expense);
 }
 
-const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
-                             const plan::Rebalancing& proposed, double left) {
+double DayLimit(const MovePolicyOptions& options, const plan::Snapshot& snapshot) {
+  if (options.gpu_seconds_per_day > 0) return options.gpu_seconds_per_day;
+  std::int64_t gpus = 0;
+  for (const placement::HostState& host : snapshot.cluster.hosts) gpus += host.gpus;
+  return kMovesShare * static_cast<double>(gpus) * static_cast<double>(kDayMs) / 1000;
+}
+
+MoveChoice ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                      const plan::Rebalancing& proposed, double left) {
+  MoveChoice choice;
   const Segments busy = BusySegments(cluster, snapshot);
   for (std::size_t first = 0; first < proposed.moves.size();) {
     const std::size_t end = EndOfChoice(proposed.moves, first);
@@ -124,16 +132,23 @@ const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Sna
     for (std::size_t i = first; i < end; ++i) price += proposed.moves[i].price_gpu_seconds;
     const plan::Move& move = proposed.moves[first];
     first = end;
-    if (price > left) continue;
+    if (price > left) {
+      ++choice.too_dear;
+      continue;
+    }
     Segments touched;
     AddSegments(*snapshot.places, move.from, touched);
     AddSegments(*snapshot.places, move.to, touched);
     const bool free = std::none_of(touched.begin(), touched.end(), [&](fabric::SegmentId segment) {
       return busy.count(segment) != 0;
     });
-    if (free) return &move;
+    if (free) {
+      choice.move = &move;
+      break;
+    }
+    ++choice.busy;
   }
-  return nullptr;
+  return choice;
 }
 
 absl::StatusOr<bool> AskForMove(kube::Client& client, state::ClusterCache& cache,

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,10 +36,14 @@ namespace yardmaster::op {
 
 enum class MovesMode { kOff, kPropose, kAuto };
 
+// Of the GPU time of all hosts, what moves may cost where the policy does not say: a fixed number
+// of GPU seconds fits one size of cluster. A gang of every eighth GPU may lose nearly two hours.
+inline constexpr double kMovesShare = 0.01;
+
 struct MovePolicyOptions {
   MovesMode mode = MovesMode::kPropose;
-  double gpu_seconds_per_day = 36'000;  // that moves may cost
-  double min_gain = 3;                  // GPU seconds for each that a move costs
+  double gpu_seconds_per_day = 0;  // that moves may cost; 0: by kMovesShare
+  double min_gain = 3;             // GPU seconds for each that a move costs
   std::int64_t least_run_ms = kLeastRunMs;
 };
 
@@ -65,9 +68,18 @@ class MoveSpending {
   std::map<std::string, std::vector<api::MoveExpense>> spent_;  // by uid of the job
 };
 
-// The move that is asked for next; null: none. `left`: GPU seconds of the day.
-const plan::Move* ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
-                             const plan::Rebalancing& proposed, double left);
+// GPU seconds that moves may cost in a day.
+double DayLimit(const MovePolicyOptions& options, const plan::Snapshot& snapshot);
+
+struct MoveChoice {
+  const plan::Move* move = nullptr;  // that is asked for next; null: none
+  // Choices before it that wait.
+  int too_dear = 0;  // they cost more than is left of the day
+  int busy = 0;      // another move is under way in a segment of theirs
+};
+// `left`: GPU seconds of the day.
+MoveChoice ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                      const plan::Rebalancing& proposed, double left);
 
 // Writes that the policy asks for it, and adds it to `spending`, also where the answer is lost.
 // False: the job is gone. Errors: Aborted where the job is newer than `cluster` has it.

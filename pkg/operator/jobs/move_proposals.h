@@ -7,6 +7,10 @@
 //   yardmaster_operator_proposed_admissions               waiting gangs that would fit then
 //   yardmaster_operator_asked_moves_total                 moves that the policy has asked for
 //   yardmaster_operator_moves_spent_gpu_seconds           what those of the last day have cost
+//   yardmaster_operator_moves_limit_gpu_seconds           what they may cost in a day
+//   yardmaster_operator_moves_left_out{reason}            gangs that wait, or could stand better,
+//       and that no move helps, by plan::StayReason; and moves that were not asked for: DayIsSpent,
+//       SegmentIsBusy
 //
 // Only moves that gain at least what they cost are counted; where the policy asks for them, at
 // least what it wants, and only those that disruption budgets allow and that no job refused it in
@@ -16,7 +20,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <stop_token>
+#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -48,6 +54,7 @@ class MoveProposals {
  private:
   absl::Status Ask(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                    const plan::Rebalancing& proposed, double spent, std::int64_t now_ms);
+  void Count(const plan::Rebalancing& proposed);
 
   kube::Client& client_;
   state::ClusterCache& cache_;
@@ -60,6 +67,8 @@ class MoveProposals {
   const metrics::Gauge admissions_;
   const metrics::Counter asked_;
   const metrics::Gauge spent_;
+  const metrics::Gauge limit_;
+  std::map<std::string_view, metrics::Gauge> left_out_;  // by reason
 };
 
 }  // namespace yardmaster::op

@@ -10,11 +10,14 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/profile_report.h"
+#include "pkg/api/slot.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/kube/api_error.h"
 #include "pkg/kube/testing/fake_client.h"
+#include "pkg/operator/jobs/move_snapshot.h"
 
 namespace yardmaster::op {
 namespace {
@@ -22,6 +25,10 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::int64_t kNowMs = 1'800'000'000'000;
+
+std::string LeftOut(const char* reason, int count) {
+  return StrCat("yardmaster_operator_moves_left_out{reason=\"", reason, "\"} ", count, "\n");
+}
 
 // Two segments of four hosts.
 class MoveProposalsTest : public testing::Test {
@@ -76,11 +83,34 @@ class MoveProposalsTest : public testing::Test {
     cluster_.jobs.Put(std::move(job));
     cluster_.gangs.Put(std::move(gang));
   }
-  // A move of x or y lets it start.
-  void AddWaiting() {
+  // A move of x or y lets it start. `reason`: of the extender, why it has no place.
+  void AddWaiting(const std::string& reason = "NotNow") {
     auto big = Job("big", 4);
     big->job.placement.data = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
+    auto gang = std::make_shared<api::Gang>();
+    gang->metadata.name = api::GangName(api::kTrainingJobKind, "big");
+    gang->metadata.namespace_name = "team";
+    gang->owner = {api::kGroupVersion, api::kTrainingJobKind, "big", big->metadata.uid, false};
+    gang->job = big->job;
+    gang->pods = api::GangPods::kFollow;
+    api::Condition planned;
+    planned.type = api::kPlannedCondition;
+    planned.status = api::ConditionStatus::kFalse;
+    planned.reason = reason;
+    gang->status.conditions = {planned};
     cluster_.jobs.Put(std::move(big));
+    cluster_.gangs.Put(std::move(gang));
+  }
+  void Change(const std::string& name, const std::function<void(api::TrainingJob&)>& change) {
+    auto job = std::make_shared<api::TrainingJob>(*cluster_.jobs.Find({"team", name}));
+    change(*job);
+    cluster_.jobs.Put(std::move(job));
+  }
+  void ChangeGang(const std::string& name, const std::function<void(api::Gang&)>& change) {
+    auto gang = std::make_shared<api::Gang>(
+        *cluster_.gangs.Find({"team", api::GangName(api::kTrainingJobKind, name)}));
+    change(*gang);
+    cluster_.gangs.Put(std::move(gang));
   }
 
   state::ClusterState cluster_;
@@ -112,10 +142,7 @@ TEST_F(MoveProposalsTest, AGangWhosePodsComeBeforeTheirPlaceIsNotMoved) {
   AddWaiting();
   for (const api::GangPods pods : {api::GangPods::kFirst, api::GangPods::kRefused}) {
     for (const char* name : {"x", "y"}) {
-      auto gang = std::make_shared<api::Gang>(
-          *cluster_.gangs.Find({"team", api::GangName(api::kTrainingJobKind, name)}));
-      gang->pods = pods;
-      cluster_.gangs.Put(std::move(gang));
+      ChangeGang(name, [&](api::Gang& gang) { gang.pods = pods; });
     }
     ASSERT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
     EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_operator_proposed_moves 0\n"));
@@ -147,6 +174,86 @@ TEST_F(MoveProposalsTest, AMoveThatGainsNoGpuTimeIsNotCounted) {
   Run("x", {"a0", "b0"});
   ASSERT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
   EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_operator_proposed_moves 0\n"));
+  EXPECT_THAT(registry_.Text(), HasSubstr(LeftOut("GainsTooLittle", 1)));
+}
+
+TEST_F(MoveProposalsTest, WhoIsNotMovedIsCountedByReason) {
+  Run("x", {"a0", "b0"});
+  Change("x", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  Run("y", {"a1", "a2"});
+  Change("y", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  Run("z", {"b1"});
+  Change("z", [](api::TrainingJob& job) { job.status.conditions[0].transition_ms = kNowMs; });
+  AddWaiting();
+  ASSERT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
+  EXPECT_THAT(registry_.Text(), HasSubstr(LeftOut("NotMovable", 1))) << "x alone is cut";
+  EXPECT_THAT(registry_.Text(), HasSubstr(LeftOut("NoMoveHelps", 1))) << "big";
+  proposals_.Clear();
+  EXPECT_THAT(registry_.Text(), HasSubstr(LeftOut("NotMovable", 0)));
+}
+
+// It would hold hosts that nobody uses, or get none, and the gang that was moved for it has lost
+// its work.
+TEST_F(MoveProposalsTest, NothingMovesForAJobThatWouldNotStart) {
+  Run("x", {"a0", "a1"});
+  Run("y", {"b0", "b1"});
+  const auto proposed = [this] {
+    EXPECT_TRUE(proposals_.Look(cluster_, kNowMs).ok());
+    return registry_.Text().find("yardmaster_operator_proposed_moves 0\n") == std::string::npos;
+  };
+  for (const char* reason : {"PodsMissing", "HostsRefused", "Never"}) {
+    AddWaiting(reason);
+    EXPECT_FALSE(proposed()) << reason;
+  }
+  AddWaiting();
+  EXPECT_TRUE(proposed());
+  using Edit = std::function<void(api::TrainingJob&)>;
+  for (const Edit& edit : std::vector<Edit>{
+           [](api::TrainingJob& job) { job.run.suspended = true; },
+           [](api::TrainingJob& job) { job.status.recovery.suspended = true; },
+           [](api::TrainingJob& job) { job.status.queue.phase = api::QueuePhase::kPending; },
+           [](api::TrainingJob& job) { job.run.managed_by = "example.com/other"; },
+           [](api::TrainingJob& job) { job.metadata.deleted_ms = kNowMs; }}) {
+    AddWaiting();
+    Change("big", edit);
+    EXPECT_FALSE(proposed());
+  }
+  AddWaiting();
+  ChangeGang("big", [](api::Gang& gang) { gang.status.preemption.emplace(); });
+  EXPECT_FALSE(proposed()) << "others are stopped for it already";
+  AddWaiting();
+  ChangeGang("big", [](api::Gang& gang) {
+    api::Condition awaits;
+    awaits.type = api::kAwaitsHostsCondition;
+    awaits.status = api::ConditionStatus::kTrue;
+    gang.status.conditions.push_back(awaits);
+  });
+  EXPECT_FALSE(proposed()) << "its hosts come free soon";
+  AddWaiting();
+  cluster_.gangs.Erase({"team", api::GangName(api::kTrainingJobKind, "big")});
+  EXPECT_FALSE(proposed()) << "the extender has not looked at it";
+}
+
+TEST_F(MoveProposalsTest, WhatPodsMeasureCounts) {
+  Run("x", {"a0", "b0"});
+  api::ProfileReport report;
+  report.samples = 40;
+  report.compute_seconds = 7.5;
+  for (int rank = 0; rank < 2; ++rank) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.name = StrCat("x-", rank);
+    pod->metadata.namespace_name = "team";
+    pod->metadata.annotations = {
+        {api::kProfileAnnotation, api::EncodeProfileReport(report)},
+        {api::kSlotAnnotation,
+         api::EncodeSlot(
+             {api::GangName(api::kTrainingJobKind, "x"), rank, "p", rank == 0 ? "a" : "b", {0}})}};
+    pod->node_name = rank == 0 ? "a0" : "b0";
+    cluster_.pods.Put(std::move(pod));
+  }
+  const plan::Snapshot snapshot = MoveSnapshot(cluster_, kNowMs);
+  ASSERT_EQ(snapshot.jobs.size(), 1u);
+  EXPECT_EQ(snapshot.jobs[0].job.profile.compute_seconds, 7.5);
 }
 
 // The policy asks for moves.
@@ -190,11 +297,6 @@ class AutoMovesTest : public MoveProposalsTest {
     cluster_.gangs.Erase({"team", api::GangName(api::kTrainingJobKind, name)});
   }
   bool Asked() { return !MoveOf("x").is_null() || !MoveOf("y").is_null(); }
-  void Change(const std::string& name, const std::function<void(api::TrainingJob&)>& change) {
-    auto job = std::make_shared<api::TrainingJob>(*cluster_.jobs.Find({"team", name}));
-    change(*job);
-    cluster_.jobs.Put(std::move(job));
-  }
 
   std::unique_ptr<metrics::Registry> registry_;
   std::unique_ptr<MoveProposals> auto_;
@@ -225,6 +327,43 @@ TEST_F(AutoMovesTest, AMoveThatCostsMoreThanIsLeftOfTheDayIsNotAskedFor) {
   Reset({MovesMode::kAuto, 33'599});
   Look();
   EXPECT_FALSE(Asked());
+  EXPECT_THAT(registry_->Text(), HasSubstr(LeftOut("DayIsSpent", 1)));
+}
+
+// 64 GPUs have 55,296 GPU seconds in one percent of a day.
+TEST_F(AutoMovesTest, WhereThePolicyHasNoNumberMovesMayCostOnePercentOfTheGpus) {
+  Run("x", {"a0", "a1", "a2"});
+  Change("y", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  Run("y", {"b0"});
+  Change("y", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  MovePolicyOptions options;
+  options.mode = MovesMode::kAuto;
+  Reset(options);
+  Look();
+  EXPECT_THAT(registry_->Text(), HasSubstr("yardmaster_operator_moves_limit_gpu_seconds 55296\n"));
+  EXPECT_EQ(MoveOf("x")["priceGPUSeconds"], 24 * (300 + 1'800));
+}
+
+// A gang that is cut may be what is in the way.
+TEST_F(AutoMovesTest, ACutGangIsGatheredWhereAWaitingOneThenFits) {
+  cluster_.jobs.Erase({"team", "y"});
+  cluster_.gangs.Erase({"team", api::GangName(api::kTrainingJobKind, "y")});
+  Run("x", {"a0", "b0"});
+  Change("x", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  Reset({MovesMode::kAuto});
+  Look();
+  EXPECT_TRUE(MoveOf("x").is_null());
+  Change("x", [](api::TrainingJob& job) { job.run.movable = api::Movable::kAtCheckpoint; });
+  Look();
+  EXPECT_EQ(MoveOf("x")["state"], "Asked");
+}
+
+TEST_F(AutoMovesTest, WhoMayNotReadBudgetsIsToldWhichRightIsMissing) {
+  client_.FailNext(kube::Verb::kList, "poddisruptionbudgets",
+                   absl::PermissionDeniedError("poddisruptionbudgets.policy is forbidden"));
+  const absl::Status looked = auto_->Look(cluster_, kNowMs);
+  EXPECT_THAT(std::string(looked.message()), HasSubstr("moves.mode is Auto"));
+  EXPECT_THAT(std::string(looked.message()), HasSubstr("is forbidden"));
 }
 
 // The job's last request is one that was refused, or another move.
@@ -375,6 +514,16 @@ TEST_F(AutoMovesTest, ASegmentWithAMoveUnderWayHasNoOther) {
   Look();
   EXPECT_FALSE(Asked());
   EXPECT_TRUE(MoveOf("split").is_null());
+}
+
+TEST_F(AutoMovesTest, AMoveThatWaitsForAnotherOneInItsSegmentIsCounted) {
+  Run("z", {"a2"});
+  Change("z", [](api::TrainingJob& job) { job.status.move.state = api::JobMoveState::kMoving; });
+  Change("x", [](api::TrainingJob& job) { job.run.movable = api::Movable::kNever; });
+  Run("y", {"b0"});
+  Look();
+  EXPECT_FALSE(Asked());
+  EXPECT_THAT(registry_->Text(), HasSubstr(LeftOut("SegmentIsBusy", 1)));
 }
 
 TEST_F(AutoMovesTest, AJobThatIsDeletedOrHasEndedHasNoMoveUnderWay) {

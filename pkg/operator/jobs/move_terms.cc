@@ -1,6 +1,7 @@
 #include "pkg/operator/jobs/move_terms.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
@@ -84,7 +85,8 @@ double PriceOfMove(const api::TrainingJob& job, std::int64_t now_ms) {
 
 plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms,
                             std::int64_t least_run_ms) {
-  if (!WhyNotMovable(job, now_ms, least_run_ms).empty()) return {};
+  std::string why_not = WhyNotMovable(job, now_ms, least_run_ms);
+  if (!why_not.empty()) return {false, 0, std::move(why_not)};
   return {true, job.capacity.restart_seconds + WorkSinceCheckpoint(job, now_ms)};
 }
 
@@ -99,10 +101,16 @@ TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::i
   return terms;
 }
 
+void Hold(const char* why, plan::MoveTerms& job) {
+  if (job.movable) job = {false, 0, why};
+}
+
 void KeepFollowing(const state::ObjectTable<api::Gang>& gangs, TermsByGang& terms) {
   for (auto& [key, job] : terms) {
     const auto gang = gangs.Find(key);
-    if (gang != nullptr && gang->pods != api::GangPods::kFollow) job.movable = false;
+    if (gang != nullptr && gang->pods != api::GangPods::kFollow) {
+      Hold("its pods come before their place, and stay there", job);
+    }
   }
 }
 
@@ -111,7 +119,10 @@ std::vector<plan::MoveTerms> TermsInOrder(const TermsByGang& terms,
   std::vector<plan::MoveTerms> in_order;
   for (const plan::JobState& state : snapshot.jobs) {
     const auto at = terms.find(state.job.key);
-    in_order.push_back(at == terms.end() ? plan::MoveTerms{} : at->second);
+    in_order.push_back(
+        at != terms.end()
+            ? at->second
+            : plan::MoveTerms{false, 0, "it is of no TrainingJob, and its owner restarts it"});
   }
   return in_order;
 }

@@ -49,6 +49,8 @@ plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms,
 using TermsByGang = std::map<NamespacedName, plan::MoveTerms>;
 TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
                         std::int64_t least_run_ms = kLeastRunMs);
+// It is not movable any more. Where it was not before, the first reason stays.
+void Hold(const char* why, plan::MoveTerms& job);
 // Gangs whose pods do not follow their place are not movable: those pods stay where they are.
 void KeepFollowing(const state::ObjectTable<api::Gang>& gangs, TermsByGang& terms);
 // By JobId of the snapshot.

@@ -31,7 +31,7 @@ bool RunsWhole(const JobState& state) {
          state.resize == nullptr && state.problems.empty();
 }
 
-double ContentionIn(const Snapshot& snapshot) {
+double LostGpusIn(const Snapshot& snapshot) {
   return snapshot.network == nullptr ? 0 : ContentionCost(snapshot).LostGpus();
 }
 
@@ -51,7 +51,7 @@ Fleet::Fleet(const Snapshot& snapshot, const std::vector<MoveTerms>& terms,
     if (state(job.job).assignment) continue;
     if (job.gang.outcome == Outcome::kPlaced) {
       placement::MoveOccupation(now_.cluster, state(job.job).job, {}, job.gang.host_of_rank);
-    } else if (job.gang.outcome == Outcome::kNotNow) {
+    } else if (job.gang.outcome == Outcome::kNotNow && state(job.job).may_stop_others) {
       waiting_.push_back(job.job);
     }
   }
@@ -63,7 +63,7 @@ Fleet::Fleet(const Snapshot& snapshot, const std::vector<MoveTerms>& terms,
   for (const JobId job : now_.job_ids()) {
     if (HasAllHosts(state(job))) places_ = Changed(places_, {}, PlacesOf(job));
   }
-  contention_gpus_ = ContentionIn(now_);
+  lost_gpus_ = LostGpusIn(now_);
 }
 
 bool Fleet::WithinBudgets(JobId job) const {
@@ -85,6 +85,15 @@ std::vector<JobId> Fleet::MovableGangs() const {
   return gangs;
 }
 
+std::string Fleet::WhyFixed(JobId job) const {
+  const MoveTerms& terms = terms_[job.index()];
+  if (!terms.movable) return terms.why_not.empty() ? "its owner keeps it" : terms.why_not;
+  if (!RunsWhole(state(job))) return "it does not run as a whole";
+  return WithinBudgets(job) ? "" : "a disruption budget protects its pods";
+}
+
+bool Fleet::IsPlaced(JobId job) const { return HasAllHosts(state(job)); }
+
 Objective Fleet::PlacesOf(JobId job) const {
   return placement::Evaluate(*now_.places, *state(job).groups, hosts(job));
 }
@@ -94,7 +103,7 @@ double Fleet::PriceOf(JobId job) const {
 }
 
 FleetObjective Fleet::Value() const {
-  return {static_cast<std::int64_t>(waiting_.size()), places_, contention_gpus_};
+  return {static_cast<std::int64_t>(waiting_.size()), places_, lost_gpus_};
 }
 
 // Snapshots are large, so one entry of this one is changed and changed back.
@@ -106,8 +115,8 @@ auto Fleet::With(JobId job, std::optional<Assignment> assignment, Ask ask) {
   return answer;
 }
 
-double Fleet::ContentionAt(JobId job, const std::vector<HostId>& hosts) {
-  return With(job, Assignment{hosts}, [&] { return ContentionIn(now_); });
+double Fleet::LostGpusAt(JobId job, const std::vector<HostId>& hosts) {
+  return With(job, Assignment{hosts}, [&] { return LostGpusIn(now_); });
 }
 
 std::vector<double> Fleet::BusyUplinksWithout(JobId job) {
@@ -136,7 +145,7 @@ absl::Status Fleet::MoveTo(JobId job, const std::vector<HostId>& to) {
   now_.jobs[job.index()].assignment = Assignment{to};
   moved_[job.index()] = 1;
   places_ = Changed(places_, before, PlacesOf(job));
-  contention_gpus_ = ContentionIn(now_);
+  lost_gpus_ = LostGpusIn(now_);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,14 +35,19 @@ class Fleet {
   // Gangs that may be moved and have not been, ascending: those that run as a whole, whose owner
   // lets them move, and whose pods disruption budgets let be stopped.
   std::vector<JobId> MovableGangs() const;
-  // Gangs that wait and fit nowhere, in the order of the queue.
+  // Why a gang may not be moved, for people; empty: it may, or has been.
+  std::string WhyFixed(JobId job) const;
+  // Every rank has a host.
+  bool IsPlaced(JobId job) const;
+  bool IsMoved(JobId job) const { return moved_[job.index()] != 0; }
+  // Gangs that wait and fit nowhere, and for which others may be moved, in the order of the queue.
   const std::vector<JobId>& waiting() const { return waiting_; }
 
   placement::Objective PlacesOf(JobId job) const;  // of a running gang where it stands
   double PriceOf(JobId job) const;                 // GPU seconds
   FleetObjective Value() const;
-  // As `Value().contention_gpus`, were the running gang there.
-  double ContentionAt(JobId job, const std::vector<fabric::HostId>& hosts);
+  // As `Value().lost_gpus`, were the running gang there.
+  double LostGpusAt(JobId job, const std::vector<fabric::HostId>& hosts);
   // ContentionCost::BusyUplinks of the other gangs. REQUIRES: now().network.
   std::vector<double> BusyUplinksWithout(JobId job);
   // Seconds for which a change of a running gang counts.
@@ -70,7 +76,7 @@ class Fleet {
   std::vector<std::uint8_t> moved_;  // by JobId
   std::vector<JobId> waiting_;
   placement::Objective places_;
-  double contention_gpus_ = 0;
+  double lost_gpus_ = 0;
   int plans_left_ = 0;
 };
 

@@ -11,7 +11,7 @@ constexpr double kLeastGpus = 1e-3;
 bool IsBetter(const FleetObjective& a, const FleetObjective& b) {
   if (a.waiting != b.waiting) return a.waiting < b.waiting;
   if (a.places != b.places) return a.places < b.places;
-  return a.contention_gpus < b.contention_gpus - kLeastGpus;
+  return a.lost_gpus < b.lost_gpus - kLeastGpus;
 }
 
 placement::Objective Changed(placement::Objective sum, const placement::Objective& before,

@@ -20,29 +20,30 @@ struct MoveTerms {
   bool movable = false;  // it runs, and may be restarted elsewhere
   // Seconds that a move costs the gang: the restart, and the work since its last checkpoint.
   double lost_seconds = 0;
+  std::string why_not = {};  // for people, where it is not movable
 };
 
 struct RebalanceOptions {
   placement::PlannerOptions placement{.explain = false};
   int max_moves = 8;
   // A move, or all moves for one waiting gang together, gains at least so many times its price.
-  // What moves for a waiting gang change in contention is not counted.
+  // What moves for a waiting gang change in lost GPUs is not counted.
   double min_gain = 0;
   // What is gained counts for so long, and not beyond the expected end of the gang.
   double horizon_seconds = 6 * 3600;
-  // Plans of one gang, and predictions of contention, before the search for moves is cut.
+  // Plans of one gang, and predictions of lost GPUs, before the search for moves is cut.
   int max_plans = 2'000;
   int max_predictions = 100;
   std::stop_token stop = {};  // cuts the search, too
 };
 
 struct MoveGain {
-  std::int64_t segments = 0;   // fewer that the gang stands in
-  std::int64_t domains = 0;    // likewise; 0 on a fabric without domains
-  double contention_gpus = 0;  // fewer GPUs that all running gangs lose to contention
+  std::int64_t segments = 0;  // fewer that the gang stands in
+  std::int64_t domains = 0;   // likewise; 0 on a fabric without domains
+  double lost_gpus = 0;       // fewer GPUs that all running gangs lose to the network
   // Waiting gangs that fit once this move and those before it are done.
   std::vector<JobId> admits;
-  // GPU time of what is gained by less contention and by starting a waiting gang now.
+  // GPU time of what is gained by fewer lost GPUs and by starting a waiting gang now.
   double gpu_seconds = 0;
 };
 
@@ -59,11 +60,10 @@ struct Move {
 struct FleetObjective {
   std::int64_t waiting = 0;     // gangs that wait and fit nowhere now
   placement::Objective places;  // sums over the running gangs
-  double contention_gpus =
-      0;  // GPUs whose work they lose to each other, as ContentionCost predicts
+  double lost_gpus = 0;  // whose work they lose by being cut, and to each other (ContentionCost)
 };
 
-// Whether `a` is better than `b`. Contention below a thousandth of a GPU is no difference.
+// Whether `a` is better than `b`. A thousandth of a lost GPU is no difference.
 bool IsBetter(const FleetObjective& a, const FleetObjective& b);
 
 // `sum` once a gang has changed its place.

@@ -192,6 +192,92 @@ TEST(RebalanceTest, AWaitThatEndsSoonGainsLittle) {
   EXPECT_EQ(answer.moves[0].gain.gpu_seconds, 4 * 8 * 60);
 }
 
+TEST(RebalanceTest, AWaitForAGangThatShouldHaveEndedIsOfUnknownLength) {
+  MovingCase c = TwoHalves();
+  c.snapshot.now_ms = 1'000'000;
+  c.snapshot.jobs[0].started_ms = 0;
+  c.snapshot.jobs[0].job.run_seconds = 500;
+  const Rebalancing answer = Proposed(c, {.min_gain = 3});
+  ASSERT_THAT(answer.moves, SizeIs(1));
+  EXPECT_EQ(answer.moves[0].gain.gpu_seconds, 4 * 8 * 6 * 3600);
+}
+
+TEST(RebalanceTest, NothingMovesForAGangThatWouldNotStart) {
+  MovingCase c = TwoHalves();
+  c.snapshot.jobs[2].may_stop_others = false;
+  const Rebalancing answer = Proposed(c);
+  EXPECT_THAT(answer.moves, IsEmpty());
+  EXPECT_THAT(answer.stays, IsEmpty());
+  EXPECT_EQ(answer.before.waiting, 0);
+}
+
+// "<job>: <reason>: <why>" of each gang without a move.
+std::vector<std::string> StaysOf(const MovingCase& c, const Rebalancing& answer) {
+  std::vector<std::string> texts;
+  for (const Stay& stay : answer.stays) {
+    texts.push_back(StrCat(c.snapshot.jobs[stay.job.index()].job.key.name, ": ",
+                           kStayReasonNames[static_cast<std::size_t>(stay.reason)], ": ",
+                           stay.why));
+  }
+  return texts;
+}
+
+TEST(RebalanceTest, AGangThatWaitsWithoutHelpHasItsReason) {
+  MovingCase c = TwoHalves();
+  c.terms[0] = {false, 0, "spec.movable: is Never"};
+  c.terms[1] = {false, 0, "spec.movable: is Never"};
+  EXPECT_THAT(StaysOf(c, Proposed(c)),
+              ElementsAre("big: NoMoveHelps: no moves make place for it; 0 of 2 placed gangs may "
+                          "be moved"));
+  c = TwoHalves();
+  EXPECT_THAT(
+      StaysOf(c, Proposed(c, {.min_gain = 1'000})),
+      ElementsAre("big: GainsTooLittle: its start after 1 move gains 192.0 GPU hours and costs "
+                  "0.4; it has to gain 1000.0 times its cost"));
+  EXPECT_THAT(StaysOf(c, Proposed(c)), IsEmpty()) << "what moves, or is in one segment, is not one";
+}
+
+TEST(RebalanceTest, ACutGangThatIsNotMovedHasItsReason) {
+  MovingCase c = FourHosts(2);
+  AddRunning(c, "cut",
+             Joined(HostsOfSegment(c.snapshot, 0, 0, 1), HostsOfSegment(c.snapshot, 1, 0, 1)));
+  EXPECT_THAT(StaysOf(c, Proposed(c)), IsEmpty());
+  EXPECT_THAT(StaysOf(c, Proposed(c, {.min_gain = 3})),
+              ElementsAre("cut: GainsTooLittle: 1 segment instead of 2 gains at most 0.0 GPU hours "
+                          "and costs 0.4; it has to gain 3.0 times its cost"));
+  c.terms[0] = {false, 0, "spec.movable: is Never"};
+  EXPECT_THAT(StaysOf(c, Proposed(c)), ElementsAre("cut: NotMovable: spec.movable: is Never"));
+  c.terms[0] = {true, 100};
+  c.snapshot.jobs[0].may_be_preempted = false;
+  EXPECT_THAT(StaysOf(c, Proposed(c)),
+              ElementsAre("cut: NotMovable: a disruption budget protects its pods"));
+  c.snapshot.jobs[0].may_be_preempted = true;
+  for (int segment : {0, 1}) {
+    AddRunning(c, StrCat("full", segment), HostsOfSegment(c.snapshot, segment, 1, 3));
+  }
+  EXPECT_THAT(StaysOf(c, Proposed(c)), ElementsAre("cut: NoBetterPlace: no better place is free"));
+}
+
+TEST(RebalanceTest, ACutGangEarnsItsMoveWhereUplinksAreNarrow) {
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 5);
+  const auto moves = [&](int uplink_gbps) {
+    spec.tiers[0].up_gbps = spec.tiers[1].down_gbps = uplink_gbps;
+    MovingCase c;
+    c.snapshot = MakeSnapshot(spec);
+    AddRunning(c, "cut",
+               Joined(HostsOfSegment(c.snapshot, 0, 0, 1), HostsOfSegment(c.snapshot, 1, 0, 1)),
+               1'500);
+    workload::Job& job = c.snapshot.jobs[0].job;
+    job.profile.flop_per_iteration = 4e15;
+    job.profile.compute_seconds = 1;
+    job.profile.data_bytes = 50e9;
+    return Proposed(c, {.min_gain = 3}).moves;
+  };
+  ASSERT_THAT(moves(100), SizeIs(1));
+  EXPECT_EQ(moves(100)[0].why, "1 segment instead of 2, 6.4 GPUs less lost to the network");
+  EXPECT_THAT(moves(400), IsEmpty());
+}
+
 // Segments with one scarce uplink per ToR.
 TEST(RebalanceTest, GangsThatSlowEachOtherPartWhereThatEarnsThePrice) {
   fabric::FabricSpec spec = fabric::SmallHpn(1, 4, 5);
@@ -218,11 +304,11 @@ TEST(RebalanceTest, GangsThatSlowEachOtherPartWhereThatEarnsThePrice) {
   // What the first leaves gives the other a segment to itself.
   ASSERT_THAT(answer.moves, SizeIs(2));
   EXPECT_EQ(answer.moves[1].gain.segments, 1);
-  EXPECT_GT(answer.moves[0].gain.contention_gpus, 1);
+  EXPECT_GT(answer.moves[0].gain.lost_gpus, 1);
   EXPECT_GT(answer.moves[0].gain.gpu_seconds, answer.moves[0].price_gpu_seconds);
   EXPECT_EQ(answer.moves[0].gain.segments, 0);
-  EXPECT_THAT(answer.moves[0].why, HasSubstr("GPUs less lost to contention"));
-  EXPECT_LT(answer.after.contention_gpus, answer.before.contention_gpus);
+  EXPECT_THAT(answer.moves[0].why, HasSubstr("GPUs less lost to the network"));
+  EXPECT_LT(answer.after.lost_gpus, answer.before.lost_gpus);
 
   for (MoveTerms& terms : c.terms) terms.lost_seconds = 1e6;
   EXPECT_THAT(Proposed(c).moves, IsEmpty());
