@@ -61,8 +61,9 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts, bool kueue, b
   const std::string path = StrCat(cluster->plane_->bin(), ":", getenv("PATH"));
   Command install = {Source("test/cluster/install"), folder, cluster->plane_->kubeconfig()};
   if (!observes) install.push_back("--policies");  // of which Observe has none
-  install.insert(install.end(), {std::string("kueue.enabled=") + (kueue ? "true" : "false"),
-                                 "computeDomains.enabled=true", "waitSuspended.enabled=true"});
+  install.insert(install.end(),
+                 {std::string("kueue.enabled=") + (kueue ? "true" : "false"),
+                  "computeDomains.enabled=true", "waitSuspended.enabled=true", "moves.mode=Auto"});
   if (observes) install.push_back("mode=Observe");
   YM_RETURN_IF_ERROR(RunProgram(install, "", {{"PATH", path}}).status());
   YM_ASSIGN_OR_RETURN(
@@ -187,6 +188,7 @@ absl::Status Cluster::StartOperator() {
   }
   if (kueue_) arguments.push_back("--kueue");
   if (observes_) arguments.push_back("--mode=Observe");
+  arguments.insert(arguments.end(), operator_flags_.begin(), operator_flags_.end());
   for (auto& process : operators_) {
     if (process != nullptr) continue;
     YM_ASSIGN_OR_RETURN(process, Run("operator", "0", arguments));

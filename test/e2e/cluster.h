@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +32,8 @@ class Cluster {
 
   // Extenders and operators that are started from now on send traces to that port of this machine.
   void SendTracesTo(int port) { traces_port_ = port; }
+  // Of operators that are started from now on, beside those that all have.
+  void SetOperatorFlags(std::vector<std::string> flags) { operator_flags_ = std::move(flags); }
   // The first two start the replicas that do not run, until there are two, of which one leads. The
   // extenders are behind test/cluster/service, which stands for their Service. StartAgent starts
   // one agent for all hosts, in place of the one that runs.
@@ -73,6 +76,7 @@ class Cluster {
   std::string plans_;
   bool kueue_ = false;
   bool observes_ = false;
+  std::vector<std::string> operator_flags_;
   int traces_port_ = 0;             // 0: they send none
   std::vector<int> metrics_ports_;  // of extenders that observe
   int lives_ = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -33,11 +34,13 @@ inline std::string TrainingJob(const std::string& name, int workers, const std::
 class StoryTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { SetUpCluster(false); }
-  // `kueue`: as Cluster::Start's.
-  static void SetUpCluster(bool kueue) {
-    auto cluster = Cluster::Start(kHosts, kueue);
+  // `kueue`, `hosts`: as Cluster::Start's.
+  static void SetUpCluster(bool kueue, int hosts = kHosts,
+                           std::vector<std::string> operator_flags = {}) {
+    auto cluster = Cluster::Start(hosts, kueue);
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     cluster_ = cluster->release();
+    cluster_->SetOperatorFlags(std::move(operator_flags));
     ASSERT_TRUE(cluster_->plane().Kubectl({"create", "namespace", "team"}).ok());
     ASSERT_TRUE(cluster_->StartExtender().ok());
     ASSERT_TRUE(cluster_->StartOperator().ok());
