@@ -24,6 +24,7 @@
 #include "pkg/cli/output/plan_report.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/plan_input.h"
+#include "pkg/cli/smaller_sizes.h"
 #include "pkg/netplan/diff.h"
 
 namespace yardmaster::cli {
@@ -285,6 +286,7 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
   const PlanInput& input = question->input;
   const BothPlans plans = PlanOf(flags, input);
   nlohmann::json report =
+  AddSmallerSizes(input, plans.placement, report);
       PlanReport(input.snapshot, plans.placement, plans.network, input.names, flags.paths);
   for (const RefusedWorkload& refused : input.refused) {
     const WorkloadSource& workload = *refused.workload;
@@ -296,9 +298,12 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
     report["jobs"].push_back(IncompleteJob(gang));
     bad_pods |= flags.offline && gang.cause == gather::Incompleteness::kInvalid;
   }
-  for (const GangWithoutPlace& gang : input.without_place) {
-    report["jobs"].push_back(
-        JobWithoutPlace(gang.gang.namespace_name, gang.name, gang.assignments, gang.without_place));
+  for (const PodsOfNoGang& pods : input.of_no_gang) {
+    report["jobs"].push_back(InvalidJob(pods.namespace_name, pods.owner, {pods.problem}));
+    bad_pods |= flags.offline;
+  }
+  for (const GangLeftAlone& gang : input.left_alone) {
+    report["jobs"].push_back(JobLeftAlone(gang.gang, gang.name, gang.assignments, gang.why));
   }
   if (!question->costs.empty()) report["costs"] = question->costs;
   if (question->before) {

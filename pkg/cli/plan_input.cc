@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pkg/api/names.h"
+#include "pkg/api/rank_resolver.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/output/node_names.h"
 #include "pkg/extender/observe/pods_as_gangs.h"
@@ -71,21 +72,31 @@ NotPlanned Explained(const gather::GatheredGang& pods, const gather::DeclaredSiz
   return out;
 }
 
-// `gang` where all of its pods run on given Nodes and not all of these have a place.
-std::optional<GangWithoutPlace> RunsWithoutPlace(const gather::GatheredGang& pods,
-                                                 const api::Gang& gang,
-                                                 const state::ClusterState& cluster) {
+// "rank 3", "ranks 0, 3".
+std::string EndedRanks(const gather::GatheredGang& pods, const api::Gang& gang) {
+  std::vector<std::string> ranks;
+  for (const gather::Replica& replica : pods.ended) {
+    const auto rank = api::RankOf(gang.rank_bases, replica.subgroup, replica.index);
+    if (rank) ranks.push_back(StrCat(*rank));
+  }
+  return StrCat(ranks.size() == 1 ? "rank " : "ranks ", Join(ranks, ", "));
+}
+
+// `gang` where its pods run on given Nodes and it cannot be planned as it runs: some of the Nodes
+// have no place, or some ranks have ended, and nothing says any more where these ran.
+std::optional<GangLeftAlone> RunsAsItIs(const gather::GatheredGang& pods, const api::Gang& gang,
+                                        const state::ClusterState& cluster) {
   gather::GatheredGang ranked = pods;
   gather::AssignRanks(gang.rank_bases, gang.job.workers, ranked);
   const auto fabric = state::UsedFabric(cluster.fabrics);
   const fabric::FabricSpec spec = fabric == nullptr ? fabric::FabricSpec{} : fabric->spec;
-  GangWithoutPlace out{KeyOf(gang.metadata), {gang.owner.kind, gang.owner.name}, {}, {}};
+  GangLeftAlone out{KeyOf(gang.metadata), {gang.owner.kind, gang.owner.name}, {}, ""};
   std::set<std::string> without;
   for (const gather::GangMember& member : ranked.members) {
     const auto node = cluster.nodes.Find({"", member.pod->node_name});
     if (node == nullptr) return std::nullopt;
     api::AssignmentEntry entry;
-    entry.rank = static_cast<int>(out.assignments.size());
+    entry.rank = *member.rank;
     entry.host = member.pod->node_name;
     if (const auto place = state::PlaceOf(*node, spec).place) {
       entry.fabric_pod = place->fabric_pod;
@@ -95,26 +106,35 @@ std::optional<GangWithoutPlace> RunsWithoutPlace(const gather::GatheredGang& pod
     }
     out.assignments.push_back(std::move(entry));
   }
-  out.without_place.assign(without.begin(), without.end());
-  if (without.empty()) return std::nullopt;
+  if (!without.empty()) {
+    out.why = StrCat("runs on Nodes without a place in the fabric, and is left there: ",
+                     HostNames({without.begin(), without.end()}),
+                     "; label them with their fabric pod and segment");
+  } else if (!pods.ended.empty()) {
+    out.why =
+        StrCat("runs without ", EndedRanks(pods, gang), ", which ended, and is left where it is");
+  } else {
+    return std::nullopt;
+  }
   return out;
 }
 
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
-// `sources`: of the workloads that the pods are expected of; they say how many there are where the
-// pods do not.
+// `sources`: of the workloads that the pods are expected of; they and the PodGroups say how many
+// there are where the pods do not.
 std::vector<NotPlanned> AddGangsOfPods(const gather::Gathered& gathered, const Sources& sources,
-                                       Keys& known, state::ClusterState& cluster,
-                                       std::vector<GangWithoutPlace>& without_place) {
+                                       const PodGroups& groups, Keys& known,
+                                       state::ClusterState& cluster,
+                                       std::vector<GangLeftAlone>& left_alone) {
   std::vector<NotPlanned> out;
   for (const gather::PodProblem& problem : gathered.problems) {
     out.push_back({{problem.namespace_name, problem.pod}, "", problem.text, std::nullopt});
   }
   for (const gather::GatheredGang& pods : gathered.gangs) {
     if (!known.insert({pods.namespace_name, pods.name}).second) continue;
-    gather::DeclaredSizes declared;
-    auto gang = gather::MakeGang(pods, nullptr);
+    gather::DeclaredSizes declared = SizesOf(groups, pods);
+    auto gang = gather::MakeGang(pods, nullptr, declared);
     if ((!gang.ok() || !*gang) && !pods.members.empty() && pods.held_by_others == 0) {
       const auto source = sources.find(KeyOf(pods.members.front().pod->metadata));
       if (source != sources.end() && source->second->pods) {
@@ -128,8 +148,8 @@ std::vector<NotPlanned> AddGangsOfPods(const gather::Gathered& gathered, const S
         (*gang)->metadata.created_ms =
             std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
       }
-      if (auto outside = RunsWithoutPlace(pods, **gang, cluster)) {
-        without_place.push_back(*std::move(outside));
+      if (auto as_it_is = RunsAsItIs(pods, **gang, cluster)) {
+        left_alone.push_back(*std::move(as_it_is));
         continue;
       }
       extender::PlaceOnHosts(extender::HostsOfPods(pods, **gang, cluster), **gang);
@@ -141,18 +161,42 @@ std::vector<NotPlanned> AddGangsOfPods(const gather::Gathered& gathered, const S
   return out;
 }
 
+// The controller of a pod that waits and can be in no gang, or the pod.
+std::optional<PodsOfNoGang> OfNoGang(const NotPlanned& left_out,
+                                     const state::ClusterState& cluster) {
+  const auto pod = cluster.pods.Find(left_out.pod);
+  if (pod == nullptr || !pod->node_name.empty()) return std::nullopt;
+  PodsOfNoGang out{left_out.pod.namespace_name, {"Pod", left_out.pod.name}, left_out.why};
+  const std::vector<api::OwnerReference>& owners = pod->metadata.owners;
+  const auto controller = std::find_if(owners.begin(), owners.end(),
+                                       [](const auto& owner) { return owner.controller; });
+  if (controller != owners.end()) out.owner = {controller->kind, controller->name};
+  return out;
+}
+
 void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
   Keys known = KnownJobs(manifests.cluster);
-  for (NotPlanned& left_out : AddGangsOfPods(gather::Gather(manifests.cluster.pods), {}, known,
-                                             manifests.cluster, input.without_place)) {
+  Keys of_no_gang;
+  for (NotPlanned& left_out :
+       AddGangsOfPods(gather::Gather(manifests.cluster.pods), {}, manifests.pod_groups, known,
+                      manifests.cluster, input.left_alone)) {
     err << left_out.gang << left_out.why << "\n";
-    if (left_out.incomplete) input.incomplete.push_back(*std::move(left_out.incomplete));
+    if (left_out.incomplete) {
+      input.incomplete.push_back(*std::move(left_out.incomplete));
+    } else if (left_out.gang.empty()) {
+      const auto none = OfNoGang(left_out, manifests.cluster);
+      if (none &&
+          of_no_gang.insert({none->namespace_name, none->owner.kind + "/" + none->owner.name})
+              .second) {
+        input.of_no_gang.push_back(*none);
+      }
+    }
   }
   // One line for all pods of a workload.
   std::set<const WorkloadSource*> said;
   for (const NotPlanned& left_out :
-       AddGangsOfPods(gather::Gather(manifests.expected_pods), manifests.workload_of_pod, known,
-                      manifests.cluster, input.without_place)) {
+       AddGangsOfPods(gather::Gather(manifests.expected_pods), manifests.workload_of_pod,
+                      manifests.pod_groups, known, manifests.cluster, input.left_alone)) {
     const auto at = manifests.workload_of_pod.find(left_out.pod);
     if (at == manifests.workload_of_pod.end() || !said.insert(at->second.get()).second) continue;
     const bool waits = !left_out.gang.empty() && !left_out.too_few();
@@ -243,8 +287,10 @@ void CountDevices(Manifests& manifests) {
 
 // Fills the gangs in, and makes the snapshot of the cluster.
 PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
-  for (const auto& [kind, count] : manifests.ignored) {
-    err << "ignored: " << Count(count, kind)
+  std::vector<std::string> ignored;
+  for (const auto& [kind, count] : manifests.ignored) ignored.push_back(Count(count, kind));
+  if (!ignored.empty()) {
+    err << "ignored: " << Join(ignored, ", ")
         << " (read are Nodes, Pods, our own kinds, and workloads, not suspended, deleted or ended, "
         << "whose pods ask for GPUs and carry " << api::kParallelismAnnotation
         << ", or are still to be created and numbered)\n";
@@ -254,6 +300,11 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   AddGangsOfPods(manifests, input, err);
   LeaveOutSuspended(manifests.cluster, err);
   input.names = NamesOf(manifests.cluster);
+  for (const auto& job : manifests.cluster.jobs) {
+    if (!job->elastic.enabled) continue;
+    input.elastic[{job->metadata.namespace_name,
+                   api::GangName(api::kTrainingJobKind, job->metadata.name)}] = job;
+  }
   input.snapshot = state::BuildSnapshot(manifests.cluster);
   AddBudgets(manifests.budgets, manifests.cluster.pods, input.snapshot);
   if (input.snapshot.network) {

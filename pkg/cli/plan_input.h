@@ -27,13 +27,20 @@ struct RefusedWorkload {
   std::string problem;
 };
 
-// A gang whose pods all run on given Nodes, of which some have no place in the fabric: it is
-// neither planned nor moved, and its pods occupy the hosts that have one.
-struct GangWithoutPlace {
+// A gang whose pods all run on given Nodes, of which some have no place in the fabric, or of which
+// some ranks have ended: it is neither planned nor moved, and its pods occupy their hosts.
+struct GangLeftAlone {
   NamespacedName gang;
   ReportName name;
   std::vector<api::AssignmentEntry> assignments;  // by rank, without stages
-  std::vector<std::string> without_place;         // hosts, in order, each once
+  std::string why;
+};
+
+// Pods that wait, want a gang and can be in none, by the object that makes them.
+struct PodsOfNoGang {
+  std::string namespace_name;
+  ReportName owner;
+  std::string problem;  // of the first of them
 };
 
 struct PlanInput {
@@ -42,7 +49,10 @@ struct PlanInput {
   std::vector<RefusedWorkload> refused;
   // Sets of pods that are not a whole gang.
   std::vector<gather::IncompleteGang> incomplete;
-  std::vector<GangWithoutPlace> without_place;
+  std::vector<PodsOfNoGang> of_no_gang;
+  std::vector<GangLeftAlone> left_alone;
+  // Elastic TrainingJobs, by their Gang.
+  std::map<NamespacedName, std::shared_ptr<const api::TrainingJob>> elastic;
   // Levels and ports that running jobs have; only of a cluster.
   std::optional<netplan::PreviousNetwork> previous;
 };

@@ -65,6 +65,7 @@ TEST(PlanPlacesTest, GroupsOfASecondJobStayInADomainThatIsFree) {
     ASSERT_EQ(job["outcome"], "Placed") << job;
     EXPECT_EQ(job["objective"]["tensorSplitDomains"], 0);
     EXPECT_EQ(job["objective"]["domains"], 1);
+    EXPECT_FALSE(job.contains("warnings")) << job["warnings"];
     const nlohmann::json domain = job["assignments"][0]["domain"];
     EXPECT_TRUE(domain.is_string());
     for (const nlohmann::json& assignment : job["assignments"]) {
@@ -176,6 +177,26 @@ TEST(PlanPlacesTest, NodesWithoutAnyLabelAreOneSegmentAndNodesWithoutAPlaceOneWa
   const PlanAnswer some = PlanOffline(nodes + Node("h0", "p0", "s0") + job);
   EXPECT_THAT(some.err, HasSubstr("warning: Nodes n[100-320]: metadata.labels"));
   EXPECT_EQ(std::count(some.err.begin(), some.err.end(), '\n'), 2) << some.err;
+}
+
+TEST(PlanPlacesTest, AnElasticJobThatDoesNotFitSaysAtWhichSizeItDoes) {
+  std::string nodes;
+  for (const char* name : {"h0", "h1", "h2", "h3", "h4"}) nodes += Node(name, "p0", "s0");
+  const std::string elastic =
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: a}\nspec: "
+      "{workers: 8, parallelism: {tensor: 8}, elastic: {minData: 2, maxData: 8}, template: {}}\n";
+  const nlohmann::json alone = PlanOffline(nodes + elastic).job("a");
+  EXPECT_EQ(alone["outcome"], "Never");
+  EXPECT_EQ(alone["elastic"]["data"], 5) << alone;
+  EXPECT_EQ(alone["elastic"]["workers"], 5);
+  // Beside what the plan places for others.
+  std::string other = elastic;
+  other.replace(other.find("name: a"), 7, "name: b");
+  other.replace(other.find("workers: 8"), 10, "workers: 2");
+  EXPECT_EQ(PlanOffline(nodes + elastic + other).job("a")["elastic"]["data"], 3);
+  std::string large = elastic;
+  large.replace(large.find("minData: 2"), 10, "minData: 6");
+  EXPECT_FALSE(PlanOffline(nodes + large).job("a").contains("elastic"));
 }
 
 TEST(PlanPlacesTest, AGangThatLacksHostsForNewWorkersSaysSo) {

@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 // Two segments of two hosts.
 std::string Nodes() {
@@ -95,6 +96,26 @@ TEST(PlanPodsTest, AGangThatRunsOnNodesWithoutAPlaceStaysThere) {
     }
     const auto rows = ReportTable(answer.report);
     EXPECT_THAT(Join(rows.back(), " "), HasSubstr("without a place"));
+  }
+}
+
+// Its host is free again, and the others keep their ranks.
+TEST(PlanPodsTest, AGangOfWhichARankHasEndedStaysWhereItRuns) {
+  for (const int ended : {0, 1}) {
+    const PlanAnswer answer =
+        PlanOffline(Nodes() + Pod(ended, "nodeName: s0h0") + "status: {phase: Succeeded}\n" +
+                    Pod(1 - ended, "nodeName: s1h1") + "status: {phase: Running}\n" + kOther);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_THAT(answer.err, Not(HasSubstr("held or promised"))) << answer.err;
+    const json job = answer.job("w");
+    EXPECT_EQ(job["outcome"], "Placed");
+    EXPECT_EQ(job["isNew"], false);
+    ASSERT_EQ(job["assignments"].size(), 1u) << job;
+    EXPECT_EQ(job["assignments"][0]["rank"], 1 - ended);
+    EXPECT_EQ(HostOf(job, 0), "s1h1");
+    EXPECT_THAT(job["warnings"][0].get<std::string>(),
+                HasSubstr(StrCat("runs without rank ", ended, ", which ended")));
+    EXPECT_EQ(HostOf(answer.job("other"), 0), "s0h0");
   }
 }
 
@@ -187,6 +208,83 @@ TEST(PlanPodsTest, PodsThatCanBeNoGangAreAnErrorOfTheInput) {
   EXPECT_EQ(answer.code, 1);
   EXPECT_EQ(answer.job("w")["outcome"], "Never");
   EXPECT_EQ(answer.job("w")["reasons"][0]["code"], "Invalid");
+  EXPECT_EQ(answer.job("w")["message"], answer.job("w")["reasons"][0]["message"]);
+  EXPECT_EQ(answer.job("w")["gang"], "job-w");
+}
+
+// Two pods of the Job `w`, without the label that says their index.
+std::string PodsWithoutIndex(const std::string& spec) {
+  std::string pods;
+  for (const int pod : {0, 1}) {
+    std::string text = Pod(pod, spec);
+    const std::string index = StrCat(", batch.kubernetes.io/job-completion-index: \"", pod, "\"");
+    text.erase(text.find(index), index.size());
+    pods += text.insert(text.find("labels: "),
+                        "ownerReferences: [{apiVersion: batch/v1, kind: Job, name: w, uid: u, "
+                        "controller: true}], ");
+  }
+  return pods;
+}
+
+TEST(PlanPodsTest, PodsWithoutAnIndexAreOneErrorOfTheirOwner) {
+  const PlanAnswer answer = PlanOffline(Nodes() + PodsWithoutIndex("hostNetwork: false") + kOther);
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.err, HasSubstr("Pod team/w-1: "));
+  ASSERT_EQ(answer.report["jobs"].size(), 2u) << answer.report;
+  EXPECT_EQ(answer.job("w")["kind"], "Job");
+  EXPECT_EQ(answer.job("w")["outcome"], "Never");
+  EXPECT_THAT(answer.job("w")["message"].get<std::string>(), HasSubstr("completionMode: Indexed"));
+  EXPECT_EQ(answer.job("other")["outcome"], "Placed");
+  // Those that run are only said.
+  const PlanAnswer run = PlanOffline(Nodes() + PodsWithoutIndex("nodeName: s0h0"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("Pod team/w-1: "));
+  EXPECT_TRUE(run.report["jobs"].empty());
+}
+
+// A pod of a PyTorchJob that does not say how many there are, in the core PodGroup `pg`.
+std::string PodOfGroup(int index) {
+  return StrCat("---\napiVersion: v1\nkind: Pod\nmetadata: {name: t-worker-", index,
+                ", namespace: team, labels: {training.kubeflow.org/job-name: t, ",
+                "training.kubeflow.org/replica-type: worker, ",
+                "training.kubeflow.org/replica-index: \"", index,
+                "\"}, annotations: {yardmaster.dev/parallelism: \"tp=8\"}}\n",
+                "spec: {schedulingGroup: {podGroupName: pg}, schedulingGates: [{name: ",
+                "yardmaster.dev/placement}], containers: [{resources: {limits: ",
+                "{nvidia.com/gpu: 8}}}]}\n");
+}
+
+std::string Group(const std::string& spec, const std::string& version = "v1beta1") {
+  return StrCat("---\napiVersion: scheduling.k8s.io/", version,
+                "\nkind: PodGroup\nmetadata: {name: pg, namespace: team}\nspec: {", spec, "}\n");
+}
+
+TEST(PlanPodsTest, ACorePodGroupSaysHowManyPodsAGangHas) {
+  const std::string pods = Nodes() + PodOfGroup(0) + PodOfGroup(1);
+  for (const char* version : {"v1alpha2", "v1beta1"}) {
+    const PlanAnswer answer =
+        PlanOffline(pods + Group("schedulingPolicy: {gang: {minCount: 2}}", version));
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_EQ(answer.job("t")["assignments"].size(), 2u) << answer.job("t");
+    EXPECT_EQ(answer.job("t")["gang"], "pytorchjob-t");
+  }
+  const json few = PlanOffline(pods + Group("schedulingPolicy: {gang: {minCount: 3}}")).job("t");
+  EXPECT_EQ(few["pods"], json::parse(R"({"there": 2, "wanted": 3})")) << few;
+}
+
+TEST(PlanPodsTest, WhyACorePodGroupSaysNoSizeIsSaid) {
+  const std::string pods = Nodes() + PodOfGroup(0) + PodOfGroup(1);
+  for (const auto& [group, why] :
+       {std::pair{std::string(), "PodGroup team/pg is not among the manifests"},
+        {Group("schedulingPolicy: {basic: {}}"), "has no spec.schedulingPolicy.gang.minCount"},
+        {Group("parentCompositePodGroupName: all"), "belongs to CompositePodGroup all"}}) {
+    const PlanAnswer answer = PlanOffline(pods + group);
+    EXPECT_EQ(answer.code, 1);
+    EXPECT_THAT(answer.job("t")["message"].get<std::string>(), HasSubstr(why));
+  }
+  const PlanAnswer wrong = PlanOffline(pods + Group("schedulingPolicy: {gang: {minCount: 0}}"));
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("spec.schedulingPolicy.gang.minCount: expected"));
 }
 
 TEST(PlanPodsTest, WhyAGangIsNotPlannedIsSaidAsItIs) {

@@ -158,6 +158,11 @@ TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
   EXPECT_EQ(plain.code, 0);
   EXPECT_TRUE(plain.report["jobs"].empty());
   EXPECT_THAT(plain.err, HasSubstr("ignored: 1 Job (read are"));
+  const std::string service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\n";
+  EXPECT_THAT(PlanOffline(Nodes(1) + service + service +
+                          Workload("batch/v1", "Job", "{template: {spec: {}}}"))
+                  .err,
+              HasSubstr("ignored: 1 Job, 2 Services (read are"));
   const PlanAnswer suspended = PlanOffline(
       Nodes(4) + Workload("batch/v1", "Job",
                           StrCat("{suspend: true, parallelism: 4, completionMode: Indexed, ",
@@ -215,6 +220,18 @@ PlanAnswer FourPods(const std::string& parallelism) {
       Workload("batch/v1", "Job",
                StrCat("{completionMode: Indexed, parallelism: 4, completions: 4, ", "template: ",
                       Template(StrCat("yardmaster.dev/parallelism: \"", parallelism, "\"")), "}")));
+}
+
+TEST(PlanWorkloadsTest, GangsOfOneOwnerAreToldApart) {
+  const PlanAnswer answer = PlanOffline(
+      Nodes(4) + Workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+                          StrCat("{replicas: 2, leaderWorkerTemplate: {size: 4, workerTemplate: ",
+                                 Template(kFour), "}}")));
+  ASSERT_EQ(answer.report["jobs"].size(), 2u) << answer.err;
+  for (const std::size_t group : {0, 1}) {
+    EXPECT_EQ(answer.report["jobs"][group]["name"], "w");
+    EXPECT_EQ(answer.report["jobs"][group]["gang"], StrCat("leaderworkerset-w-", group));
+  }
 }
 
 // As in a cluster, where the extender asks the owner.

@@ -62,6 +62,7 @@ class Overlayer {
       out_.expected_pods.push_back(Aged<api::Pod>(*pod, nullptr));
     }
     for (const api::DisruptionBudget& budget : given_.budgets) PutBudget(budget);
+    out_.pod_groups = given_.pod_groups;
     out_.workload_of_pod = given_.workload_of_pod;
     out_.origin = given_.origin;
     out_.ignored = given_.ignored;
@@ -83,7 +84,7 @@ class Overlayer {
     }
     for (const auto& pods : gather::Gather(given_.expected_pods).gangs) {
       const NamespacedName key{pods.namespace_name, pods.name};
-      const auto wanted = gather::MakeGang(pods, nullptr);
+      const auto wanted = gather::MakeGang(pods, nullptr, SizesOf(given_.pod_groups, pods));
       const std::optional<api::Gang> there = GangThere(key);
       if (there && wanted.ok() && *wanted && there->job == (*wanted)->job &&
           there->constraints == (*wanted)->constraints &&

@@ -23,6 +23,7 @@
 #include "pkg/api/capacity_pool.h"
 #include "pkg/api/disruption_budget.h"
 #include "pkg/cli/input/nic_devices.h"
+#include "pkg/cli/input/pod_groups.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
@@ -58,6 +59,7 @@ struct Manifests {
   std::vector<api::DisruptionBudget> budgets;
   std::vector<api::CapacityPool> pools;
   std::vector<NicDevice> nics;
+  PodGroups pod_groups;
 };
 
 // Errors: InvalidArgument or NotFound with one line per error.

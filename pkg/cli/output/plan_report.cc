@@ -7,7 +7,6 @@
 #include "pkg/api/names.h"
 #include "pkg/api/outcome_json.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/output/node_names.h"
 #include "pkg/cli/output/path_loads.h"
 #include "pkg/plan/residual_bandwidth.h"
 
@@ -97,6 +96,7 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
   json out = {{"namespace", state.job.key.namespace_name},
               {"name", name.name},
               {"kind", name.kind},
+              {"gang", state.job.key.name},
               {"outcome", api::EncodeOutcome(job.gang.outcome)},
               {"isNew", job.is_new},
               {"message", placement::Sentence(job.gang)},
@@ -179,11 +179,14 @@ std::string SegmentsOf(const json& job) {
 
 json UnplannedJob(const std::string& namespace_name, const ReportName& name, const char* outcome,
                   json reasons) {
+  std::vector<std::string> messages;
+  for (const json& reason : reasons) messages.push_back(reason["message"]);
   return {{"namespace", namespace_name},
           {"name", name.name},
           {"kind", name.kind},
           {"outcome", outcome},
           {"isNew", false},
+          {"message", Join(messages, "; ")},
           {"reasons", std::move(reasons)},
           {"relaxations", json::array()},
           {"assignments", json::array()}};
@@ -204,27 +207,27 @@ json InvalidJob(const std::string& namespace_name, const ReportName& name,
 json IncompleteJob(const gather::IncompleteGang& gang) {
   const ReportName name{gang.owner.kind, gang.owner.name};
   if (gang.cause == gather::Incompleteness::kInvalid) {
-    return InvalidJob(gang.gang.namespace_name, name, {gang.text});
+    json out = InvalidJob(gang.gang.namespace_name, name, {gang.text});
+    out["gang"] = gang.gang.name;
+    return out;
   }
   json out = UnplannedJob(gang.gang.namespace_name, name, "NotNow",
                           json::array({{{"code", Name(gang.cause)},
                                         {"level", "fabric"},
                                         {"count", gang.wanted.value_or(gang.there) - gang.there},
                                         {"message", gang.text}}}));
-  out["message"] = gang.text;
+  out["gang"] = gang.gang.name;
   out["pods"] = {{"there", gang.there}, {"wanted", nullptr}};
   if (gang.wanted) out["pods"]["wanted"] = *gang.wanted;
   return out;
 }
 
-json JobWithoutPlace(const std::string& namespace_name, const ReportName& name,
-                     const std::vector<api::AssignmentEntry>& assignments,
-                     const std::vector<std::string>& without_place) {
-  json out = UnplannedJob(namespace_name, name, "Placed", json::array());
+json JobLeftAlone(const NamespacedName& gang, const ReportName& name,
+                  const std::vector<api::AssignmentEntry>& assignments, const std::string& why) {
+  json out = UnplannedJob(gang.namespace_name, name, "Placed", json::array());
+  out["gang"] = gang.name;
   out["assignments"] = api::EncodeAssignments(assignments);
-  out["warnings"] = {StrCat(
-      "runs on Nodes without a place in the fabric, and is left there: ", HostNames(without_place),
-      "; label them with their fabric pod and segment")};
+  out["warnings"] = {why};
   return out;
 }
 
@@ -241,6 +244,7 @@ json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
     if (reported.count(id) == 0 && !state.problems.empty()) {
       jobs.push_back(
           InvalidJob(state.job.key.namespace_name, NameOf(state.job.key, names), state.problems));
+      jobs.back()["gang"] = state.job.key.name;
     }
   }
   json out = {
@@ -273,6 +277,9 @@ std::vector<std::string> AdviceLines(const json& report) {
     for (const json& change : job["relaxations"]) {
       advice.push_back(StrCat("  try      ", change["change"].get<std::string>(), " -> ",
                               change["outcome"].get<std::string>()));
+    }
+    if (job.contains("elastic")) {
+      advice.push_back(StrCat("  elastic  ", job["elastic"]["message"].get<std::string>()));
     }
     if (job.contains("preemption")) {
       advice.push_back(StrCat("  others   ", job["preemption"]["message"].get<std::string>()));

@@ -33,10 +33,10 @@ nlohmann::json InvalidJob(const std::string& namespace_name, const ReportName& n
 // Likewise: pods that are not a whole gang, with `pods`: how many of them are there and wanted.
 nlohmann::json IncompleteJob(const gather::IncompleteGang& gang);
 
-// Likewise: one that runs where it is, on hosts of which some have no place.
-nlohmann::json JobWithoutPlace(const std::string& namespace_name, const ReportName& name,
-                               const std::vector<api::AssignmentEntry>& assignments,
-                               const std::vector<std::string>& without_place);
+// Likewise: one that runs and is left where it is.
+nlohmann::json JobLeftAlone(const NamespacedName& gang, const ReportName& name,
+                            const std::vector<api::AssignmentEntry>& assignments,
+                            const std::string& why);
 
 // Header and one row per job of a PlanReport.
 std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);

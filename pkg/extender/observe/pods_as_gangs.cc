@@ -78,6 +78,7 @@ std::set<NamespacedName> GuessParallelism(std::size_t min_pods, std::vector<gath
 
 std::vector<std::string> HostsOfPods(const gather::GatheredGang& pods, const api::Gang& gang,
                                      const state::ClusterState& cluster) {
+  if (!pods.ended.empty()) return {};  // nothing says any more where those ranks ran
   gather::GatheredGang ranked = pods;
   gather::AssignRanks(gang.rank_bases, gang.job.workers, ranked);
   std::vector<std::string> hosts;
