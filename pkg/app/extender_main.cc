@@ -12,8 +12,7 @@ namespace yardmaster::app {
 namespace {
 
 void AddWebhookFlags(CLI::App& app, WebhookServerOptions& options) {
-  app.add_option("--bind-address", options.bind_address, "host:port of the webhook (TLS)")
-      ->capture_default_str();
+  app.add_option("--bind-address", options.bind_address, "host:port of the webhook (TLS)");
   app.add_option("--tls-cert-file", options.tls_cert_file, "certificate of the webhook, PEM")
       ->required();
   app.add_option("--tls-key-file", options.tls_key_file, "its key, PEM")->required();
@@ -87,21 +86,17 @@ int ExtenderMain(int argc, char** argv) {
   AddWebhookFlags(app, options.webhook);
   extender::ClusterPlanner::Options& planner = options.planner;
   app.add_flag("--preemption,!--no-preemption", planner.preemption.enabled,
-               "stop gangs of lower priority for those that wait")
-      ->capture_default_str();
+               "stop gangs of lower priority for those that wait");
   app.add_flag("--taint-promised-hosts,!--no-taint-promised-hosts", planner.taints.enabled,
-               "keep the taint yardmaster.dev/promised on hosts promised to gangs")
-      ->capture_default_str();
+               "keep the taint yardmaster.dev/promised on hosts promised to gangs");
   bool avoid_contention = false;
   app.add_flag("--avoid-contention,!--no-avoid-contention", avoid_contention,
                "among places that are equal otherwise, take the one at which jobs are predicted to "
-               "wait least for each other's traffic")
-      ->capture_default_str();
+               "wait least for each other's traffic");
   bool gated_only = false;
   app.add_flag("--gated-pods-only,!--no-gated-pods-only", gated_only,
                "leave pods that say their parallelism and came without the gate to kube-scheduler; "
-               "for a gate that only some namespaces have")
-      ->capture_default_str();
+               "for a gate that only some namespaces have");
   AddTimeLimitFlags(app, planner);
   FinishFlags(app);
   CLI11_PARSE(app, argc, argv);

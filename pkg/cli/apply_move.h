@@ -5,7 +5,6 @@
 // Thread safety: as the client.
 #pragma once
 
-#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>

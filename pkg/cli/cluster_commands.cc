@@ -4,7 +4,6 @@
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
-#include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"

@@ -1,7 +1,6 @@
 #include "pkg/cli/cluster_flags.h"
 
 #include <ostream>
-#include <utility>
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/status.h"

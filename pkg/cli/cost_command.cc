@@ -106,8 +106,7 @@ int RunCostCommand(const Args& args, const Connector& connect, std::istream& in,
                  "TrainingJobs and CapacityPools: files, - or folders")
       ->required();
   app.add_option("-o,--output", flags.output, "table, json or yaml")
-      ->check(CLI::IsMember({"table", "json", "yaml"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
   DeclareCluster(flags.cluster, app);
   app.footer(kFooter);
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <istream>
 #include <ostream>
 #include <string_view>
@@ -33,24 +31,20 @@ struct CruxFlags {
 void Declare(CruxFlags& flags, CLI::App& app) {
   app.add_option("-f,--filename", flags.file, "the case, JSON or YAML; - is standard input")
       ->required();
-  app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"json"}))
-      ->capture_default_str();
+  app.add_option("-o,--output", flags.output, "output format")->check(CLI::IsMember({"json"}));
   std::vector<std::string> policies;
   for (const crux::Policy policy : crux::AllPolicies()) {
     policies.emplace_back(crux::PolicyName(policy));
   }
-  app.add_option("--policy", flags.policy, "Scheduling policy")
-      ->check(CLI::IsMember(policies))
-      ->capture_default_str();
+  app.add_option("--policy", flags.policy, "Scheduling policy")->check(CLI::IsMember(policies));
   DeclareSeed(flags.seed, app);
   app.add_option("--window-seconds", flags.window_seconds,
                  "window of the utilisation (default: 100 iterations of the slowest job)")
-      ->check(PositiveNumber());
+      ->check(PositiveNumber())
+      ->default_function({});
   app.add_option("--budget", flags.budget,
                  "work of policy crux, in simulated events; 0: no search (default: the operator's)")
-      ->check(CLI::Range(std::int64_t{0}, kMaxBudget))
-      ->capture_default_str();
+      ->check(CLI::Range(std::int64_t{0}, kMaxBudget));
 }
 
 // A window that holds more iterations than can be simulated is better refused than begun.

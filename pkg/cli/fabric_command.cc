@@ -34,8 +34,7 @@ void Declare(FabricFlags& flags, CLI::App& app) {
   size("--domains", flags.size.domains, "domains of one segment, instead of --hosts", 1);
   size("--backup-hosts", flags.size.backup_hosts, "of these, kept as backup", 0);
   app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"yaml", "json"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"yaml", "json"}));
 }
 
 absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricFlags& flags, std::ostream& err) {

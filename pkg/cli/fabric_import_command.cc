@@ -47,8 +47,7 @@ void Declare(FabricImportFlags& flags, CLI::App& app) {
                  "topograph: the label that names the spine switch");
   app.add_flag("--nodes", flags.nodes, "simai: write the Nodes, too, as fabric render does");
   app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"yaml", "json"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"yaml", "json"}));
 }
 
 void ReportNicPorts(const std::vector<NicPortValue>& ports, std::ostream& err) {

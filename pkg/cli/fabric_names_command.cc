@@ -101,8 +101,7 @@ int RunFabricNamesCommand(const Args& args, const Connector& connect, std::istre
       app.add_option("-f,--filename", flags.files,
                      "the Fabric and its Nodes as manifests; default: the cluster's");
   app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"yaml", "json"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"yaml", "json"}));
   app.add_option("--kubeconfig", flags.read.cluster.kubeconfig, "kubeconfig file")->excludes(files);
   app.add_option("--context", flags.read.cluster.context, "context of the kubeconfig")
       ->excludes(files);

@@ -157,9 +157,7 @@ int RunFabricShowCommand(const Args& args, const Connector& connect, std::ostrea
   int columns = 68;
   CLI::App app("The fabric as text: one letter per host", "kubectl yardmaster fabric show");
   app.add_option("--job", job, "job whose hosts are shown in upper case");
-  app.add_option("--columns", columns, "hosts per line")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  app.add_option("--columns", columns, "hosts per line")->check(CLI::Range(1, 1000));
   app.add_option("-o,--output", output, "json or yaml; a map when left out")
       ->check(CLI::IsMember({"json", "yaml"}));
   DeclareRead(flags, app);

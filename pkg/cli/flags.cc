@@ -48,6 +48,11 @@ std::vector<std::string> WithoutShortEquals(const CLI::App& app,
 
 std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& args,
                               std::ostream& out, std::ostream& err) {
+  for (CLI::Option* option : app.get_options()) {
+    // --help shows the default, unless it is nothing or default_function({}) takes it away.
+    if (option->get_default_str().empty()) option->capture_default_str();
+    if (option->get_default_str() == "[]") option->default_str("");
+  }
   try {
     const std::vector<std::string> words = WithoutShortEquals(app, args);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -98,8 +103,7 @@ void DeclareSeed(std::uint64_t& seed, CLI::App& app) {
                        ? std::string()
                        : StrCat(text, " is not a whole number from 0 to 2^64 - 1");
           },
-          ""))
-      ->capture_default_str();
+          ""));
 }
 
 }  // namespace yardmaster::cli

@@ -1,6 +1,5 @@
 #include "pkg/cli/hash_command.h"
 
-#include <algorithm>
 #include <cctype>
 #include <istream>
 #include <optional>
@@ -33,9 +32,7 @@ void Declare(HashFlags& flags, CLI::App& app) {
   app.add_option("--members", flags.members, "members of the ECMP group")
       ->required()
       ->check(CLI::Range(1, kMaxMembers));
-  app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"json"}))
-      ->capture_default_str();
+  app.add_option("-o,--output", flags.output, "output format")->check(CLI::IsMember({"json"}));
 }
 
 std::string_view Trim(std::string_view text) {

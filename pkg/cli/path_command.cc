@@ -40,9 +40,7 @@ void Declare(PathFlags& flags, CLI::App& app) {
       ->check(CLI::Range(0, 65535));
   app.add_option("--down", flags.down, "a link, cable or switch that is down");
   DeclareNames(flags.names, app);
-  app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"json"}))
-      ->capture_default_str();
+  app.add_option("-o,--output", flags.output, "output format")->check(CLI::IsMember({"json"}));
 }
 
 absl::Status AddDown(const Network& network, const std::string& name,

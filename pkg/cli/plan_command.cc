@@ -67,8 +67,7 @@ void Declare(PlanFlags& flags, CLI::App& app) {
       ->check(CLI::IsMember({"json", "yaml", "table"}));
   DeclareSeed(flags.seed, app);
   app.add_option("--max-steps", flags.max_steps, "search steps before an exact search is cut")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
-      ->capture_default_str();
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
   app.add_flag("--avoid-contention", flags.avoid_contention,
                "as the extender with this flag: among places that are equal otherwise, the one "
                "with the least contention");

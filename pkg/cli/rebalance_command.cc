@@ -60,20 +60,16 @@ void Declare(RebalanceFlags& flags, CLI::App& app) {
   app.add_option("--context", flags.cluster.context, "context of the kubeconfig")
       ->excludes(offline);
   app.add_option("--max-moves", flags.options.max_moves, "moves to propose at most")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 1'000));
   app.add_option("--min-gain", flags.options.min_gain,
                  "GPU seconds that a move, or all moves for one waiting gang, gain at least for "
                  "each that they cost")
-      ->check(NumberBetween(0, 1e9))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1e9));
   app.add_option("--horizon-seconds", flags.options.horizon_seconds,
                  "for so long what is gained counts, if the job does not end before")
-      ->check(NumberBetween(1, 1e9))
-      ->capture_default_str();
+      ->check(NumberBetween(1, 1e9));
   app.add_option("-o,--output", flags.output, "table, wide, json or yaml")
-      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}));
   app.add_option("--job", flags.job, "moves of this job alone: NAMESPACE/NAME")
       ->check([](const std::string& text) {
         const std::size_t slash = text.find('/');
@@ -86,8 +82,7 @@ void Declare(RebalanceFlags& flags, CLI::App& app) {
   app.add_option("--wait-seconds", flags.wait_seconds,
                  "how long --apply waits for the job to run at its next place; 0: not at all")
       ->check(CLI::Range(0, 86'400))
-      ->needs(apply)
-      ->capture_default_str();
+      ->needs(apply);
 }
 
 // REQUIRES: --job.

@@ -3,7 +3,6 @@
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
-#include "pkg/api/names.h"
 #include "pkg/api/pin_patch.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/rank_resolver.h"

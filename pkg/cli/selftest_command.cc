@@ -107,11 +107,8 @@ int RunSelftestCommand(const Args& args, const Connector& connect, std::ostream&
                  "folder with kube-scheduler's tls.crt, tls.key and ca.crt");
   app.add_option("--page", flags.page,
                  "http://host:port of the operator's page; not read if empty");
-  app.add_option("--gpu-resource", flags.gpu_resource, "resource that a GPU is")
-      ->capture_default_str();
-  app.add_option("--seconds", flags.seconds, "how long each is tried")
-      ->check(CLI::Range(0, 3600))
-      ->capture_default_str();
+  app.add_option("--gpu-resource", flags.gpu_resource, "resource that a GPU is");
+  app.add_option("--seconds", flags.seconds, "how long each is tried")->check(CLI::Range(0, 3600));
   DeclareCluster(flags.cluster, app);
   app.footer("Example:\n  kubectl yardmaster selftest --seconds 0");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;

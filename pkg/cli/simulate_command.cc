@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <istream>
 #include <ostream>
-#include <string_view>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -48,28 +47,23 @@ void Declare(SimulateFlags& flags, CLI::App& app) {
     // Enumeration ends long before a cluster begins.
     if (policy != crux::Policy::kExact) policies.emplace_back(crux::PolicyName(policy));
   }
-  app.add_option("--policy", flags.policy, "Scheduling policy")
-      ->check(CLI::IsMember(policies))
-      ->capture_default_str();
+  app.add_option("--policy", flags.policy, "Scheduling policy")->check(CLI::IsMember(policies));
   app.add_option("--jobs", flags.jobs, "jobs to generate, or at most to read")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 1'000'000));
   DeclareSeed(flags.seed, app);
   app.add_option("--scatter", flags.scatter, "probability that a job's next host is anywhere")
-      ->check(NumberBetween(0, 1))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1));
   app.add_option("--fragmented", flags.fragmented, "probability that a job gets half hosts")
-      ->check(NumberBetween(0, 1))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1));
   app.add_option("--pcie-gbps", flags.pcie_gbps,
                  "of each PCIe connection inside hosts; default: a generation that carries a NIC")
-      ->check(NumberBetween(1, 1e6));
+      ->check(NumberBetween(1, 1e6))
+      ->default_function({});
   app.add_option("--nvlink-gbps", flags.nvlink_gbps,
                  "of each GPU; 0: GPUs of a host meet on PCIe; default: the Fabric's")
-      ->check(NumberBetween(0, 1e6));
-  app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"json"}))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1e6))
+      ->default_function({});
+  app.add_option("-o,--output", flags.output, "output format")->check(CLI::IsMember({"json"}));
 }
 
 struct Trace {

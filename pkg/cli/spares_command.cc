@@ -55,21 +55,17 @@ void Declare(SparesFlags& flags, CLI::App& app) {
       ->required();
   CLI::Option* rate = app.add_option("--host-failures-per-day", flags.failures_per_host_day,
                                      "how often one host fails a day")
-                          ->check(NumberBetween(1e-6, 100))
-                          ->capture_default_str();
+                          ->check(NumberBetween(1e-6, 100));
   app.add_flag("--measured", flags.measured,
                "that rate from the incidents of the TrainingJobs in the files")
       ->excludes(rate);
   app.add_option("--repair-hours", flags.repair_hours, "until a failed host is back, on average")
-      ->check(NumberBetween(0.01, 87'600))
-      ->capture_default_str();
+      ->check(NumberBetween(0.01, 87'600));
   app.add_option("--inside", flags.inside,
                  "the probability of a replacement inside for which spares are chosen")
-      ->check(NumberBetween(0, 1))
-      ->capture_default_str();
+      ->check(NumberBetween(0, 1));
   app.add_option("-o,--output", flags.output, "table, json or yaml")
-      ->check(CLI::IsMember({"table", "json", "yaml"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
 }
 
 // A segment or a domain.

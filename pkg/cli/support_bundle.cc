@@ -252,8 +252,8 @@ int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ost
       "Objects, and logs and metrics of the last hour, to diagnose a fault elsewhere; secrets are "
       "left out",
       "kubectl yardmaster support-bundle");
-  app.add_option("--to", to, "new folder to write")->capture_default_str();
-  app.add_option("-n,--namespace", ns, "namespace of the Helm release")->capture_default_str();
+  app.add_option("--to", to, "new folder to write");
+  app.add_option("-n,--namespace", ns, "namespace of the Helm release");
   DeclareCluster(cluster, app);
   app.footer(
       "Example:\n"

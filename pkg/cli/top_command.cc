@@ -167,11 +167,8 @@ int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out,
   TopFlags flags;
   CLI::App app("Jobs, segments or links by their load on the network", "kubectl yardmaster top");
   app.add_option("what", flags.what, "jobs, segments or links")
-      ->check(CLI::IsMember({"jobs", "segments", "links"}))
-      ->capture_default_str();
-  app.add_option("--limit", flags.limit, "maximum number of rows")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"jobs", "segments", "links"}));
+  app.add_option("--limit", flags.limit, "maximum number of rows")->check(CLI::Range(1, 100000));
   app.add_flag("-w,--watch", flags.watch, "read and print again every 5 seconds");
   app.add_option("-o,--output", flags.output, "json or yaml")
       ->check(CLI::IsMember({"json", "yaml"}));

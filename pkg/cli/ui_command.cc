@@ -13,7 +13,6 @@
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
-#include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
@@ -121,10 +120,9 @@ int RunUiCommand(const Args& args, const Connector& connect, std::ostream& out, 
   int port = 0;
   bool no_browser = false;
   CLI::App app("Opens the operator's page through the API server", "kubectl yardmaster ui");
-  app.add_option("-n,--namespace", ns, "namespace of the Helm release")->capture_default_str();
+  app.add_option("-n,--namespace", ns, "namespace of the Helm release");
   app.add_option("--port", port, "port on this machine; 0: a free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+      ->check(CLI::Range(0, 65535));
   app.add_flag("--no-browser", no_browser, "only print the address");
   DeclareCluster(cluster, app);
   app.footer("Example:\n  kubectl yardmaster ui --no-browser");

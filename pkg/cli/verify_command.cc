@@ -84,15 +84,8 @@ absl::StatusOr<Findings> Verify(const FabricInput& input, const std::string& tex
 }
 
 const char* NameOf(repac::TrustVerdict verdict) {
-  switch (verdict) {
-    case repac::TrustVerdict::kTrusted:
-      return "trusted";
-    case repac::TrustVerdict::kMistrusted:
-      return "mistrusted";
-    case repac::TrustVerdict::kUnknown:
-      break;
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {"unknown", "trusted", "mistrusted"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 absl::StatusOr<Findings> Trust(const FabricInput& input, const std::string& text,
@@ -139,8 +132,7 @@ int Run(CLI::App& app, const char* example, const char* seen_flag, const char* s
   app.add_option(seen_flag, flags.seen, seen_help)->required();
   DeclareNames(flags.names, app);
   app.add_option("-o,--output", flags.output, "output format")
-      ->check(CLI::IsMember({"json", "table"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"json", "table"}));
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
   const absl::StatusOr<Findings> answer = AnswerTo(flags, answerer, in, err);
   if (!answer.ok()) return Fail(answer.status(), err);

@@ -1,7 +1,6 @@
 #include "pkg/cli/input/manifests.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 
 #include "nlohmann/json.hpp"

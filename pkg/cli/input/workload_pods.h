@@ -11,8 +11,6 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "pkg/cli/output/json_path.h"
 
-#include <cctype>
-#include <optional>
 #include <utility>
 #include <vector>
 

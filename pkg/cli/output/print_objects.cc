@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <string_view>
 #include <unistd.h>
 
 #include "nlohmann/json.hpp"
