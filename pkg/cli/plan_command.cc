@@ -285,8 +285,8 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
   const PlanInput& input = question->input;
   const BothPlans plans = PlanOf(flags, input);
   nlohmann::json report =
-  AddSmallerSizes(input, plans.placement, report);
       PlanReport(input.snapshot, plans.placement, plans.network, input.names, flags.paths);
+  AddSmallerSizes(input, plans.placement, report);
   for (const RefusedWorkload& refused : input.refused) {
     const WorkloadSource& workload = *refused.workload;
     report["jobs"].push_back(InvalidJob(workload.key.namespace_name,

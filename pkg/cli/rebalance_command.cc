@@ -85,17 +85,17 @@ void Declare(RebalanceFlags& flags, CLI::App& app) {
       ->needs(apply);
 }
 
+struct MovesInput {
+  PlanInput input;
+  std::vector<plan::MoveTerms> terms;  // by JobId
+};
+
 // REQUIRES: --job.
 NamespacedName WantedGang(const RebalanceFlags& flags) {
   const std::size_t slash = flags.job.find('/');
   return {flags.job.substr(0, slash),
           api::GangName(api::kTrainingJobKind, flags.job.substr(slash + 1))};
 }
-
-struct MovesInput {
-  PlanInput input;
-  std::vector<plan::MoveTerms> terms;  // by JobId
-};
 
 // `terms` for the moves that are asked about.
 op::TermsByGang WithinFlags(op::TermsByGang terms, const RebalanceFlags& flags) {
@@ -155,6 +155,11 @@ absl::StatusOr<MovesInput> MovesInputOfCluster(const RebalanceFlags& flags,
 class MovesReport {
  public:
   MovesReport(const PlanInput& input, const plan::Rebalancing& answer)
+      : snapshot_(input.snapshot), names_(input.names), answer_(answer) {}
+
+  json AsJson() const {
+    json moves = json::array();
+    for (const plan::Move& move : answer_.moves) moves.push_back(MoveJson(move));
     json stays = json::array();
     for (const plan::Stay& stay : answer_.stays) {
       stays.push_back({{"job", NameOf(stay.job)},
@@ -162,15 +167,10 @@ class MovesReport {
                        {"reason", plan::kStayReasonNames[static_cast<std::size_t>(stay.reason)]},
                        {"why", stay.why}});
     }
-      : snapshot_(input.snapshot), names_(input.names), answer_(answer) {}
-
-  json AsJson() const {
-                   {"stays", std::move(stays)},
-    json moves = json::array();
-    for (const plan::Move& move : answer_.moves) moves.push_back(MoveJson(move));
     json report = {{"kind", "RebalanceReport"},
                    {"apiVersion", "yardmaster.dev/v1alpha1"},
                    {"moves", std::move(moves)},
+                   {"stays", std::move(stays)},
                    {"objectiveBefore", ObjectiveJson(answer_.before)},
                    {"objectiveAfter", ObjectiveJson(answer_.after)}};
     if (answer_.is_cut) report["searchCut"] = true;
@@ -196,12 +196,12 @@ class MovesReport {
             {"segments of running gangs, summed", StrCat(before.places.segments),
              StrCat(after.places.segments)}};
     if (snapshot_.places->has_domains()) {
-    PrintStays(out);
       rows.push_back({"domains of running gangs, summed", StrCat(before.places.domains),
                       StrCat(after.places.domains)});
     }
     rows.push_back({"GPUs lost to the network", Tenths(before.lost_gpus), Tenths(after.lost_gpus)});
     PrintTable(rows, out);
+    PrintStays(out);
   }
 
   // The first move, as a request.
@@ -211,6 +211,11 @@ class MovesReport {
                       NameOf(move.job),
                       StrCat("apply-", now_ms),
                       {}};
+    for (const HostId host : move.to) first.hosts.push_back(snapshot_.places->name(host));
+    return first;
+  }
+
+ private:
   void PrintStays(std::ostream& out) const {
     std::vector<std::vector<std::string>> rows = {{"NO MOVE FOR", "NAMESPACE", "WHY"}};
     for (const plan::Stay& stay : answer_.stays) {
@@ -228,11 +233,6 @@ class MovesReport {
     return snapshot_.jobs[job.index()].job.key.namespace_name;
   }
 
-    for (const HostId host : move.to) first.hosts.push_back(snapshot_.places->name(host));
-    return first;
-  }
-
- private:
   std::string NameOf(plan::JobId job) const {
     const NamespacedName& key = snapshot_.jobs[job.index()].job.key;
     const auto at = names_.find(key);
@@ -325,16 +325,16 @@ int RunRebalanceCommand(const Args& args, const Connector& connect, std::istream
   if (!connection.ok()) return Fail(connection.status(), err);
   const absl::StatusOr<MovesInput> asked = flags.offline
                                                ? MovesInputOfFiles(flags, in, err)
-  if (!flags.job.empty()) {
-    std::erase_if(answer->stays, [&](const plan::Stay& stay) {
-      return asked->input.snapshot.jobs[stay.job.index()].job.key != WantedGang(flags);
-    });
-  }
                                                : MovesInputOfCluster(flags, *connection, err);
   if (!asked.ok()) return Fail(asked.status(), err);
   absl::StatusOr<plan::Rebalancing> answer =
       plan::ProposeMoves(asked->input.snapshot, asked->terms, flags.options);
   if (!answer.ok()) return Fail(answer.status(), err);
+  if (!flags.job.empty()) {
+    std::erase_if(answer->stays, [&](const plan::Stay& stay) {
+      return asked->input.snapshot.jobs[stay.job.index()].job.key != WantedGang(flags);
+    });
+  }
   const MovesReport report(asked->input, *answer);
   if (flags.output == "table" || flags.output == "wide") {
     report.Print(flags.output == "wide", out);

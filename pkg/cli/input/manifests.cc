@@ -206,12 +206,12 @@ class ManifestReader {
     } else if (version == kNicDeviceVersion && kind == kNicDeviceKind) {
       absl::StatusOr<NicDevice> nic = DecodeNicDevice(object);
       if (!nic.ok()) return Fail(where, path, MessageOf(nic.status()));
+      out_.nics.push_back(*std::move(nic));
     } else if (IsPodGroup(version, kind)) {
       absl::StatusOr<PodGroup> group = DecodePodGroup(object);
       if (!group.ok()) return Fail(where, path, MessageOf(group.status()));
       const NamespacedName key = group->key;
       if (IsFirst(kind, key, where, path)) out_.pod_groups.emplace(key, *std::move(group));
-      out_.nics.push_back(*std::move(nic));
     } else if (kind == "PodDisruptionBudget" && version == "policy/v1") {
       ReadBudget(object, where, path);
     } else if (kind == "PriorityClass") {
