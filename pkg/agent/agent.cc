@@ -1,7 +1,6 @@
 #include "pkg/agent/agent.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <optional>
 #include <thread>

@@ -3,13 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <malloc.h>
-#include <memory>
-#include <utility>
 
 #include "pkg/agent/host_folders.h"
 #include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
-#include "pkg/app/runtime.h"
 #include "pkg/base/status.h"
 #include "pkg/base/version.h"
 #include "pkg/kube/events.h"
@@ -51,25 +48,19 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
                  "label selector of the nodes that the agent serves, instead of --node");
   app.add_option("--fabric", options.fabric, "the nodes' Fabric; default the one in use");
   app.add_option("--plan-dir", options.plan_dir,
-                 "folder of the plan files; with several nodes one folder each in it")
-      ->capture_default_str();
+                 "folder of the plan files; with several nodes one folder each in it");
   app.add_option("--sysfs-root", options.sysfs_root,
-                 "where link states are read; with several nodes a tree each in it; \"\": nowhere")
-      ->capture_default_str();
+                 "where link states are read; with several nodes a tree each in it; \"\": nowhere");
   app.add_option("--nic-ports-file", options.nic_ports_file,
                  "YAML file that says which device is which port of which rail; default discovery");
-  app.add_option("--link-poll-ms", options.link_poll_ms, "how often link states are read")
-      ->capture_default_str();
+  app.add_option("--link-poll-ms", options.link_poll_ms, "how often link states are read");
   app.add_option("--link-down-ms", options.debounce.down_after_ms,
-                 "how long a link must be lost before it is reported")
-      ->capture_default_str();
+                 "how long a link must be lost before it is reported");
   app.add_option("--link-up-ms", options.debounce.up_after_ms,
-                 "how long a link must be back before it is reported")
-      ->capture_default_str();
+                 "how long a link must be back before it is reported");
   app.add_option("--lossy-port-share", options.loss.share,
                  "share of the frames that arrive damaged, from which connections avoid a NIC port "
-                 "whose link is up; 0: no port is avoided")
-      ->capture_default_str();
+                 "whose link is up; 0: no port is avoided");
   app.add_option(
       "--reports-dir", options.reports_dir,
       "folder of neighbours.json and observed-paths.json that host programs write; their "
@@ -82,7 +73,8 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
                "measure iterations by the NICs' byte counters; default on");
   app.add_option("--default-traffic-class", options.default_traffic_class,
                  "traffic class of RDMA connections that choose none; default: unchanged")
-      ->check(CLI::Range(-1, 255));
+      ->check(CLI::Range(-1, 255))
+      ->default_function({});
   app.add_option("--configfs-root", options.configfs_root,
                  "the host's /sys/kernel/config, to set the default traffic class; default none");
   app.add_option("--kubelet-socket", options.kubelet_socket,
@@ -108,8 +100,7 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
                  "YAML file that says which switch and port of the Fabric a neighbour is; without "
                  "it no cable is compared with the Fabric");
   app.add_option("--grpc-bind-address", options.grpc_addresses,
-                 "unix:/path or host:port of the status service; may be repeated")
-      ->capture_default_str();
+                 "unix:/path or host:port of the status service; may be repeated");
   app.add_option("--grpc-tls-cert-file", options.grpc_tls.certificate, "certificate for TCP");
   app.add_option("--grpc-tls-key-file", options.grpc_tls.key, "its key");
   app.add_option("--grpc-client-ca-file", options.grpc_tls.authority, "authority of the clients");

@@ -43,7 +43,8 @@ void FinishFlags(CLI::App& app) {
   };
   for (CLI::Option* option : app.get_options()) {
     // --help shows the default, unless it is nothing or default_function({}) takes it away.
-    if (option->get_default_str().empty()) option->capture_default_str();
+    const bool has_default = option->get_default_str().empty() && !option->get_required();
+    if (has_default) option->capture_default_str();
     if (option->get_default_str() == "[]") option->default_str("");
     if (option->get_type_name().find("FLOAT") != std::string::npos) option->check(check);
     if (option->get_items_expected_max() <= 1) {

@@ -20,27 +20,21 @@ namespace {
 void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
   app.add_option("--network-writes-per-second", options.writes.writes_per_second,
                  "pods whose network annotations are written per second")
-      ->check(CLI::Range(0.1, 1e6))
-      ->capture_default_str();
+      ->check(CLI::Range(0.1, 1e6));
   app.add_option("--network-write-burst", options.writes.burst, "Maximum write burst")
-      ->check(CLI::Range(1.0, 1e6))
-      ->capture_default_str();
+      ->check(CLI::Range(1.0, 1e6));
   app.add_option("--reconverge-ms", options.reconverge_ms,
                  "how long switches need to stop using a lost link")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--link-hold-ms", options.damping.hold_ms,
                  "how long a link that came back is not used; doubles with every loss")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--link-max-hold-ms", options.damping.max_hold_ms, "Upper bound of the hold time")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--crux-budget,--judge-events", options.crux_budget,
                  "simulated events that a round may spend on the search for a better network plan; "
                  "0: no search")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
 }
 
 void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
@@ -48,81 +42,62 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
   const CLI::Range hosts(0, 1'000'000);
   app.add_option("--disruption-share", limits.disruption_share,
                  "No host is treated as lost while a larger share of all Nodes is not Ready")
-      ->check(share)
-      ->capture_default_str();
+      ->check(share);
   app.add_option("--disruption-hosts", limits.disruption_hosts,
                  "and at least this many Nodes are not Ready")
-      ->check(hosts)
-      ->capture_default_str();
+      ->check(hosts);
   app.add_option("--replace-segment-share", limits.segment_share,
                  "Largest share of a segment's hosts that is replaced at a time")
-      ->check(share)
-      ->capture_default_str();
+      ->check(share);
   app.add_option("--replace-segment-hosts", limits.segment_hosts,
                  "Hosts of a segment that may be replaced at a time where the share is less")
-      ->check(hosts)
-      ->capture_default_str();
+      ->check(hosts);
   app.add_option("--replace-share", limits.fabric_share,
                  "Largest share of all hosts that is replaced at a time")
-      ->check(share)
-      ->capture_default_str();
+      ->check(share);
   app.add_option("--replace-hosts", limits.fabric_hosts,
                  "Hosts that may be replaced at a time where the share is less")
-      ->check(hosts)
-      ->capture_default_str();
+      ->check(hosts);
   app.add_option("--replace-share-per-minute", limits.per_minute_share,
                  "Largest share of all hosts that is replaced within a minute")
-      ->check(share)
-      ->capture_default_str();
+      ->check(share);
   app.add_option("--replace-hosts-per-minute", limits.per_minute,
                  "Hosts that may be replaced within a minute where the share is less")
-      ->check(hosts)
-      ->capture_default_str();
+      ->check(hosts);
   app.add_option(
          "--segment-loss-share", limits.loss.share,
          "Share of a segment's hosts that, lost or faulty together, is the loss of the segment")
-      ->check(CLI::Range(0.5, 1.0))
-      ->capture_default_str();
+      ->check(CLI::Range(0.5, 1.0));
   app.add_option("--segment-loss-hosts", limits.loss.hosts, "and at least this many hosts")
-      ->check(CLI::Range(2, 1'000'000))
-      ->capture_default_str();
+      ->check(CLI::Range(2, 1'000'000));
   app.add_option("--segment-loss-grace-ms", limits.loss.grace_ms,
                  "A segment is lost when it has looked so for this long")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--bandwidth-loss-share", limits.bandwidth.share,
                  "A host with less than this share of its bandwidth holds a job back")
-      ->check(share)
-      ->capture_default_str();
+      ->check(share);
   app.add_option("--bandwidth-loss-grace-ms", limits.bandwidth.grace_ms,
                  "A job may leave a host that has held it back for this long")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--slow-host-share", limits.slow.share,
                  "A host whose worker computes at less than this share of the speed of its like "
                  "holds a job back")
-      ->check(CLI::Range(0.1, 0.95))
-      ->capture_default_str();
+      ->check(CLI::Range(0.1, 0.95));
   app.add_option("--slow-host-warm-up-ms", limits.slow.warm_up_ms,
                  "No job leaves a slow host before its workers have been running for this long")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--slow-host-grace-ms", limits.slow.grace_ms,
                  "A job may leave a host that has been slow for this long")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--lost-segments", limits.loss.segments,
                  "Lost segments that jobs may leave at a time; 0: none")
-      ->check(hosts)
-      ->capture_default_str();
+      ->check(hosts);
   app.add_option("--lost-domains", limits.loss.domains,
                  "Lost domains that jobs may leave at a time where the share is less; 0: none")
-      ->check(hosts)
-      ->capture_default_str();
+      ->check(hosts);
   app.add_option("--lost-domains-share", limits.loss.domain_share,
                  "Largest share of all domains that jobs may leave at a time")
-      ->check(share)
-      ->capture_default_str();
+      ->check(share);
 }
 
 void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::string& faults_file) {
@@ -142,23 +117,18 @@ void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::stri
          "--fence-after-ms", options.fence_after_ms,
          "With --fence=OutOfService: a Node is NotReady for at least this long before it gets the "
          "taint, also where a job's recovery.hostGraceSeconds is less")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--quarantine-failures", options.quarantine.failures,
                  "Worker failures after which a host is quarantined; 0: never")
-      ->check(CLI::Range(0, 16))
-      ->capture_default_str();
+      ->check(CLI::Range(0, 16));
   app.add_option("--quarantine-window-ms", options.quarantine.window_ms,
                  "Age at which a worker failure is forgotten")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->check(CLI::PositiveNumber);
   app.add_option("--quarantine-ms", options.quarantine.first_ms,
                  "Length of a host's first quarantine; doubles with every one in a row")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->check(CLI::PositiveNumber);
   app.add_option("--quarantine-max-ms", options.quarantine.max_ms, "Longest quarantine")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->check(CLI::PositiveNumber);
 }
 
 void AddMoveFlags(CLI::App& app, OperatorOptions& options) {
@@ -174,12 +144,10 @@ void AddMoveFlags(CLI::App& app, OperatorOptions& options) {
   app.add_option("--moves-gpu-seconds-per-day", moves.gpu_seconds_per_day,
                  "With --moves=Auto: GPU seconds that moves may cost in a day; 0: 1 % of the GPU "
                  "time of all hosts")
-      ->check(CLI::Range(0.0, 1e12))
-      ->capture_default_str();
+      ->check(CLI::Range(0.0, 1e12));
   app.add_option("--moves-min-gain", moves.min_gain,
                  "With --moves=Auto: GPU seconds that a move gains at least for each that it costs")
-      ->check(CLI::Range(1.0, 1e9))
-      ->capture_default_str();
+      ->check(CLI::Range(1.0, 1e9));
   app.add_option_function<std::int64_t>(
          "--moves-after", [&moves](std::int64_t seconds) { moves.least_run_ms = seconds * 1000; },
          "seconds that all workers of a TrainingJob have run before it is moved, by whomever")
@@ -217,15 +185,12 @@ void AddCertificateFlags(CLI::App& app, CertificateOptions& options) {
   app.add_option("--certificate-webhook", options.secrets.webhook,
                  "MutatingWebhookConfiguration whose caBundle is the ca.crt of the first one");
   app.add_option("--certificate-life-days", options.life_days, "Life of a certificate")
-      ->check(CLI::Range(1, 36'500))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 36'500));
   app.add_option("--certificate-authority-life-days", options.authority_life_days,
                  "Life of the authority")
-      ->check(CLI::Range(1, 36'500))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 36'500));
   app.add_option("--certificate-check-ms", options.check_ms, "How often they are looked at")
-      ->check(CLI::Range(100, 86'400'000))
-      ->capture_default_str();
+      ->check(CLI::Range(100, 86'400'000));
 }
 
 absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& file) {
@@ -253,30 +218,23 @@ int OperatorMain(int argc, char** argv) {
   AddTraceFlags(app, options.traces);
   app.set_version_flag("--version", VersionText());
   app.add_option("--job-workers", options.job_workers, "TrainingJobs reconciled concurrently")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 64));
   app.add_option("--plan-min-delay-ms", options.plan_min_delay_ms,
-                 "quiet time before the network is planned")
-      ->capture_default_str();
+                 "quiet time before the network is planned");
   app.add_option("--plan-max-delay-ms", options.plan_max_delay_ms,
-                 "longest wait under constant change")
-      ->capture_default_str();
+                 "longest wait under constant change");
   app.add_option("--page-bind-address", options.page_address,
                  "address of the read-only web page, for example :8082; none when left out");
   app.add_flag("--rent-hosts,!--no-rent-hosts", options.rent_hosts,
-               "rent hosts of CapacityPools for TrainingJobs with a cost cap")
-      ->capture_default_str();
+               "rent hosts of CapacityPools for TrainingJobs with a cost cap");
   app.add_flag("--kueue,!--no-kueue", options.follow_kueue,
-               "ask Kueue for quota for TrainingJobs that name a queue")
-      ->capture_default_str();
+               "ask Kueue for quota for TrainingJobs that name a queue");
   app.add_flag("--wait-suspended,!--no-wait-suspended", options.wait_suspended,
                "let Jobs and JobSets with the label yardmaster.dev/wait: Suspended wait for their "
-               "place suspended, and resume them when they have one")
-      ->capture_default_str();
+               "place suspended, and resume them when they have one");
   app.add_flag("--place-first,!--no-place-first", options.place_first,
                "make the pods of a TrainingJob once it has its hosts, each with its host and its "
-               "network plan; without, before and behind the gate")
-      ->capture_default_str();
+               "network plan; without, before and behind the gate");
   app.add_option_function<std::int64_t>(
          "--network-plan-wait",
          [&options](std::int64_t seconds) { options.network_wait_ms = seconds * 1000; },

@@ -50,7 +50,8 @@ std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& arg
                               std::ostream& out, std::ostream& err) {
   for (CLI::Option* option : app.get_options()) {
     // --help shows the default, unless it is nothing or default_function({}) takes it away.
-    if (option->get_default_str().empty()) option->capture_default_str();
+    const bool has_default = option->get_default_str().empty() && !option->get_required();
+    if (has_default) option->capture_default_str();
     if (option->get_default_str() == "[]") option->default_str("");
   }
   try {
