@@ -1,6 +1,7 @@
 """Moves of running TrainingJobs on a real API server: requests for them, and a checker of every version that the API server
 has had of Gangs, pods and TrainingJobs. The checker knows objects only and asks none of our programs."""
 import collections
+import glob
 import http.client
 import json
 import threading
@@ -226,6 +227,15 @@ def watch(api):
     for each in watches:
         each.start()
     return watches
+
+
+def looks_without_rights(folder):
+    """Looks for moves by the policy that failed because the operator may not do what it has to, from the operators' logs."""
+    found = set()
+    for log in glob.glob(f"{folder}/operator-*.log"):
+        with open(log, errors="replace") as lines:
+            found |= {line.split('"error":', 1)[-1].strip() for line in lines if '"loop":"moves"' in line and " forbidden" in line}
+    return sorted(found)
 
 
 def faults_to_come(processes_ended, answers_lost):
