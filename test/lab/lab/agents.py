@@ -39,6 +39,14 @@ class ClusterOfAgents(Cluster):
                 "--node", host.name, "--plan-dir", os.path.join(self._plans, host.name), "--sysfs-root", root,
                 "--proc-root", "/proc", "--grpc-bind-address", f"unix:{self.socket(host)}"])
 
+    def count_damaged_packets(self, host, plane, arrivals):
+        """While packets for a NIC port come by another device, the agent sees what the kernel counts there: until the function that
+        it gives is called."""
+        devices = self._path(f"sys-{host.name}/class/net")
+        counter = f"{devices}/e{plane}/statistics/rx_frame_errors"
+        netns.run(["mount", "--bind", f"{devices}/{arrivals}/statistics/rx_frame_errors", counter])
+        return lambda: netns.run(["umount", counter])
+
     def _mount_cgroups(self, host, target):
         group = self._groups.host(host)
         if not self._groups.v2:

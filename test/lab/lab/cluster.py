@@ -177,6 +177,11 @@ class Cluster:
         return next((f"{c['reason']}: {c['message']}" for c in status.get("conditions", [])
                      if c["type"] == kind and c["status"] == "True"), None)
 
+    def fabric_says(self, kind):
+        """"Reason: message" of a condition of the Fabric, whatever its status; None: it has none."""
+        status = self.api.get("/apis/yardmaster.dev/v1alpha1/fabrics/lab").get("status", {})
+        return next((f"{c['reason']}: {c['message']}" for c in status.get("conditions", []) if c["type"] == kind), None)
+
     def logs(self, pod):
         """What kubectl logs prints."""
         return netns.run(["kubectl", "--kubeconfig", self.kubeconfig, "logs", "-n", "lab", pod])

@@ -203,9 +203,9 @@ class Fabric:
                 netns.nft("flush set ip flows seen\n", self.shape.tor(segment, plane))
 
     def impair(self, host, plane, delay_seconds, loss):
-        """Of the cable of a host's NIC port, both ways; what it gives has end()."""
+        """Of the cable of a host's NIC port, both ways: the Impairments of the host's end and of the switch's."""
         near, far = next(ends for ends in self._ports[host.name] if ends[0].device == f"e{plane}")
-        return [Impairment(end.namespace, end.device, end.mac, delay_seconds, loss) for end in (near, far)]
+        return [Impairment(end.namespace, end.device, delay_seconds, loss) for end in (near, far)]
 
     def carrier(self, namespace, device):
         """Whether the far end of a port's cable is up (and the port itself)."""
