@@ -10,14 +10,11 @@
 #include "pkg/app/host_loop.h"
 #include "pkg/app/job_loop.h"
 #include "pkg/app/kube_access.h"
-#include "pkg/app/leadership.h"
-#include "pkg/app/moves_loop.h"
+#include "pkg/app/leader_loop.h"
 #include "pkg/app/network_loop.h"
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
 #include "pkg/app/run_process.h"
-#include "pkg/app/standby_loop.h"
-#include "pkg/app/trace_loop.h"
 #include "pkg/app/tracing.h"
 #include "pkg/app/wait_loop.h"
 #include "pkg/base/status.h"
@@ -28,24 +25,31 @@
 #include "pkg/operator/capacity/capacity_metrics.h"
 #include "pkg/operator/hosts/host_marker.h"
 #include "pkg/operator/hosts/node_observer.h"
+#include "pkg/operator/jobs/incident.h"
 #include "pkg/operator/jobs/job_controller.h"
 #include "pkg/operator/jobs/jobs_by_host.h"
+#include "pkg/operator/jobs/move_proposals.h"
 #include "pkg/operator/jobs/place_request.h"
 #include "pkg/operator/jobs/work_loss.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/network/plan_waiters.h"
 #include "pkg/operator/queue/queue_controller.h"
 #include "pkg/operator/queue/workload_feed.h"
+#include "pkg/operator/standby/standby_controller.h"
 #include "pkg/operator/waiting/wait_controller.h"
 #include "pkg/operator/waiting/wait_feed.h"
 #include "pkg/page/load_metrics.h"
 #include "pkg/page/moves_block.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
+#include "pkg/trace/start_tracer.h"
 
 namespace yardmaster::app {
 
 namespace {
+
+constexpr std::int64_t kStandbysEveryMs = 5'000;
+constexpr std::int64_t kTracesEveryMs = 2'000;
 
 class Operator {
  public:
@@ -89,14 +93,27 @@ class Operator {
         network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
                       waiters_, reports_, leadership_, page_, runtime),
         host_loop_(marker_, capacity_, cache_, leadership_, runtime),
-        moves_loop_(*client_, cache_, leadership_, runtime, options.moves, options.moves_every_ms,
-                    [this](const plan::Rebalancing& proposed, const plan::Snapshot& snapshot) {
-                      page_.SetMoves(page::EncodeMoves(proposed, snapshot));
-                    }),
-        standby_loop_(*client_, cache_, leadership_, runtime,
-                      [this](const op::JobNotice& n) { RecordJobEvent(n); }),
+        proposals_(runtime.registry(), *client_, cache_, options.moves,
+                   [this](const plan::Rebalancing& proposed, const plan::Snapshot& snapshot) {
+                     page_.SetMoves(page::EncodeMoves(proposed, snapshot));
+                   }),
+        // Apart from the others, because a search may take seconds on a large cluster.
+        moves_loop_(
+            "moves", options.moves_every_ms, leadership_, runtime,
+            [this](const std::stop_token& stop) { return LookForMoves(stop); },
+            [this] { proposals_.Clear(); }),
+        standbys_(
+            *client_, cache_, runtime.clock(),
+            [this](const op::JobNotice& n) { RecordJobEvent(n); },
+            [this] { return leadership_.IsLeader(); }),
+        standby_loop_(
+            "standbys", kStandbysEveryMs, leadership_, runtime,
+            [this](const std::stop_token&) { return standbys_.RunOnce(); },
+            [this] { standbys_.Forget(); }),
         tracing_(options.traces, "yardmaster-operator", runtime),
-        trace_loop_(tracing_, cache_, leadership_, runtime),
+        trace_loop_(
+            "traces", kTracesEveryMs, leadership_, runtime,
+            [this](const std::stop_token&) { return OfferTraces(); }, [this] { tracer_.Forget(); }),
         feed_(
             *client_, cache_,
             {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod, state::Kind::kTrainingJob,
@@ -137,6 +154,8 @@ class Operator {
   void RecordNetworkEvent(const op::NetworkNotice& notice);
   void RecordHostEvent(const op::HostNotice& notice);
   void RecordWaitEvent(const op::WaitNotice& notice);
+  RunResult LookForMoves(const std::stop_token& stop);
+  RunResult OfferTraces();
   JobLoop::Handlers TurnHandlers();
   op::WorkloadFeed::Handlers WorkloadHandlers();
 
@@ -165,10 +184,13 @@ class Operator {
   op::PlanWaiters waiters_;
   NetworkLoop network_loop_;
   HostLoop host_loop_;
-  MovesLoop moves_loop_;
-  StandbyLoop standby_loop_;
+  op::MoveProposals proposals_;
+  LeaderLoop moves_loop_;
+  op::StandbyController standbys_;
+  LeaderLoop standby_loop_;
   Tracing tracing_;
-  TraceLoop trace_loop_;
+  trace::StartTracer tracer_{op::NameOf};
+  LeaderLoop trace_loop_;
   state::ClusterFeed feed_;
   op::WorkloadFeed workload_feed_;
   op::WaitFeed wait_feed_;
@@ -180,6 +202,25 @@ class Operator {
   std::jthread trace_thread_;
   std::jthread wait_thread_;
 };
+
+RunResult Operator::LookForMoves(const std::stop_token& stop) {
+  RunResult result;
+  const absl::Status looked =
+      Contain([&] { return proposals_.Look(cache_.Take(), runtime_.clock().WallMs(), stop); });
+  if (!looked.ok()) proposals_.Clear();
+  result.Fail("proposals", looked);
+  return result;
+}
+
+RunResult Operator::OfferTraces() {
+  RunResult result{.done = 1};
+  const absl::Status looked =
+      Contain([&] { tracing_.Offer(tracer_.Look(cache_.Take(), runtime_.clock().WallMs())); });
+  // A look that was not finished has lost changes: the next one is a first one.
+  if (!looked.ok()) tracer_.Forget();
+  result.Fail("", looked);
+  return result;
+}
 
 JobLoop::Handlers Operator::TurnHandlers() {
   return {
