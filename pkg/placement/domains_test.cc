@@ -207,6 +207,21 @@ TEST(DomainsTest, WhatUnitsLackIsCountedByDomain) {
             "has more than 4 in all");
 }
 
+TEST(DomainsTest, WorkersThatSharedAHostLeaveTheirDomainTogether) {
+  Case c = MakeCase(DomainFabric(1, 3, 1), MakeJob(2, 1, 1, 2, 1, 2));
+  c.cluster.hosts[1].free_gpus = 2;  // takes one of the two, and is the tightest
+  c.cluster.hosts[0].unavailable = Unavailability::kNotReady;
+  const GangPlan plan =
+      ReplaceHosts(c.cluster, c.request(), {HostId(0), HostId(0)}, {0, 1}, {1, true, false, false});
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(plan.host_of_rank, (std::vector<HostId>{HostId(2), HostId(2)}));
+  c.cluster.hosts[2].free_gpus = 2;
+  const GangPlan parted =
+      ReplaceHosts(c.cluster, c.request(), {HostId(0), HostId(0)}, {0, 1}, {1, true, false, false});
+  ASSERT_EQ(parted.outcome, Outcome::kPlaced);
+  EXPECT_EQ(parted.host_of_rank, (std::vector<HostId>{HostId(1), HostId(2)}));
+}
+
 TEST(DomainsTest, AGroupThatMustLieInADomainWaitsForOne) {
   Case c = MakeCase(DomainFabric(1, 2, 4), MakeJob(16, 1, 1, 1, 1, 4));
   c.job.placement.tensor = {TopologyLevel::kDomain, Enforcement::kRequired};

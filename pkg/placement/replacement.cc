@@ -244,37 +244,67 @@ class Replacer {
   // still waits.
   std::vector<Ranks> LeaveDomains(const std::vector<Ranks>& waiting) {
     std::vector<Ranks> left;
-    std::set<int> moved;  // sets of groups
+    std::set<int> moved;
     for (const Ranks& bundle : waiting) {
-      const int set = GroupSets().of[static_cast<std::size_t>(bundle[0])];
-      if (moved.count(set) > 0) continue;
-      const Ranks members = MembersOf(GroupSets(), bundle[0]);
-      if (AllLost(members) && MoveTo({members}, SegmentOfLost(bundle), true)) {
-        moved.insert(set);
-        continue;
+      Ranks rest;
+      for (int rank : bundle) {
+        if (moved.count(rank) == 0) rest.push_back(rank);
       }
-      const Ranks together = MembersOf(model().domain_sets, bundle[0]);
-      const bool may_leave = together.size() == 1 || AllLost(together);
-      const Ranks& leaving = together.size() == 1 ? bundle : together;
-      if (!may_leave || !MoveTo({leaving}, SegmentOfLost(bundle), true)) left.push_back(bundle);
+      if (rest.empty()) continue;
+      const SegmentId segment = SegmentOfLost(rest);
+      if (!Leave(WithLostGroups(rest), segment, moved) && !Leave(Parts(rest), segment, moved)) {
+        left.push_back(rest);
+      }
     }
     return left;
   }
+  // Each set in a domain, all in one if some takes them.
+  bool Leave(const std::vector<Ranks>& sets, SegmentId segment, std::set<int>& moved) {
+    Ranks all;
+    for (const Ranks& set : sets) all.insert(all.end(), set.begin(), set.end());
+    if (!AllLost(all)) return false;
+    const bool together = sets.size() > 1 && MoveTo({all}, segment, true, /*may_part=*/false);
+    if (!together && !MoveTo(sets, segment, true)) return false;
+    moved.insert(all.begin(), all.end());
+    return true;
+  }
+  // Of each group of these ranks all of it where all is lost, else what of it must move with them.
+  std::vector<Ranks> WithLostGroups(const Ranks& ranks) {
+    std::vector<Ranks> out;
+    for (const Ranks& of_group : SetsOf(GroupSets(), ranks)) {
+      Ranks group = MembersOf(GroupSets(), of_group);
+      if (AllLost(group)) {
+        out.push_back(std::move(group));
+      } else {
+        for (Ranks& part : Parts(of_group)) out.push_back(std::move(part));
+      }
+    }
+    return out;
+  }
+  // The sets that must share a domain; one of all where each rank may leave alone.
+  std::vector<Ranks> Parts(const Ranks& ranks) {
+    std::vector<Ranks> sets = SetsOf(model().domain_sets, MembersOf(model().domain_sets, ranks));
+    const bool alone =
+        std::all_of(sets.begin(), sets.end(), [](const Ranks& set) { return set.size() == 1; });
+    return alone ? std::vector<Ranks>{ranks} : sets;
+  }
 
-  // What a domain should hold: the groups whose bytes are most.
+  // What a domain should hold: a unit of hosts, else the groups whose bytes are most.
   const Partition& GroupSets() {
+    if (model().domain_unit > 0) return model().domain_sets;
     if (!group_sets_) {
       const workload::WorkerGroups& groups = *request_.groups;
       group_sets_ = Joined(model().domain_sets, {&groups.tensor, &groups.context});
     }
     return *group_sets_;
   }
-  static Ranks MembersOf(const Partition& sets, int rank) {
+  // All ranks of the sets that these ranks are in, ascending.
+  static Ranks MembersOf(const Partition& sets, const Ranks& ranks) {
+    std::set<int> of;
+    for (int rank : ranks) of.insert(sets.of[static_cast<std::size_t>(rank)]);
     Ranks members;
     for (std::size_t r = 0; r < sets.of.size(); ++r) {
-      if (sets.of[r] == sets.of[static_cast<std::size_t>(rank)]) {
-        members.push_back(static_cast<int>(r));
-      }
+      if (of.count(sets.of[r]) > 0) members.push_back(static_cast<int>(r));
     }
     return members;
   }
@@ -286,9 +316,10 @@ class Replacer {
   }
 
   // Moves each of these sets of lost ranks into one domain of the segment, the one with the best
-  // objective. A set that no domain has room for, and that need not lie in one, takes any hosts of
-  // the segment. Either all sets move or none.
-  bool MoveTo(const std::vector<Ranks>& sets, SegmentId segment, bool backup) {
+  // objective. With `may_part` a set that no domain has room for, and that need not lie in one,
+  // takes any hosts of the segment. Either all sets move or none.
+  bool MoveTo(const std::vector<Ranks>& sets, SegmentId segment, bool backup,
+              bool may_part = true) {
     const auto hosts_before = host_of_;
     const auto taken_before = taken_;
     for (const Ranks& set : sets) ForgetPlaced(set);
@@ -298,10 +329,11 @@ class Replacer {
     const bool ordinary = !backup || borrows_in_segment();
     for (const Ranks& set : sets) {
       if (PlaceInOneDomain(set, segment, backup, ordinary)) continue;
-      const bool may_part = std::all_of(set.begin(), set.end(), [&](int rank) {
-        return MembersOf(model().domain_sets, rank).size() == 1;
-      });
-      if (may_part && PlaceAll(set, places_.hosts_of(segment), backup, ordinary)) continue;
+      const bool parts = may_part && model().domain_unit == 0 &&
+                         std::all_of(set.begin(), set.end(), [&](int rank) {
+                           return MembersOf(model().domain_sets, {rank}).size() == 1;
+                         });
+      if (parts && PlaceAll(set, places_.hosts_of(segment), backup, ordinary)) continue;
       host_of_ = hosts_before;
       taken_ = taken_before;
       return false;
@@ -337,6 +369,7 @@ class Replacer {
   // A domain holds one unit of hosts.
   bool UnitFits(const Ranks& set, fabric::DomainId domain) {
     if (model().domain_unit == 0) return true;
+    if (SetsOf(model().domain_sets, set).size() > 1) return false;
     for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
       const bool moves = std::find(set.begin(), set.end(), static_cast<int>(rank)) != set.end();
       if (!moves && places_.domain_of(host_of_[rank]) == domain) return false;
@@ -380,7 +413,7 @@ class Replacer {
       taken_ = start;
       for (int rank : members) host_of_[rank] = old_host_.at(rank);
       const bool placed = places_.has_domains()
-                              ? MoveTo(SetsOf(members), segment, false)
+                              ? MoveTo(SetsOf(GroupSets(), members), segment, false)
                               : PlaceAll(members, places_.hosts_of(segment), false, true);
       if (!placed || !StagesFit(segment)) continue;
       const std::tuple key{Evaluate(places_, *request_.groups, host_of_), segment};
@@ -394,9 +427,9 @@ class Replacer {
     return best.has_value();
   }
 
-  std::vector<Ranks> SetsOf(const Ranks& members) {
+  static std::vector<Ranks> SetsOf(const Partition& partition, const Ranks& members) {
     std::map<int, Ranks> sets;
-    for (int rank : members) sets[GroupSets().of[static_cast<std::size_t>(rank)]].push_back(rank);
+    for (int rank : members) sets[partition.of[static_cast<std::size_t>(rank)]].push_back(rank);
     std::vector<Ranks> out;
     for (auto& [set, ranks] : sets) out.push_back(std::move(ranks));
     return out;
@@ -442,7 +475,7 @@ class Replacer {
     std::map<fabric::DomainId, std::int64_t> missing_in_domain;
     for (const Ranks& bundle : waiting) {
       const HostId host = old_host_.at(bundle[0]);
-      if (places_.has_domains() && MembersOf(model().domain_sets, bundle[0]).size() > 1) {
+      if (places_.has_domains() && MembersOf(model().domain_sets, {bundle[0]}).size() > 1) {
         ++missing_in_domain[places_.domain_of(host)];
       } else {
         ++missing[places_.segment_of(host)];

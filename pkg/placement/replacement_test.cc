@@ -165,6 +165,7 @@ TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
   int placed = 0;
   for (int round = 0; round < Rounds(2000); ++round) {
     Case c = RandomCase(random, {8, 5, true});
+    if (round % 2 == 1) AddDomains(random, /*with_units=*/round % 4 == 1, c);
     const GangPlan before = PlanGang(c.cluster, c.request(), {200'000, false});
     if (before.outcome != Outcome::kPlaced) continue;
     std::vector<int> lost;
@@ -227,6 +228,7 @@ TEST(ReplacementTest, NobodyWaitsWhoseSegmentHasHostsForAll) {
   int waiting = 0;
   for (int round = 0; round < Rounds(6000); ++round) {
     Case c = RandomCase(random, {6, 4, true});
+    if (round % 2 == 1) AddDomains(random, /*with_units=*/false, c);
     const GangPlan before = PlanGang(c.cluster, c.request(), {200'000, false});
     if (before.outcome != Outcome::kPlaced) continue;
     const HostId first = before.host_of_rank[random.Below(before.host_of_rank.size())];
