@@ -244,6 +244,30 @@ api::GangStatus WithoutPods(const api::Gang& gang, const std::string& reason,
 }
 
 api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,
+std::optional<api::GangStatus> WithOperatorsPart(const api::Gang& base,
+                                                 const api::GangStatus& wanted,
+                                                 const api::Gang& now) {
+  api::Gang rest = now;
+  rest.metadata.resource_version = base.metadata.resource_version;
+  rest.status.network = base.status.network;
+  rest.status.conditions = base.status.conditions;
+  if (rest != base) return std::nullopt;
+  api::GangStatus status = wanted;
+  if (wanted.network == base.status.network) status.network = now.status.network;
+  const auto of_base = [&](const std::vector<api::Condition>& conditions, const std::string& type) {
+    const api::Condition* before = api::FindCondition(base.status.conditions, type);
+    const api::Condition* there = api::FindCondition(conditions, type);
+    return before == nullptr ? there == nullptr : there != nullptr && *there == *before;
+  };
+  for (const api::Condition& condition : now.status.conditions) {
+    if (of_base(now.status.conditions, condition.type)) continue;
+    if (!of_base(wanted.conditions, condition.type)) continue;
+    Forget(status, condition.type);
+    status.conditions.push_back(condition);
+  }
+  return status;
+}
+
                           std::int64_t now_ms) {
   api::GangStatus status = gang.status;
   status.observed_generation = gang.metadata.generation;

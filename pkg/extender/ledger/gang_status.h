@@ -76,6 +76,13 @@ api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
 api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms);
 
+// `wanted`, which was made from `base`, with what the operator has written since: the network's
+// part, and conditions that `wanted` leaves as they were. nullopt: `now` differs from `base` in
+// something else, and `wanted` may not hold.
+std::optional<api::GangStatus> WithOperatorsPart(const api::Gang& base,
+                                                 const api::GangStatus& wanted,
+                                                 const api::Gang& now);
+
 // Status of a gang that is not placed: outcome, reasons, relaxations, condition Planned=False.
 api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,
                           std::int64_t now_ms);

@@ -156,10 +156,18 @@ Ledger::Written Ledger::WriteSpec(const api::Gang& gang, bool is_new, PassReport
 Ledger::Written Ledger::WriteStatus(const api::Gang& base, const api::GangStatus& status,
                                     PassReport& report) {
   const NamespacedName key = KeyOf(base.metadata);
-  auto next = std::make_shared<api::Gang>(base);
-  next->status = status;
-  next->status.fencing_token = pass_token_;
-  const auto written = client_.Replace(StatusOf(key), api::EncodeGang(*next), kWrite);
+  auto attempted = std::make_shared<api::Gang>(base);
+  attempted->status = status;
+  attempted->status.fencing_token = pass_token_;
+  std::shared_ptr<const api::Gang> next = std::move(attempted);
+  auto written = client_.Replace(StatusOf(key), api::EncodeGang(*next), kWrite);
+  if (absl::IsAborted(written.status()) && SamePromises(base.status, status)) {
+    const auto newer = OnNewer(base, *next);
+    if (newer != nullptr && may_write()) {
+      next = newer;
+      written = client_.Replace(StatusOf(key), api::EncodeGang(*next), kWrite);
+    }
+  }
   if (written.ok()) return {true, Assume(*written, report)};
   report.errors.push_back(MessageOf(written.status()));
   if (IsRefusal(written.status())) {
@@ -169,6 +177,18 @@ Ledger::Written Ledger::WriteStatus(const api::Gang& base, const api::GangStatus
   const Written resolved = Resolve({absl::IsAborted(written.status()), next}, report);
   if (!resolved.is_done) backoff_.NoteFailure(key, written.status());
   return resolved;
+}
+
+std::shared_ptr<const api::Gang> Ledger::OnNewer(const api::Gang& base, const api::Gang& wanted) {
+  const NamespacedName key = KeyOf(base.metadata);
+  const auto object = client_.Get({kube::Gangs(), key.namespace_name, key.name, ""});
+  if (!object.ok()) return nullptr;
+  auto now = api::DecodeGang(*object, api::Decoding::kLenient);
+  if (!now.ok()) return nullptr;
+  auto status = WithOperatorsPart(base, wanted.status, *now);
+  if (!status || *status == now->status) return nullptr;
+  now->status = *std::move(status);
+  return std::make_shared<const api::Gang>(*std::move(now));
 }
 
 Ledger::Written Ledger::Resolve(IndeterminateWrite write, PassReport& report) {

@@ -12,7 +12,9 @@
 //      is written once more (status.settledWrites), which reads what holds and makes a late arrival
 //      of that write impossible. While that fails, too, the Gang is not to be written, and the
 //      hosts of both versions are to be treated as promised.
-// A write that conflicts leaves the gang to the next pass, which sees the newer version.
+// A write that conflicts leaves the gang to the next pass, which sees the newer version. Where it
+// changes no promise, and the newer version differs in what the operator writes alone, it is made
+// again on that version at once.
 //
 // Thread safety: one thread, but may_write from any. Lifetimes: everything passed in outlives the
 // ledger.
@@ -108,6 +110,9 @@ class Ledger {
   // The present Gang, after the write was made impossible.
   absl::StatusOr<nlohmann::json> Resolve(const IndeterminateWrite& write);
   Written Resolve(IndeterminateWrite write, PassReport& report);
+  // `wanted`, which was made from `base`, on the version that is there now. Null: it is to be
+  // decided again from that version, or is there already.
+  std::shared_ptr<const api::Gang> OnNewer(const api::Gang& base, const api::Gang& wanted);
   // Null, and a problem is reported, where the answer cannot be read.
   std::shared_ptr<const api::Gang> Assume(const nlohmann::json& gang, PassReport& report);
 

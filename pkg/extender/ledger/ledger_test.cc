@@ -46,6 +46,18 @@ class LedgerTest : public PlannerFixture {
       return absl::OkStatus();
     });
   }
+  // The operator writes the Gang while the next write of its status is on the network.
+  void MeetTheOperator(const std::string& job, const std::function<void(json&)>& edit) {
+    client_.SetHook([this, job, edit](const kube::Call& call) {
+      if (call.verb == Verb::kReplace && call.target.subresource == "status" &&
+          !std::exchange(committing_, true)) {
+        json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-" + job);
+        edit(gang);
+        client_.Seed(kube::Gangs(), gang);
+      }
+      return absl::OkStatus();
+    });
+  }
   int Gated() {
     int gated = 0;
     for (const json& pod : client_.All(kube::Pods())) gated += PlannerFixture::Gated(pod) ? 1 : 0;
@@ -223,6 +235,44 @@ TEST_F(LedgerTest, ARefusedWriteIsNotInDoubt) {
   client_.FailNext(Verb::kReplace, "gangs/status", absl::InvalidArgumentError("no"));
   EXPECT_EQ(PassOfANewProcess().committed, 0);
   EXPECT_EQ(client_.CountCalls(Verb::kPatch, "gangs/status"), 0);
+}
+
+TEST_F(LedgerTest, AConditionThatMeetsTheOperatorsWriteIsWrittenBesideIt) {
+  AddJob("a", 1);
+  Process process(*this, /*leader=*/true);
+  process.Pass();
+  ASSERT_TRUE(Placed("a"));
+  ASSERT_NE(Condition("a", api::kReleasedCondition).value("status", ""), "True");
+  MeetTheOperator("a", [](json& gang) {
+    gang["status"]["network"] = {{"level", 3}};
+    gang["status"]["conditions"].push_back({{"type", "NetworkPlanned"},
+                                            {"status", "True"},
+                                            {"reason", "Planned"},
+                                            {"message", "level 3"},
+                                            {"lastTransitionTime", "2026-01-01T00:00:00Z"}});
+  });
+  EXPECT_EQ(process.Pass().errors, std::vector<std::string>());
+  EXPECT_EQ(Condition("a", api::kReleasedCondition).value("status", ""), "True");
+  EXPECT_EQ(Condition("a", "NetworkPlanned").value("status", ""), "True");
+  EXPECT_EQ(GangStatus("a")["network"]["level"], 3);
+}
+
+TEST_F(LedgerTest, AConditionIsDecidedAgainWhereOthersChangedWhatItWasDecidedFrom) {
+  AddJob("a", 1);
+  Process process(*this, /*leader=*/true);
+  process.Pass();
+  MeetTheOperator("a", [](json& gang) { gang["spec"]["pods"] = "Refused"; });
+  EXPECT_EQ(process.Pass().errors.size(), 1u);
+  EXPECT_NE(Condition("a", api::kReleasedCondition).value("status", ""), "True");
+}
+
+TEST_F(LedgerTest, APlanThatMeetsAnotherWriteIsMadeAgain) {
+  AddJob("a", 1);
+  Process process(*this, /*leader=*/true);
+  MeetTheOperator("a", [](json& gang) { gang["status"]["network"] = {{"level", 3}}; });
+  EXPECT_EQ(process.Pass().committed, 0);
+  EXPECT_FALSE(Placed("a"));
+  EXPECT_EQ(process.Pass().committed, 1);
 }
 
 TEST_F(LedgerTest, AReleaseEndsWithTheHoldOfThePass) {

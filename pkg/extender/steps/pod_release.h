@@ -39,11 +39,14 @@ class PodRelease {
       : options_(options), network_wait_(options.network_wait_ms) {}
   Decision Decide(const PassFacts& facts);
 
-  // Gangs all of whose pods have been released get the condition Released.
-  static std::vector<Work> MarkReleased(const PassFacts& facts);
+  // Sets the condition Released of gangs whose pods have all been released. After a commit the
+  // operator writes its part of the status at about the same time: this write follows it, or 2 s
+  // after the commit, so that the two do not conflict.
+  std::vector<Work> MarkReleased(const PassFacts& facts) const;
 
  private:
   bool SomeGangRecovers(const PassFacts& facts);
+  std::int64_t OperatorWritesWithinMs(const PassFacts& facts, const api::Gang& gang) const;
 
   const Options options_;
   NetworkWait network_wait_;
