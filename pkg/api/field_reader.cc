@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/clock.h"
@@ -21,12 +22,6 @@ bool PlainName(std::string_view key) {
   return !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-';
   });
-}
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 int EditDistance(std::string_view a, std::string_view b) {
@@ -128,11 +123,11 @@ std::string Shown(JsonView value) {
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > kMaxWordBytes) return "";
-  const std::string lower = Lower(word);
+  const std::string lower = absl::AsciiStrToLower(std::string(word));
   std::string best;
   int best_distance = std::max(1, static_cast<int>(word.size()) / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const int distance = EditDistance(lower, Lower(candidate));
+    const int distance = EditDistance(lower, absl::AsciiStrToLower(candidate));
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -1,6 +1,8 @@
 #include <array>
 #include <cstdio>
 
+#include "absl/strings/ascii.h"
+
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
 #include "pkg/config/yaml_scalar.h"
@@ -18,12 +20,6 @@ constexpr std::array<std::string_view, 6> kOldBooleans = {"y", "n", "yes", "no",
 
 bool IsAsciiLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 // Conservative: names, paths, images and sentences stay bare, all else is quoted.
 bool IsSafePlain(std::string_view text) {
   constexpr std::string_view kInner = "0123456789 _./-,()%+=@:~";
@@ -33,7 +29,7 @@ bool IsSafePlain(std::string_view text) {
     if (!IsAsciiLetter(c) && kInner.find(c) == std::string_view::npos) return false;
   }
   if (text.find(": ") != std::string_view::npos) return false;
-  const std::string lower = Lower(text);
+  const std::string lower = absl::AsciiStrToLower(std::string(text));
   for (std::string_view word : kOldBooleans) {
     if (lower == word) return false;
   }

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+
 #include "pkg/api/field_reader.h"
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
@@ -48,13 +50,6 @@ const json& In(const json& object, const char* key) {
 std::string Text(const json& object, const char* key) {
   const json& value = In(object, key);
   return value.is_string() ? value.get<std::string>() : "";
-}
-
-std::string Lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
 }
 
 class Expander {
@@ -254,7 +249,8 @@ class Expander {
         continue;
       }
       for (auto entry = role->begin(); entry != role->end(); ++entry) {
-        Replicas(*entry, StrCat("spec.", key, ".", entry.key()), Lower(entry.key()));
+        Replicas(*entry, StrCat("spec.", key, ".", entry.key()),
+                 absl::AsciiStrToLower(entry.key()));
       }
     }
   }
