@@ -34,6 +34,9 @@
 
 namespace yardmaster::api {
 
+// Condition of a Gang. True: a worker computes longer than its like (operator/telemetry).
+inline constexpr char kStragglingCondition[] = "Straggling";
+
 struct ProfileReport {
   std::int64_t samples = 0;
   std::optional<double> iteration_seconds;

@@ -157,9 +157,13 @@ TEST_F(GangConditionsTest, AFinishedGangIsNeitherRunningNorDegraded) {
   clock_.Advance(61'000);
   process_.Pass();
   ASSERT_EQ(ConditionOf("job-a", "Running")["status"], "True");
+  json gang = Gang("job-a");
+  gang["status"]["conditions"].push_back({{"type", "Straggling"}, {"status", "True"}});
+  client_.Seed(kube::Gangs(), gang);
   SetPhases("a", "Succeeded");
   process_.Pass();
   EXPECT_EQ(ConditionOf("job-a", "Finished")["status"], "True");
+  EXPECT_EQ(ConditionOf("job-a", "Straggling")["status"], "False");
   for (const char* type : {"Running", "Degraded", "HostRefused", "PodsGone", "NetworkPlanned"}) {
     EXPECT_NE(ConditionOf("job-a", type)["status"], "True") << type;
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pkg/api/connection_report.h"
+#include "pkg/api/profile_report.h"
 #include "pkg/base/strings.h"
 #include "pkg/state/snapshot_builder.h"
 
@@ -21,9 +22,9 @@ void EndIfThere(api::GangStatus& status, const api::Gang& gang, const char* type
 
 // What is said only of a gang that has a place.
 constexpr const char* kOfAPlace[] = {
-    api::kDegradedCondition,          api::kNetworkPlannedCondition, api::kPreemptingCondition,
-    api::kHostRefusedCondition,       api::kRunningCondition,        api::kPodsGoneCondition,
-    api::kConnectionsSteeredCondition};
+    api::kDegradedCondition,           api::kNetworkPlannedCondition, api::kPreemptingCondition,
+    api::kHostRefusedCondition,        api::kRunningCondition,        api::kPodsGoneCondition,
+    api::kConnectionsSteeredCondition, api::kStragglingCondition};
 
 void Forget(api::GangStatus& status, std::string_view type) {
   std::erase_if(status.conditions,
@@ -243,7 +244,6 @@ api::GangStatus WithoutPods(const api::Gang& gang, const std::string& reason,
   return status;
 }
 
-api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,
 std::optional<api::GangStatus> WithOperatorsPart(const api::Gang& base,
                                                  const api::GangStatus& wanted,
                                                  const api::Gang& now) {
@@ -268,6 +268,7 @@ std::optional<api::GangStatus> WithOperatorsPart(const api::Gang& base,
   return status;
 }
 
+api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,
                           std::int64_t now_ms) {
   api::GangStatus status = gang.status;
   status.observed_generation = gang.metadata.generation;

@@ -412,13 +412,15 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
   ++report.gangs;
   const auto members = facts.pods.find(job.job.key.text());
   std::vector<api::Condition> others;
+  const std::int64_t generation = gang->second->metadata.generation;
   if (members != facts.pods.end()) {
-    const std::int64_t generation = gang->second->metadata.generation;
-    const auto& compared = facts.measured[network.job.index()].compared;
-    const double share =
-        options_.hosts == nullptr ? SlowHostLimits().share : options_.hosts->slow_limits().share;
     if (auto steered = ConnectionsSteered(members->second, generation)) others.push_back(*steered);
-    if (auto slow = Straggling(compared, share, generation)) others.push_back(*slow);
+  }
+  const auto fresh = slow_workers_.Fresh(job.job.key, facts.measured[network.job.index()].compared,
+                                         clock_.SteadyMs());
+  if (auto slow = Straggling(fresh, slow_workers_.limits().share, generation,
+                             gang->second->status.conditions)) {
+    others.push_back(*slow);
   }
   WaitFor(clock_, report,
           [&] { statuses_.WriteGang(*gang->second, network.status, others, report); });
@@ -427,15 +429,16 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
 }
 
 void NetworkController::AssessHeldBack(const Objects& objects, const NetworkFacts& facts) {
-  if (options_.hosts == nullptr) return;
-  HeldBackFacts held = {
-      objects.gangs_wait, options_.hosts->bandwidth_limits().share, {}, objects.avoided_hosts};
+  SlowHosts slow_hosts;
   slow_workers_.KeepOnly(objects.snapshot);
   for (std::size_t job = 0; job < facts.measured.size(); ++job) {
     const NamespacedName& gang = objects.snapshot.jobs[job].job.key;
     auto slow = slow_workers_.Observe(gang, facts.measured[job].compared, clock_.SteadyMs());
-    if (slow) held.slow[gang] = *std::move(slow);
+    if (slow) slow_hosts[gang] = *std::move(slow);
   }
+  if (options_.hosts == nullptr) return;
+  const HeldBackFacts held = {objects.gangs_wait, options_.hosts->bandwidth_limits().share,
+                              std::move(slow_hosts), objects.avoided_hosts};
   const std::vector<std::string> changed = options_.hosts->ObserveHeldBack(
       HeldBackJobs(objects.snapshot, objects.gangs, held), clock_.SteadyMs());
   if (changed.empty() || !handlers_.wake_job) return;

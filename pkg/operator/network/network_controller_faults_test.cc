@@ -368,6 +368,40 @@ TEST_F(NetworkControllerTest, AJobThatStarvesIsLiftedAndTold) {
   EXPECT_EQ(notices_[0].name, low);
 }
 
+TEST_F(NetworkControllerTest, AnOldReportDoesNotKeepAGangStraggling) {
+  AddGang("a", 0, 1);
+  const auto report = [&](int rank, double compute_seconds) {
+    api::ProfileReport profile;
+    profile.samples = 40;
+    profile.compute_seconds = compute_seconds;
+    profile.time_ms = clock_.WallMs();
+    Annotate(kube::Pods(), "team", StrCat("a-", rank), api::kProfileAnnotation,
+             api::EncodeProfileReport(profile));
+  };
+  const auto straggling = [&] {
+    const auto gang = client_.Find(kube::Gangs(), "team", "a").value();
+    for (const nlohmann::json& condition : gang["status"]["conditions"]) {
+      if (condition["type"] == api::kStragglingCondition) return condition.value("status", "");
+    }
+    return std::string("none");
+  };
+  for (int rank = 0; rank < 4; ++rank) report(rank, rank == 2 ? 2 : 1);
+  RunUntilStable();
+  EXPECT_EQ(straggling(), "True");
+  clock_.Advance(kReportLifeMs + 1);
+  for (const int rank : {0, 1, 3}) report(rank, 1);
+  RunUntilStable();
+  EXPECT_EQ(straggling(), "False") << "the agent of its host has said nothing since";
+  report(2, 2);
+  RunUntilStable();
+  EXPECT_EQ(straggling(), "True");
+  for (int rank = 0; rank < 4; ++rank) {
+    Annotate(kube::Pods(), "team", StrCat("a-", rank), api::kProfileAnnotation, nullptr);
+  }
+  RunUntilStable();
+  EXPECT_EQ(straggling(), "Unknown");
+}
+
 TEST_F(NetworkControllerTest, AHostWithoutAPlaneHoldsItsJobBackWhileThatLasts) {
   nlohmann::json fabric = client_.Find(kube::Fabrics(), "", "f").value();
   fabric["spec"]["host"]["nicSpraying"] = true;

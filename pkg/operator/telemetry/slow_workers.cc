@@ -65,6 +65,18 @@ std::optional<SlowHost> SlowWorkers::Observe(const NamespacedName& gang,
   return found;
 }
 
+std::vector<ComparedWorker> SlowWorkers::Fresh(const NamespacedName& gang,
+                                               std::vector<ComparedWorker> compared,
+                                               std::int64_t now_ms) const {
+  const auto ranks = gangs_.find(gang);
+  if (ranks == gangs_.end()) return compared;
+  std::erase_if(compared, [&](const ComparedWorker& worker) {
+    const auto slow = ranks->second.find(worker.pace.rank);
+    return slow != ranks->second.end() && now_ms - slow->second.seen_ms > kReportLifeMs;
+  });
+  return compared;
+}
+
 std::string SlowWorkers::WhyStays(const SlowByRank& ranks, const Slow& slow) const {
   if (slow.limited) {
     return "every host has that limit: raise resources.limits.cpu of the job's pods, or leave it "

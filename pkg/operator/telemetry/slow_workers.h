@@ -47,11 +47,16 @@ using SlowHosts = std::map<NamespacedName, SlowHost>;  // by gang
 class SlowWorkers {
  public:
   explicit SlowWorkers(SlowHostLimits limits = {}) : limits_(limits) {}
+  const SlowHostLimits& limits() const { return limits_; }
 
   // What follows from the newest reports of the gang; nullopt: none of its hosts is slow.
   // `now_ms`: steady.
   std::optional<SlowHost> Observe(const NamespacedName& gang,
                                   const std::vector<ComparedWorker>& compared, std::int64_t now_ms);
+  // `compared` as Observe had it last, without slow workers whose reports are too old to say so.
+  std::vector<ComparedWorker> Fresh(const NamespacedName& gang,
+                                    std::vector<ComparedWorker> compared,
+                                    std::int64_t now_ms) const;
   // Drops the gangs that are not in the snapshot.
   void KeepOnly(const plan::Snapshot& snapshot);
   void Clear() { gangs_.clear(); }

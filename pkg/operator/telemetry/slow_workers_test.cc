@@ -27,14 +27,18 @@ class SlowWorkersTest : public ::testing::Test {
       compared.push_back({pace, at == times.end() ? 1.0 : at->second, {}, {}});
       if (limits_are_known_) compared.back().limited = rank == limited_rank_;
     }
+    compared_ = compared;
     return workers_.Observe(kGang, compared, now_ms_);
   }
+  // The ranks for which reports speak.
+  std::size_t Fresh() { return workers_.Fresh(kGang, compared_, now_ms_).size(); }
   bool Leaves(const std::map<int, double>& times) {
     const auto found = Round(times);
     return found && found->stays.empty();
   }
 
   SlowWorkers workers_;
+  std::vector<ComparedWorker> compared_;
   std::int64_t now_ms_ = 0;
   std::int64_t time_ms_ = 1'700'000'000'000;
   bool agents_report_ = true;
@@ -64,6 +68,20 @@ TEST_F(SlowWorkersTest, TheLastWordOfAnAgentRemovesNothingAndIsForgotten) {
   EXPECT_FALSE(Leaves({{3, 2}})) << "by its own time that is half a minute later";
   time_ms_ += 100 * 30'000;
   EXPECT_TRUE(Leaves({{3, 2}})) << "it has been slow all the time";
+}
+
+TEST_F(SlowWorkersTest, AnOldReportOfASlowWorkerIsNotFresh) {
+  EXPECT_EQ(Fresh(), 0u);
+  Round({{3, 2}});
+  EXPECT_EQ(Fresh(), 8u);
+  agents_report_ = false;
+  for (int i = 0; i < 33; ++i) Round({{3, 2}});
+  EXPECT_EQ(Fresh(), 8u);
+  Round({{3, 2}});
+  EXPECT_EQ(Fresh(), 7u) << "the others are not said to be slow";
+  agents_report_ = true;
+  Round({{3, 2}});
+  EXPECT_EQ(Fresh(), 8u);
 }
 
 TEST_F(SlowWorkersTest, ReportsConfirmByTheirOwnTimesHoweverLateTheyAreSeen) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "pkg/api/profile_report.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::op {
@@ -97,8 +98,17 @@ std::string PaceText(const ComparedWorker& worker) {
 }
 
 std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& compared, double share,
-                                         std::int64_t generation) {
-  if (compared.empty()) return std::nullopt;
+                                         std::int64_t generation,
+                                         const std::vector<api::Condition>& before) {
+  if (compared.empty()) {
+    if (!api::IsTrue(before, api::kStragglingCondition)) return std::nullopt;
+    return api::Condition{api::kStragglingCondition,
+                          api::ConditionStatus::kUnknown,
+                          "NotKnown",
+                          "too few workers report how long they compute",
+                          generation,
+                          0};
+  }
   std::vector<std::string> parts;
   std::size_t slow = 0;
   for (const ComparedWorker& worker : compared) {
@@ -108,7 +118,7 @@ std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& comp
         StrCat("rank ", worker.pace.rank, " on ", worker.pace.host, " has ", PaceText(worker)));
   }
   if (slow == 0) {
-    return api::Condition{kStragglingCondition,
+    return api::Condition{api::kStragglingCondition,
                           api::ConditionStatus::kFalse,
                           "Even",
                           "no worker computes much longer than the others of its stages",
@@ -117,9 +127,12 @@ std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& comp
   }
   std::string text = Join(parts, "; ");
   if (slow > kNamed) text += StrCat("; and ", slow - kNamed, " more");
-  return api::Condition{kStragglingCondition, api::ConditionStatus::kTrue,
-                        "SlowWorker",         std::move(text),
-                        generation,           0};
+  return api::Condition{api::kStragglingCondition,
+                        api::ConditionStatus::kTrue,
+                        "SlowWorker",
+                        std::move(text),
+                        generation,
+                        0};
 }
 
 }  // namespace yardmaster::op

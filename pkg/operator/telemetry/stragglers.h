@@ -4,6 +4,7 @@
 //   True   SlowWorker   the message names rank, host and how much longer of the worst three, worst
 //          first, and what else is known of its GPUs
 //   False  Even         none
+//   Unknown NotKnown    it was True, and none can be compared any more
 //
 // A worker is compared with the median of at least kMinReports workers with the same stages and
 // GPUs of the same model, so that a host can only speak of itself, and a slower model is not taken
@@ -28,7 +29,6 @@
 
 namespace yardmaster::op {
 
-inline constexpr char kStragglingCondition[] = "Straggling";
 inline constexpr std::size_t kMinReports = 4;
 inline constexpr std::int64_t kMinSamples = 20;
 
@@ -62,8 +62,10 @@ std::vector<ComparedWorker> CompareWorkers(const std::vector<WorkerPace>& paces,
 // "..., throttled by its own CPU limit".
 std::string PaceText(const ComparedWorker& worker);
 
-// A worker straggles at less than `share` of the speed of its like. nullopt: none was compared.
+// A worker straggles at less than `share` of the speed of its like. `before`: the Gang's
+// conditions. nullopt: none was compared, and it is not said of one that it straggles.
 std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& compared, double share,
-                                         std::int64_t generation);
+                                         std::int64_t generation,
+                                         const std::vector<api::Condition>& before);
 
 }  // namespace yardmaster::op

@@ -23,10 +23,11 @@ class StragglersTest : public ::testing::Test {
     workload::Parallelism p;
     p.pipeline = pipeline;
     p.data = workers * 8 / pipeline;
-    return Straggling(CompareWorkers(reports_, workload::GroupsOf(p, workers, 8)), 0.8, 1);
+    return Straggling(CompareWorkers(reports_, workload::GroupsOf(p, workers, 8)), 0.8, 1, before_);
   }
 
   std::vector<WorkerPace> reports_;
+  std::vector<api::Condition> before_;
 };
 
 TEST_F(StragglersTest, AWorkerThatComputesLongerThanTheMedianIsNamedWithItsHost) {
@@ -110,6 +111,15 @@ TEST_F(StragglersTest, FewReportsAndShortOnesSayNothing) {
   for (int rank = 0; rank < 3; ++rank) Report(rank, rank == 0 ? 9 : 1);
   EXPECT_FALSE(Look(8));
   for (int rank = 3; rank < 8; ++rank) Report(rank, 1, kMinSamples - 1);
+  EXPECT_FALSE(Look(8));
+}
+
+TEST_F(StragglersTest, WhatWasSaidOfWorkersThatReportNothingMoreIsNotKnown) {
+  before_ = {{"Straggling", api::ConditionStatus::kTrue, "SlowWorker", "rank 5", 1, 0}};
+  const auto condition = Look(8);
+  ASSERT_TRUE(condition);
+  EXPECT_EQ(condition->status, api::ConditionStatus::kUnknown);
+  before_ = {*condition};
   EXPECT_FALSE(Look(8));
 }
 
