@@ -27,11 +27,15 @@ TEST(HostRecordTest, ARecordWithAFieldThatCannotBeReadNamesIt) {
 }
 
 TEST(CheckpointMarkTest, AMarkIsReadAsItWasWrittenAndNeedsATime) {
-  const CheckpointMark mark{1'700'000'000'000, 42.5};
+  CheckpointMark mark{1'700'000'000'000, 42.5};
+  EXPECT_EQ(*DecodeCheckpointMark(EncodeCheckpointMark(mark)), mark);
+  mark.last = true;
   EXPECT_EQ(*DecodeCheckpointMark(EncodeCheckpointMark(mark)), mark);
   EXPECT_FALSE(DecodeCheckpointMark(R"({"version":1})").ok());
   EXPECT_FALSE(
       DecodeCheckpointMark(R"({"version":1,"time":"2026-01-01T00:00:00Z","seconds":-1})").ok());
+  EXPECT_FALSE(
+      DecodeCheckpointMark(R"({"version":1,"time":"2026-01-01T00:00:00Z","last":"yes"})").ok());
 }
 
 }  // namespace

@@ -70,6 +70,10 @@ TEST_F(CheckpointMarksTest, WhatTheProgramWroteBecomesTheAnnotationOfItsPod) {
   Write(Mark(kTimeMs, 42.5));
   EXPECT_TRUE(Poll(1'000).empty());
   EXPECT_EQ(Told(), Mark(kTimeMs, 42.5));
+  const std::string last = api::EncodeCheckpointMark({kTimeMs + 1'000, 40, /*last=*/true});
+  Write(last);
+  EXPECT_TRUE(Poll(10'000).empty());
+  EXPECT_EQ(Told(), last);
 }
 
 TEST_F(CheckpointMarksTest, AnEmptyFileIsACheckpointOfTheTimeAtWhichItWasWritten) {

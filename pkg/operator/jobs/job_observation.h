@@ -39,7 +39,9 @@ struct Worker {
   std::string other_gate = {};  // the first gate of another controller on the pod; empty: none
   // For a rank without a pod: the host that its Gang keeps for it; empty: none.
   std::string slot_host = {};
-  std::optional<api::ProgressReport> progress = {};  // as its agent reports it
+  std::optional<api::ProgressReport> progress = {};  // as the agent reports it
+  // When the checkpoint was begun that it says is the job's last; 0: it does not.
+  std::int64_t last_checkpoint_ms = 0;
 };
 
 // Consecutive members of the job.
@@ -77,8 +79,8 @@ struct JobObservation {
   bool rented = false;        // its hosts are rented for it: it cannot leave one of them
   // Its pods follow its place and have never all existed at the same time since it got the place.
   bool to_come = false;
-  bool moves = false;  // other hosts are promised to it, and it may leave its own
-  bool ended = false;  // an earlier look found that it succeeded or failed
+  bool moves = false;  // other hosts are promised to it, and it may leave its present ones
+  bool ended = false;  // an earlier reconcile found that it succeeded or failed
   // How long all workers have been running since the last incident; 0: they are not.
   std::int64_t running_ms = 0;
   std::int64_t now_ms = 0;  // wall time

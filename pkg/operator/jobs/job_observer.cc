@@ -145,10 +145,9 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, StallRe
     if (text.empty()) continue;
     const auto mark = api::DecodeCheckpointMark(text);
     // A time that is yet to come would answer every later request; clocks may differ by seconds.
-    if (mark.ok() && mark->time_ms > checkpoint.time_ms &&
-        mark->time_ms <= clock_.WallMs() + kClockDifferenceMs) {
-      checkpoint = *mark;
-    }
+    if (!mark.ok() || mark->time_ms > clock_.WallMs() + kClockDifferenceMs) continue;
+    if (mark->time_ms > checkpoint.time_ms) checkpoint = *mark;
+    if (mark->last) worker.last_checkpoint_ms = mark->time_ms;
   }
   if (!worker.host.empty() && !pod->finished()) {
     worker.host_verdict = hosts_.Assess(

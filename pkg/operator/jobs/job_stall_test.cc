@@ -1,4 +1,5 @@
 // A TrainingJob whose workers run and make no progress, from what agents write on its pods.
+#include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/progress_report.h"
 #include "pkg/kube/testing/kill_at_write.h"
 #include "pkg/operator/testing/job_fixture.h"
@@ -183,6 +184,31 @@ TEST_F(JobStallTest, ASecondStallWithinTheHourIsOnlyShown) {
   }
   EXPECT_NE(Uid(0), before_[0]);
   EXPECT_EQ(Status()["restarts"], 2);
+}
+
+TEST_F(JobStallTest, AJobThatSaysThatTrainingIsOverIsNotRestarted) {
+  Run({{"onStall", "Restart"}});
+  json pod = Pod(0);
+  pod["metadata"]["annotations"][api::kCheckpointAnnotation] =
+      api::EncodeCheckpointMark({clock_.WallMs() / 1000 * 1000, 0, /*last=*/true});
+  client_.Seed(kube::Pods(), pod);
+  for (int i = 0; i < 4; ++i) {
+    for (int rank = 0; rank < 4; ++rank) Stop(rank);
+    Pass(api::kProgressRenewalMs);
+  }
+  EXPECT_EQ(Uids(), before_);
+  EXPECT_NE(Condition("Stalled"), "True");
+}
+
+TEST_F(JobStallTest, AJobOfWhichAWorkerHasSucceededIsNotRestarted) {
+  Run({{"onStall", "Restart"}});
+  SetPod(3, "Succeeded", "n3");
+  for (int i = 0; i < 4; ++i) {
+    for (int rank = 0; rank < 3; ++rank) Stop(rank);
+    Pass(api::kProgressRenewalMs);
+  }
+  EXPECT_EQ(Uids(), before_);
+  EXPECT_NE(Condition("Stalled"), "True");
 }
 
 TEST_F(JobStallTest, AReportThatCannotBeReadSaysNothing) {

@@ -36,6 +36,14 @@ std::vector<Waiting> WaitingWorkers(const JobObservation& job) {
   return waiting;
 }
 
+// In the present attempt.
+bool SaysTrainingIsOver(const JobObservation& job) {
+  const std::int64_t attempt_ms = job.now_ms - job.running_ms;
+  return std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
+    return worker.last_checkpoint_ms != 0 && worker.last_checkpoint_ms >= attempt_ms;
+  });
+}
+
 bool IsMajority(std::size_t count, const JobObservation& job) {
   return 2 * count > static_cast<std::size_t>(job.ranks());
 }
@@ -175,7 +183,9 @@ bool SaysProgress(const Worker& worker, const JobObservation& job, std::int64_t 
 
 }  // namespace
 
-NoProgress FindNoProgress(const JobObservation& job) { return Finder(job).Run(); }
+NoProgress FindNoProgress(const JobObservation& job) {
+  return SaysTrainingIsOver(job) ? NoProgress() : Finder(job).Run();
+}
 
 bool MadeProgressSince(const JobObservation& job, std::int64_t stalled_ms) {
   if (job.checkpoint_ms > stalled_ms && !job.IsAhead(job.checkpoint_ms)) return true;

@@ -5,6 +5,10 @@
 // may be gone. The worker's last progress must be in the present attempt of the job: a report from
 // before a restart, or during a long start, is not used.
 //
+// A job that reports that training is over (api/checkpoint_mark.h) is not stalled: the rest of its
+// work has no iterations. A job of which a worker has succeeded is not judged either, because not
+// all of its workers run.
+//
 // The job is stalled in one of two cases:
 //   1. A process of a worker has been stopped (state T) for kStoppedMs, and the other workers
 //      cannot continue without it: the job's policy restarts all workers when one fails, or more

@@ -120,6 +120,17 @@ TEST(FindNoProgress, AJobThatHasWrittenACheckpointSinceHasTheLimitAgain) {
   EXPECT_TRUE(FindNoProgress(job).stall.exists());
 }
 
+TEST(FindNoProgress, AJobThatSaysThatTrainingIsOverIsNotStalledUntilItRestarts) {
+  JobObservation job = Running(4);
+  for (int rank = 0; rank < 4; ++rank) Wait(job, rank, 12 * kMinute);
+  Wait(job, 2, 12 * kMinute, ProcessActivity::kStopped);
+  ASSERT_TRUE(FindNoProgress(job).stall.exists());
+  job.workers[1].last_checkpoint_ms = job.now_ms - 11 * kMinute;
+  EXPECT_FALSE(FindNoProgress(job).stall.exists());
+  job.workers[1].last_checkpoint_ms = job.now_ms - 61 * kMinute;
+  EXPECT_TRUE(FindNoProgress(job).stall.exists()) << "of the attempt before";
+}
+
 TEST(FindNoProgress, AReportThatIsNotRenewedIsTheLastWordOfAnAgentThatIsGone) {
   for (const ProcessActivity processes : {ProcessActivity::kStopped, ProcessActivity::kBusy}) {
     JobObservation job = Running(4);
