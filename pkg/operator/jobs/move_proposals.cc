@@ -123,7 +123,7 @@ absl::Status MoveProposals::Ask(const state::ClusterState& cluster, const plan::
 }
 
 void MoveProposals::Clear() {
-  for (const metrics::Gauge* gauge : {&moves_, &price_, &gain_, &admissions_, &spent_}) {
+  for (const metrics::Gauge* gauge : {&moves_, &price_, &gain_, &admissions_, &spent_, &limit_}) {
     gauge->Set(0);
   }
   for (auto& [reason, gauge] : left_out_) gauge.Set(0);
