@@ -113,6 +113,7 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
 void JobController::Forget(const std::string& key) {
   placer_.Forget(key);
   statuses_.Forget(key);
+  last_waits_.Forget(key);
 }
 
 void JobController::CountLostWork(const api::TrainingJobStatus& before,
@@ -442,7 +443,14 @@ absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, Jo
   const auto gang = placer_.GangOf(job);
   MoveStep move = NextMove(job, gang.get(), observed.now_ms, least_run_ms_);
   observed.moves = move.ready;
+  const std::string key = kube::MakeKey(job.metadata.namespace_name, job.metadata.name);
+  observed.has_gone_on = last_waits_.HasGoneOn(key, observed);
   JobStep step = NextStep(observed);
+  if (step.no_progress.exists()) {
+    last_waits_.Note(key, observed);
+  } else if (!NoProgressMs(job)) {
+    last_waits_.Forget(key);
+  }
   if (step.begins_move) BeginMoving(step.recovery.attempt, move.move);
   // An incident comes first: it names its ranks in the size that the job has.
   if (step.decided && resize.in_place) resize = {0, "", kResizedAgainMs};

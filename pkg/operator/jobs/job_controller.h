@@ -50,6 +50,7 @@
 #include "pkg/operator/jobs/job_placer.h"
 #include "pkg/operator/jobs/job_step.h"
 #include "pkg/operator/jobs/job_turn.h"
+#include "pkg/operator/jobs/last_waits.h"
 #include "pkg/operator/jobs/status_pace.h"
 #include "pkg/operator/jobs/worker_writes.h"
 #include "pkg/state/cluster_state.h"
@@ -141,6 +142,7 @@ class JobController {
   JobObserver observer_;
   WorkerWrites writes_;
   FormerPods former_pods_;
+  LastWaits last_waits_;
   Notify notify_;
   JobPlacer placer_;
   const std::int64_t least_run_ms_;

@@ -81,6 +81,8 @@ struct JobObservation {
   bool to_come = false;
   bool moves = false;  // other hosts are promised to it, and it may leave its present ones
   bool ended = false;  // an earlier reconcile found that it succeeded or failed
+  // A worker that waited when the job was found stalled is reported to make progress since.
+  bool has_gone_on = false;
   // How long all workers have been running since the last incident; 0: they are not.
   std::int64_t running_ms = 0;
   std::int64_t now_ms = 0;  // wall time

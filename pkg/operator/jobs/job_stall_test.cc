@@ -24,14 +24,15 @@ class JobStallTest : public JobFixture {
     clock_.Advance(ms);
     RunUntilStable();
   }
+  std::int64_t HostMs() const { return clock_.WallMs() - behind_ms_; }
   void Report(int rank, api::ProgressState state,
               api::ProcessActivity processes = api::ProcessActivity::kUnknown) {
-    reports_[rank] = {state, clock_.WallMs() - 60'000, processes, std::nullopt, 2, 0, 0};
+    reports_[rank] = {state, HostMs() - 60'000, processes, std::nullopt, 2, 0, 0};
     Renew(rank);
   }
   // The agent says the same again.
   void Renew(int rank) {
-    reports_[rank].time_ms = clock_.WallMs();
+    reports_[rank].time_ms = HostMs();
     json pod = Pod(rank);
     pod["metadata"]["annotations"][api::kProgressAnnotation] =
         api::EncodeProgressReport(reports_[rank]);
@@ -54,6 +55,7 @@ class JobStallTest : public JobFixture {
     RunUntilStable();
   }
 
+  std::int64_t behind_ms_ = 0;  // the clocks of the hosts
   std::map<int, std::string> before_;
   std::map<int, api::ProgressReport> reports_;
 };
@@ -76,6 +78,27 @@ TEST_F(JobStallTest, ByDefaultAConditionAndOneEventNameTheWorker) {
   RunUntilStable();
   EXPECT_EQ(Condition("Stalled"), "False");
   EXPECT_EQ(Reason("Stalled"), "Progressing");
+}
+
+TEST_F(JobStallTest, AWorkerIsSeenToGoOnWhateverTheClockOfItsHost) {
+  behind_ms_ = 300'000;
+  Run();
+  Stop(2);
+  RunUntilStable();
+  ASSERT_EQ(Condition("Stalled"), "True");
+  Pass(30'000);
+  Report(2, api::ProgressState::kProgressing);
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "False");
+  EXPECT_EQ(Reason("Stalled"), "Progressing");
+  Stop(1);
+  RunUntilStable();
+  ASSERT_EQ(Condition("Stalled"), "True");
+  Pass(30'000);
+  Report(1, api::ProgressState::kProgressing);
+  NewLeader();
+  RunUntilStable();
+  EXPECT_EQ(Condition("Stalled"), "Unknown") << "it has not seen the earlier report";
 }
 
 TEST_F(JobStallTest, TheLastWordOfAnAgentThatIsGoneDoesNotStay) {

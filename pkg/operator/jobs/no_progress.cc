@@ -188,6 +188,7 @@ NoProgress FindNoProgress(const JobObservation& job) {
 }
 
 bool MadeProgressSince(const JobObservation& job, std::int64_t stalled_ms) {
+  if (job.has_gone_on) return true;
   if (job.checkpoint_ms > stalled_ms && !job.IsAhead(job.checkpoint_ms)) return true;
   const std::vector<Waiting> waiting = WaitingWorkers(job);
   return std::any_of(
