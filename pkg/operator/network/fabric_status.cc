@@ -137,7 +137,7 @@ Condition PathsPlanned(const NetworkHealth& health) {
 }
 
 // nullopt: there is nothing to say.
-std::optional<Condition> LinksClean(const fabric::FabricSpec& spec, const LossyPorts& lossy,
+std::optional<Condition> LinksClean(const fabric::FabricSpec& spec, const LossyCables& lossy,
                                     const api::FabricStatus& before) {
   if (!lossy.cables.empty()) {
     return Of(kLinksCleanCondition, ConditionStatus::kFalse, "PacketLoss",

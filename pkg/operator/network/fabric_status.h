@@ -8,7 +8,7 @@
 
 #include "pkg/api/fabric.h"
 #include "pkg/operator/hosts/segment_loss.h"
-#include "pkg/operator/telemetry/lossy_ports.h"
+#include "pkg/operator/telemetry/lossy_cables.h"
 #include "pkg/operator/telemetry/network_evidence.h"
 #include "pkg/plan/snapshot.h"
 
@@ -38,7 +38,7 @@ struct NetworkHealth {
   int held = 0;                   // cables that are up and held back
   int distrusted = 0;             // NIC ports reported down, too many to be believed
   std::string links_problem;      // what is wrong with the down-links annotation
-  LossyPorts lossy;
+  LossyCables lossy;
   Evidence evidence;
   int unplanned_flows = 0;
   std::string unplanned_reason;  // of one of them

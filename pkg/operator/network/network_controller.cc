@@ -176,7 +176,7 @@ void NetworkController::ReadFacts(Objects& objects, NetworkFacts& facts, RoundRe
   NoteNetwork(fabric, snapshot);
   ReadFaults(fabric, snapshot, facts);
   facts.health.lossy =
-      ReadLossyPorts(objects.cluster.nodes, *snapshot.network, facts.cables.reported);
+      ReadLossyCables(objects.cluster.nodes, *snapshot.network, facts.cables.reported);
   facts.health.evidence =
       evidence_.Read(fabric, objects.cluster.nodes, *snapshot.network, epoch_, facts.cables.down);
   ReadProfiles(snapshot, facts, report);

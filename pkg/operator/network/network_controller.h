@@ -41,7 +41,7 @@
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/network/round_decision.h"
 #include "pkg/operator/telemetry/live_links.h"
-#include "pkg/operator/telemetry/lossy_ports.h"
+#include "pkg/operator/telemetry/lossy_cables.h"
 #include "pkg/operator/telemetry/network_evidence.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/operator/telemetry/network_profiles.h"

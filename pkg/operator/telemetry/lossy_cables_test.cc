@@ -1,4 +1,4 @@
-#include "pkg/operator/telemetry/lossy_ports.h"
+#include "pkg/operator/telemetry/lossy_cables.h"
 
 #include "gmock/gmock.h"
 
@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-class LossyPortsTest : public NetworkControllerTest {
+class LossyCablesTest : public NetworkControllerTest {
  protected:
   std::string HostOfPod(const std::string& pod) const {
     return client_.Find(kube::Pods(), "team", pod).value()["spec"]["nodeName"];
@@ -31,7 +31,7 @@ class LossyPortsTest : public NetworkControllerTest {
   }
 };
 
-TEST_F(LossyPortsTest, ConnectionsUseTheOtherPortOfTheNicUntilItIsCleanAgain) {
+TEST_F(LossyCablesTest, ConnectionsUseTheOtherPortOfTheNicUntilItIsCleanAgain) {
   for (const char* gang : {"a", "b"}) AddGang(gang, 0, 1);
   RunUntilStable();
   const auto before = AllPorts();
@@ -60,7 +60,7 @@ TEST_F(LossyPortsTest, ConnectionsUseTheOtherPortOfTheNicUntilItIsCleanAgain) {
   EXPECT_EQ(notices_.back().reason, "NoLoss");
 }
 
-TEST_F(LossyPortsTest, AConnectionWithoutAnotherWayKeepsItsPorts) {
+TEST_F(LossyCablesTest, AConnectionWithoutAnotherWayKeepsItsPorts) {
   AddGang("a", 0, 1);
   RunUntilStable();
   const auto before = AllPorts();
@@ -80,7 +80,7 @@ TEST_F(LossyPortsTest, AConnectionWithoutAnotherWayKeepsItsPorts) {
   EXPECT_FALSE(Uses("a-0", 5, 1, "a-1"));
 }
 
-TEST_F(LossyPortsTest, ANodeSpeaksForPortsOfItsOwnAndForNoneThatAreDown) {
+TEST_F(LossyCablesTest, ANodeSpeaksForPortsOfItsOwnAndForNoneThatAreDown) {
   const std::string host = HostOf(0, 0);
   AddGang("a", 0, 1);
   Report(host, "r0p1=7,r9p9=7,garbage,r1p0=0,r2p0=5");
@@ -89,7 +89,7 @@ TEST_F(LossyPortsTest, ANodeSpeaksForPortsOfItsOwnAndForNoneThatAreDown) {
   EXPECT_THAT(ConditionOf("LinksClean").message, HasSubstr(host + ":r0p1 (7 frames"));
 }
 
-TEST_F(LossyPortsTest, ReportsOfMostOfTheFabricAreNotBelieved) {
+TEST_F(LossyCablesTest, ReportsOfMostOfTheFabricAreNotBelieved) {
   AddGang("a", 0, 1);
   RunUntilStable();
   const auto before = AllPorts();

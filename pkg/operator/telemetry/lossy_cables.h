@@ -17,14 +17,15 @@
 
 namespace yardmaster::op {
 
-struct LossyPorts {
+struct LossyCables {
   std::vector<fabric::CableId> cables;  // ascending
   std::vector<std::string> evidence;    // of each: "n1:r0p1 (20000 frames of a million)"
   int distrusted = 0;                   // ports reported, too many to be believed
 };
 
 // `down`: ascending.
-LossyPorts ReadLossyPorts(const state::ObjectTable<api::Node>& nodes,
-                          const fabric::Network& network, const std::vector<fabric::CableId>& down);
+LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
+                            const fabric::Network& network,
+                            const std::vector<fabric::CableId>& down);
 
 }  // namespace yardmaster::op

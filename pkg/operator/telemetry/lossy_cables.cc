@@ -1,4 +1,4 @@
-#include "pkg/operator/telemetry/lossy_ports.h"
+#include "pkg/operator/telemetry/lossy_cables.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace yardmaster::op {
 
-LossyPorts ReadLossyPorts(const state::ObjectTable<api::Node>& nodes,
-                          const fabric::Network& network,
-                          const std::vector<fabric::CableId>& down) {
+LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
+                            const fabric::Network& network,
+                            const std::vector<fabric::CableId>& down) {
   const fabric::FabricSpec& spec = network.spec();
   std::map<fabric::CableId, int> per_million;
   std::vector<std::uint8_t> reported(static_cast<std::size_t>(network.num_cables()), 0);
@@ -30,7 +30,7 @@ LossyPorts ReadLossyPorts(const state::ObjectTable<api::Node>& nodes,
       per_million[cable] = port.per_million;
     }
   }
-  LossyPorts out;
+  LossyCables out;
   out.distrusted = DropFabricWideLoss(network, reported);
   if (out.distrusted > 0) return out;
   for (const auto& [cable, share] : per_million) {
