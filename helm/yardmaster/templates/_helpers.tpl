@@ -129,6 +129,9 @@ true
 - --health-bind-address=:8081
 - --log-format={{ .Values.log.format }}
 - --verbosity={{ .Values.log.verbosity }}
+{{- end -}}
+
+{{- define "yardmaster.kubeApiArgs" -}}
 - --kube-api-qps={{ .Values.kubeApi.qps }}
 - --kube-api-burst={{ .Values.kubeApi.burst }}
 {{- end -}}
