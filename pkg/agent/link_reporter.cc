@@ -11,6 +11,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::agent {
 
@@ -46,7 +47,9 @@ std::vector<absl::Status> LinkReporter::Poll(std::int64_t steady_ms,
 
 void LinkReporter::Forget(const std::string& node) {
   const auto at = nodes_.find(node);
-  if (at != nodes_.end()) at->second.written.reset();
+  if (at == nodes_.end()) return;
+  at->second.written_down.reset();
+  at->second.written_lossy.reset();
 }
 
 std::vector<rpc::LinkStatus> LinkReporter::links() const {
@@ -88,12 +91,12 @@ absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& n
   }
   std::vector<PortKey> down = node.debouncer.Observe(steady_ms, states);
   FindLoss(steady_ms, name, node, seen);
-  Texts texts{api::EncodeDownPorts(down), api::EncodeLossyPorts(node.lossy)};
+  const Texts texts{api::EncodeDownPorts(down), api::EncodeLossyPorts(node.lossy)};
   if (node.down != down) {
     node.down = std::move(down);
     if (on_down_) on_down_(name, *node.down);
   }
-  return node.written == texts ? absl::OkStatus() : WritePorts(name, node, std::move(texts));
+  return WritePorts(steady_ms, name, node, texts);
 }
 
 void LinkReporter::FindLoss(std::int64_t steady_ms, const std::string& name, Node& node,
@@ -136,24 +139,39 @@ absl::Status LinkReporter::FindPorts(const std::string& root,
   return absl::OkStatus();
 }
 
-absl::Status LinkReporter::WritePorts(const std::string& name, Node& node, Texts texts) {
+absl::Status LinkReporter::WritePorts(std::int64_t steady_ms, const std::string& name, Node& node,
+                                      const Texts& texts) {
+  const bool down = node.written_down != texts.down;
+  const bool lossy =
+      node.adopted && node.written_lossy != texts.lossy && steady_ms >= node.next_lossy_write_ms;
+  if (!down && !lossy) return absl::OkStatus();
   const auto value = [](const std::string& text) {
     return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
   };
   nlohmann::json annotations = {{api::kDownPortsAnnotation, value(texts.down)}};
-  if (node.adopted) annotations[api::kLossyPortsAnnotation] = value(texts.lossy);
-  YM_ASSIGN_OR_RETURN(const nlohmann::json written, AnnotateNode(client_, name, annotations));
+  if (lossy) annotations[api::kLossyPortsAnnotation] = value(texts.lossy);
+  absl::StatusOr<nlohmann::json> written = AnnotateNode(client_, name, annotations);
+  absl::Status refused;
+  if (lossy && kube::IsDenied(written.status())) {
+    refused = written.status();
+    node.next_lossy_write_ms = steady_ms + options_.loss.interval_ms;
+    if (!down) return refused;
+    annotations.erase(api::kLossyPortsAnnotation);
+    written = AnnotateNode(client_, name, annotations);
+  }
+  YM_RETURN_IF_ERROR(written.status());
   ++writes_;
+  node.written_down = texts.down;
+  if (lossy && refused.ok()) node.written_lossy = texts.lossy;
   if (!node.adopted) {
-    const nlohmann::json metadata = written.value("metadata", nlohmann::json::object());
+    const nlohmann::json metadata = written->value("metadata", nlohmann::json::object());
     const nlohmann::json now = metadata.value("annotations", nlohmann::json::object());
-    texts.lossy = now.value(api::kLossyPortsAnnotation, "");
-    node.finder.Adopt(api::DecodeLossyPorts(texts.lossy, kMaxRails, kMaxPorts).ports);
+    node.written_lossy = now.value(api::kLossyPortsAnnotation, "");
+    node.finder.Adopt(api::DecodeLossyPorts(*node.written_lossy, kMaxRails, kMaxPorts).ports);
     node.next_loss_ms = std::numeric_limits<std::int64_t>::min();
     node.adopted = true;
   }
-  node.written = std::move(texts);
-  return absl::OkStatus();
+  return refused;
 }
 
 }  // namespace yardmaster::agent

@@ -4,7 +4,9 @@
 //
 // A process always writes its first reading of the links, since the annotation may be an earlier
 // process's. Ports that an earlier process found lossy remain so until they are clean. A
-// write that fails is tried again with every Poll. Ports found by discovery count only when there
+// write that fails is tried again with every Poll; where lossy-ports are refused (by an admission
+// policy that does not know them), down-ports are written alone, and lossy-ports are tried again
+// with every interval of the loss. Ports found by discovery count only when there
 // are as many as the fabric says; otherwise the rail of a device is unknown, and nothing is
 // written.
 //
@@ -84,7 +86,6 @@ class LinkReporter {
   struct Texts {  // of the annotations
     std::string down;
     std::string lossy;
-    bool operator==(const Texts&) const = default;
   };
   struct Node {
     explicit Node(const LinkOptions& options) : debouncer(options.times), finder(options.loss) {}
@@ -94,8 +95,9 @@ class LinkReporter {
     std::optional<std::vector<PortKey>> down;
     std::vector<api::LossyPort> lossy;
     std::int64_t next_loss_ms = std::numeric_limits<std::int64_t>::min();  // to be looked for
-    bool adopted = false;          // knows what an earlier process had found
-    std::optional<Texts> written;  // as last written
+    bool adopted = false;  // knows what an earlier process had found
+    std::optional<std::string> written_down, written_lossy;                       // as last written
+    std::int64_t next_lossy_write_ms = std::numeric_limits<std::int64_t>::min();  // not before
   };
   // What a Poll has seen, in the same order.
   struct Seen {
@@ -109,7 +111,8 @@ class LinkReporter {
   absl::Status FindPorts(const std::string& root, const std::optional<FabricView>& fabric,
                          Node& node) const;
   void FindLoss(std::int64_t steady_ms, const std::string& name, Node& node, Seen& seen) const;
-  absl::Status WritePorts(const std::string& name, Node& node, Texts texts);
+  absl::Status WritePorts(std::int64_t steady_ms, const std::string& name, Node& node,
+                          const Texts& texts);
   std::string RootOf(const std::string& node) const;
 
   kube::Client& client_;

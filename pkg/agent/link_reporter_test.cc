@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kAnnotation[] = "yardmaster.dev/down-ports";
@@ -183,14 +184,19 @@ class LossReporterTest : public LinkReporterTest {
     node["metadata"]["annotations"][kLossy] = text;
     client_.Seed(kube::Nodes(), node);
   }
+  // 1000 frames more, with 20 damaged ones or none.
+  void Count(bool damaged) {
+    received_ += damaged ? 980 : 1'000;
+    damaged_ += damaged ? 20 : 0;
+    const std::string port = "class/infiniband/mlx5_1/ports/1/";
+    sysfs_.Put(port + "link_layer", "InfiniBand\n");
+    sysfs_.Put(port + "counters/port_rcv_packets", StrCat(received_, "\n"));
+    sysfs_.Put(port + "counters/port_rcv_errors", StrCat(damaged_, "\n"));
+  }
   // Polls for so long, with 20 damaged frames of 1000 or none.
   void Run(LinkReporter& reporter, int seconds, bool damaged) {
     for (int i = 0; i < seconds; ++i, now_ms_ += 1'000) {
-      received_ += damaged ? 980 : 1'000;
-      damaged_ += damaged ? 20 : 0;
-      const std::string counters = "class/infiniband/mlx5_1/ports/1/counters/";
-      sysfs_.Put(counters + "port_rcv_packets", StrCat(received_, "\n"));
-      sysfs_.Put(counters + "port_rcv_errors", StrCat(damaged_, "\n"));
+      Count(damaged);
       EXPECT_THAT(reporter.Poll(now_ms_, {"n1"}, fabric_), IsEmpty());
     }
   }
@@ -244,6 +250,44 @@ TEST_F(LossReporterTest, ANodeThatIsRecreatedGetsItsLossyPortsBack) {
   reporter.Forget("n1");
   Run(reporter, 1, true);
   EXPECT_EQ(Lossy(), "r1p0=20000");
+}
+
+// An admission policy of an earlier chart does not know the annotation, or refuses it otherwise.
+TEST_F(LossReporterTest, WhereLossyPortsAreRefusedDownPortsAreWrittenAlone) {
+  for (const absl::Status& refusal :
+       {absl::PermissionDeniedError("not this key"), absl::InvalidArgumentError("not this key")}) {
+    bool refuses = true;
+    client_.SetHook([&](const kube::Call& call) {
+      const bool lossy = call.body.dump().find(kLossy) != std::string::npos;
+      return refuses && call.verb == kube::Verb::kPatch && lossy ? refusal : absl::OkStatus();
+    });
+    SetLink("", 0, true);
+    LinkReporter reporter = MakeWith(1e-4);
+    int errors = 0;
+    const auto run = [&](int seconds) {
+      errors = 0;
+      client_.ClearCalls();
+      for (int i = 0; i < 10 * seconds; ++i, now_ms_ += 100) {
+        if (i % 10 == 0) Count(true);
+        errors += static_cast<int>(reporter.Poll(now_ms_, {"n1"}, fabric_).size());
+      }
+    };
+    run(40);
+    EXPECT_THAT(Lossy(), Not(HasSubstr("r1p0")));
+    ASSERT_THAT(reporter.lossy(), SizeIs(1));
+    SetLink("", 0, false);
+    run(2);
+    EXPECT_EQ(Annotation("n1"), "r0p0") << refusal;
+    SetLink("", 0, true);
+    run(100);
+    EXPECT_EQ(Annotation("n1"), "(none)") << refusal;
+    EXPECT_EQ(errors, 20);
+    EXPECT_LE(client_.CountCalls(kube::Verb::kPatch, "nodes"), 21);
+    refuses = false;
+    run(6);
+    EXPECT_EQ(Lossy(), "r1p0=20000");
+    SetLossy("");
+  }
 }
 
 }  // namespace
