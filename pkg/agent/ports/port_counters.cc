@@ -52,6 +52,11 @@ bool IsDeviceName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
+// Whether a PCI device has virtual functions, whose packets it does not count as its own.
+bool HasFunctions(const std::string& device) {
+  return ReadNumber<int>(device + "sriov_numvfs").value_or(0) > 0;
+}
+
 std::string InfinibandFolder(const std::string& sysfs_root) {
   return StrCat(sysfs_root, "/class/infiniband/");
 }
@@ -86,17 +91,22 @@ PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& por
     rdma = RdmaPortOf(sysfs_root, interface);
   }
   PortFrames frames;
-  if (IsDeviceName(interface)) {
-    const std::string statistics = StrCat(sysfs_root, "/class/net/", interface, "/statistics/");
-    frames.damaged[0] = ReadNumber<std::uint64_t>(statistics + "rx_crc_errors");
-    frames.damaged[1] = ReadNumber<std::uint64_t>(statistics + "rx_frame_errors");
-    frames.received[0] = ReadNumber<std::uint64_t>(statistics + "rx_packets");
-  }
-  if (!rdma.empty()) {
+  const bool infiniband = !rdma.empty() && FirstLine(rdma + "link_layer") == "InfiniBand";
+  bool divided = !rdma.empty() && HasFunctions(rdma + "../../device/");
+  if (infiniband) {
     frames.damaged[2] = ReadNumber<std::uint64_t>(rdma + "counters/port_rcv_errors");
     if (frames.damaged[2] == kEnd) frames.damaged[2].reset();
+  } else if (IsDeviceName(interface)) {
+    const std::string folder = StrCat(sysfs_root, "/class/net/", interface, "/");
+    divided = divided || HasFunctions(folder + "device/");
+    frames.damaged[0] = ReadNumber<std::uint64_t>(folder + "statistics/rx_crc_errors");
+    frames.damaged[1] = ReadNumber<std::uint64_t>(folder + "statistics/rx_frame_errors");
+    frames.received[0] = ReadNumber<std::uint64_t>(folder + "statistics/rx_packets");
+  }
+  if (!rdma.empty()) {
     frames.received[1] = ReadNumber<std::uint64_t>(rdma + "counters/port_rcv_packets");
   }
+  if (divided || (!rdma.empty() && !frames.received[1])) frames.received = {};
   return frames;
 }
 

@@ -29,12 +29,14 @@ PortCounters ReadPortCounters(const std::string& sysfs_root, const LocalNicPort&
 
 // Frames that came to a port, ever; nullopt: the counter is not there, or has reached its end.
 struct PortFrames {
-  // rx_crc_errors and rx_frame_errors of the network device, port_rcv_errors of the RDMA port. The
-  // last one has 16 bits on some devices and stops at their end.
+  // Of Ethernet rx_crc_errors and rx_frame_errors of the network device, of InfiniBand the port's
+  // port_rcv_errors, which has 16 bits on some devices and stops at their end. Drivers have that
+  // counter for RoCE as well; there it does not count what the wire damages.
   std::array<std::optional<std::uint64_t>, 3> damaged;
-  // rx_packets of the network device, port_rcv_packets of the RDMA port: the kernel's network
-  // device does not count RDMA packets. Where the ports of a NIC are bonded, its RDMA packets count
-  // at each of them.
+  // Of Ethernet rx_packets of the network device, and port_rcv_packets of the RDMA port: the
+  // kernel's network device does not count RDMA packets. Where the ports of a NIC are bonded, its
+  // RDMA packets count at each of them. Neither where a part of what the wire carries is not
+  // counted: the RDMA port has no such counter, or the NIC has virtual functions (sriov_numvfs).
   std::array<std::optional<std::uint64_t>, 2> received;
   bool operator==(const PortFrames&) const = default;
 };

@@ -64,23 +64,61 @@ TEST(PortFramesTest, OfANetworkDeviceWithoutRdma) {
   EXPECT_EQ(FramesOf(sysfs, kNetwork), "7 - - 1000 -");
 }
 
+const char kRdmaFolder[] = "class/infiniband/mlx5_1/ports/1/";
+
 TEST(PortFramesTest, ARoCePortHasTheErrorsOfItsNetworkDeviceAndThePacketsOfBoth) {
   const TempFolder sysfs;
-  const std::string rdma = "class/infiniband/mlx5_1/ports/1/";
+  const std::string rdma = kRdmaFolder;
+  sysfs.Put(rdma + "link_layer", "Ethernet\n");
   sysfs.Put(rdma + "counters/port_rcv_packets", "5000\n");
   sysfs.Put(rdma + "counters/port_rcv_errors", "2\n");
-  EXPECT_EQ(FramesOf(sysfs, kRdma), "- - 2 - 5000");
+  // The network device is in a pod's namespace: what is damaged is not known.
+  EXPECT_EQ(FramesOf(sysfs, kRdma), "- - - - 5000");
   sysfs.Put(rdma + "gid_attrs/ndevs/0", "eth2\n");
   for (const char* counter : {"rx_crc_errors", "rx_frame_errors", "rx_packets"}) {
     sysfs.Put(StrCat("class/net/eth2/statistics/", counter), "3\n");
   }
-  EXPECT_EQ(FramesOf(sysfs, kRdma), "3 3 2 3 5000");
-  EXPECT_EQ(FramesOf(sysfs, kNetwork), "3 3 2 3 5000");
+  EXPECT_EQ(FramesOf(sysfs, kRdma), "3 3 - 3 5000");
+  EXPECT_EQ(FramesOf(sysfs, kNetwork), "3 3 - 3 5000");
   // Another device's.
   EXPECT_EQ(FramesOf(sysfs, {0, 1, "eth3", "", 0}), "- - - - -");
-  // A counter of 16 bits that has reached its end says nothing any more.
+}
+
+TEST(PortFramesTest, AnInfiniBandPortHasItsOwnErrorsUntilTheirCounterIsFull) {
+  const TempFolder sysfs;
+  const std::string rdma = kRdmaFolder;
+  sysfs.Put(rdma + "link_layer", "InfiniBand\n");
+  sysfs.Put(rdma + "counters/port_rcv_packets", "5000\n");
+  sysfs.Put(rdma + "counters/port_rcv_errors", "2\n");
+  sysfs.Put(rdma + "gid_attrs/ndevs/0", "ib0\n");
+  for (const char* counter : {"rx_crc_errors", "rx_frame_errors", "rx_packets"}) {
+    sysfs.Put(StrCat("class/net/ib0/statistics/", counter), "3\n");
+  }
+  EXPECT_EQ(FramesOf(sysfs, kRdma), "- - 2 - 5000");
   sysfs.Put(rdma + "counters/port_rcv_errors", "65535\n");
-  EXPECT_EQ(FramesOf(sysfs, kRdma), "3 3 - 3 5000");
+  EXPECT_EQ(FramesOf(sysfs, kRdma), "- - - - 5000");
+}
+
+TEST(PortFramesTest, WhereAPartOfTheTrafficIsNotCountedNoneIs) {
+  // A driver of RDMA without the counter.
+  for (const LocalNicPort& port : {kNetwork, kRdma}) {
+    const TempFolder sysfs;
+    sysfs.Put("class/net/eth2/statistics/rx_crc_errors", "7\n");
+    sysfs.Put("class/net/eth2/statistics/rx_packets", "1000\n");
+    sysfs.Put(StrCat(kRdmaFolder, "link_layer"), "Ethernet\n");
+    sysfs.Put(StrCat(kRdmaFolder, "gid_attrs/ndevs/0"), "eth2\n");
+    EXPECT_EQ(FramesOf(sysfs, port), "7 - - - -");
+    sysfs.Put(StrCat(kRdmaFolder, "counters/port_rcv_packets"), "5000\n");
+    EXPECT_EQ(FramesOf(sysfs, port), "7 - - 1000 5000");
+    // Virtual functions have counters of their own.
+    for (const char* device : {"class/net/eth2", "class/infiniband/mlx5_1"}) {
+      const std::string functions = StrCat(device, "/device/sriov_numvfs");
+      sysfs.Put(functions, "8\n");
+      EXPECT_EQ(FramesOf(sysfs, port), "7 - - - -");
+      sysfs.Put(functions, "0\n");
+      EXPECT_EQ(FramesOf(sysfs, port), "7 - - 1000 5000");
+    }
+  }
 }
 
 TEST(PortFramesTest, ThePortsOfABondShareItsRdmaPackets) {
