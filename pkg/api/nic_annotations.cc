@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "pkg/base/strings.h"
 
@@ -21,6 +22,16 @@ std::optional<NicPortKey> ParsePort(std::string_view text, int rails, int ports_
   return NicPortKey(*rail, *port);
 }
 
+void Add(std::string part, UnreadableParts& parts) {
+  if (++parts.count > UnreadableParts::kMaxParts) return;
+  if (part.size() > UnreadableParts::kMaxBytes) {
+    std::size_t end = UnreadableParts::kMaxBytes;
+    while (end > 0 && (static_cast<unsigned char>(part[end]) & 0xC0) == 0x80) --end;  // of UTF-8
+    part.resize(end);
+  }
+  parts.first.push_back(std::move(part));
+}
+
 }  // namespace
 
 std::string EncodeDownPorts(const std::vector<NicPortKey>& ports) {
@@ -34,10 +45,11 @@ DownPorts DecodeDownPorts(std::string_view text, int rails, int ports_of_nic) {
   DownPorts out;
   if (text.empty()) return out;
   for (const std::string& part : Split(text, ',')) {
-    if (const auto port = ParsePort(part, rails, ports_of_nic)) {
+    const auto port = ParsePort(part, rails, ports_of_nic);
+    if (!port) {
+      Add(part, out.unreadable);
+    } else if (std::find(out.ports.begin(), out.ports.end(), *port) == out.ports.end()) {
       out.ports.push_back(*port);
-    } else {
-      out.unreadable.push_back(part);
     }
   }
   return out;
@@ -65,7 +77,7 @@ LossyPorts DecodeLossyPorts(std::string_view text, int rails, int ports_of_nic) 
     if (key && !known && share >= 1 && share <= 1'000'000) {
       out.ports.push_back({*key, share});
     } else {
-      out.unreadable.push_back(part);
+      Add(part, out.unreadable);
     }
   }
   return out;

@@ -22,9 +22,18 @@ namespace yardmaster::api {
 // Rail and port of a NIC.
 using NicPortKey = std::pair<int, int>;
 
+// Parts of an annotation that are not what they should be. Whoever writes it cannot make these
+// large.
+struct UnreadableParts {
+  static constexpr std::size_t kMaxParts = 8;
+  static constexpr std::size_t kMaxBytes = 40;
+  std::vector<std::string> first;  // kMaxParts, each cut at kMaxBytes
+  std::size_t count = 0;           // of all
+};
+
 struct DownPorts {
-  std::vector<NicPortKey> ports;
-  std::vector<std::string> unreadable;  // parts that do not name a port
+  std::vector<NicPortKey> ports;  // each once
+  UnreadableParts unreadable;     // that do not name a port
 };
 
 // "" for no ports.
@@ -39,8 +48,8 @@ struct LossyPort {
 };
 
 struct LossyPorts {
-  std::vector<LossyPort> ports;         // each once
-  std::vector<std::string> unreadable;  // parts that are something else, or name a port again
+  std::vector<LossyPort> ports;  // each once
+  UnreadableParts unreadable;    // that are something else, or name a port again
 };
 
 // "" for no ports.

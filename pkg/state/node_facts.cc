@@ -102,12 +102,16 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   out.may_lose_ranks =
       out.state.unavailable == placement::Unavailability::kNotReady || IsEvicted(node, {});
   std::set<api::NicPortKey> impaired;
-  const auto warn = [&](const char* annotation, const std::vector<std::string>& unreadable,
+  const auto warn = [&](const char* annotation, const api::UnreadableParts& unreadable,
                         const char* form) {
-    for (const std::string& part : unreadable) {
-      out.warnings.push_back(StrCat(NodeField(node, "annotations", annotation), ": \"", part,
+    const std::string field = NodeField(node, "annotations", annotation);
+    for (const std::string& part : unreadable.first) {
+      out.warnings.push_back(StrCat(field, ": \"", part,
                                     "\" is not a NIC port of this fabric; write ", form,
                                     ", comma separated"));
+    }
+    if (const std::size_t more = unreadable.count - unreadable.first.size(); more > 0) {
+      out.warnings.push_back(StrCat(field, ": ", more, " more parts are not; write ", form));
     }
   };
   if (const auto text = api::Find(node.metadata.annotations, api::kDownPortsAnnotation)) {

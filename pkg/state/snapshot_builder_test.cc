@@ -251,6 +251,15 @@ TEST_F(SnapshotBuilderTest, LossyPortsDegradeTheHostAndKeepTheirCablesUp) {
   EXPECT_EQ(s.warnings.size(), 2u);
 }
 
+TEST_F(SnapshotBuilderTest, NoAnnotationOfPortsMakesManyWarnings) {
+  for (const char* name : {api::kDownPortsAnnotation, api::kLossyPortsAnnotation}) {
+    node("a1").metadata.annotations = {{name, std::string(200'000, ',')}};
+    const plan::Snapshot s = Build();
+    ASSERT_EQ(s.warnings.size(), 9u);
+    EXPECT_NE(s.warnings.back().find("199993 more parts"), std::string::npos) << s.warnings.back();
+  }
+}
+
 TEST_F(SnapshotBuilderTest, NicAddressesComeFromTheNodeUnlessTheyAreWrongOrRepeated) {
   const std::string good =
       "10.1.0.1,10.1.0.2,10.1.0.3,10.1.0.4,10.1.0.5,10.1.0.6,10.1.0.7,10.1.0.8";
