@@ -150,7 +150,8 @@ std::optional<Condition> LinksClean(const fabric::FabricSpec& spec, const LossyC
   if (lossy.distrusted > 0) {
     return Of(kLinksCleanCondition, ConditionStatus::kUnknown, "SensorFault",
               StrCat("agents report packet loss at ", Count(lossy.distrusted, "NIC port"),
-                     ", more than half of the fabric, and are not believed; look at the agents"));
+                     ", more than a tenth of the fabric, and are not believed until it is half "
+                     "as many; look at the agents and the drivers' counters"));
   }
   if (api::FindCondition(before.conditions, kLinksCleanCondition) == nullptr) return std::nullopt;
   return Of(kLinksCleanCondition, ConditionStatus::kTrue, "NoLoss",

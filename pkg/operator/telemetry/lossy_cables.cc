@@ -1,22 +1,31 @@
 #include "pkg/operator/telemetry/lossy_cables.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
 #include "pkg/base/strings.h"
-#include "pkg/operator/telemetry/network_faults.h"
 
 namespace yardmaster::op {
 
+namespace {
+
+// So many ports and no more are believed to lose packets.
+int MostBelieved(const fabric::Network& network, bool distrusted) {
+  int ports = 0;
+  for (int c = 0; c < network.num_cables(); ++c) ports += network.is_host_cable(fabric::CableId(c));
+  const int most = std::max(7, ports / 10);
+  return distrusted ? most / 2 : most;
+}
+
+}  // namespace
+
 LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
                             const fabric::Network& network,
-                            const std::vector<fabric::CableId>& down) {
+                            const std::vector<fabric::CableId>& down, bool distrusted) {
   const fabric::FabricSpec& spec = network.spec();
   std::map<fabric::CableId, int> per_million;
-  std::vector<std::uint8_t> reported(static_cast<std::size_t>(network.num_cables()), 0);
   for (const auto& node : nodes) {
     const auto text = api::Find(node->metadata.annotations, api::kLossyPortsAnnotation);
     if (!text || text->empty()) continue;
@@ -26,13 +35,15 @@ LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
          api::DecodeLossyPorts(*text, spec.rails, spec.nic_ports).ports) {
       const fabric::CableId cable = network.host_cable({host, port.key.first, port.key.second});
       if (std::binary_search(down.begin(), down.end(), cable)) continue;
-      reported[cable.index()] = 1;
       per_million[cable] = port.per_million;
     }
   }
   LossyCables out;
-  out.distrusted = DropFabricWideLoss(network, reported);
-  if (out.distrusted > 0) return out;
+  const int reported = static_cast<int>(per_million.size());
+  if (reported > MostBelieved(network, distrusted)) {
+    out.distrusted = reported;
+    return out;
+  }
   for (const auto& [cable, share] : per_million) {
     out.cables.push_back(cable);
     out.evidence.push_back(StrCat(network.shown(cable), " (", share, " frames of a million)"));
