@@ -8,7 +8,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/operator/hosts/host_health.h"
 #include "pkg/operator/hosts/host_marker.h"
-#include "pkg/operator/jobs/job_step.h"
+#include "pkg/operator/jobs/job_observation.h"
 #include "pkg/operator/jobs/stall_reason.h"
 #include "pkg/state/cluster_state.h"
 
