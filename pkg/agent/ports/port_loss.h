@@ -5,8 +5,9 @@
 //
 //   damaged on arrival   class/net/<if>/statistics/{rx_crc_errors,rx_frame_errors} (802.3
 //                        aFrameCheckSequenceErrors, aAlignmentErrors), of InfiniBand
-//                        counters/port_rcv_errors instead: frames that were bad when they came to this
-//                        port, by the optics, the cable or the switch's sender. Judged here.
+//                        counters/port_rcv_errors instead: frames that were bad when they came
+//                        to this port, by the optics, the cable or the switch's sender. Judged
+//                        here.
 //   the other direction  is counted by the switch's port, which no agent reads.
 //   some path loses      hw_counters/{out_of_sequence,packet_seq_err,implied_nak_seq_err,
 //                        local_ack_timeout_err,roce_slow_restart}: packets that others did not get
