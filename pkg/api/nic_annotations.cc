@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "pkg/base/strings.h"
 
@@ -22,14 +21,17 @@ std::optional<NicPortKey> ParsePort(std::string_view text, int rails, int ports_
   return NicPortKey(*rail, *port);
 }
 
-void Add(std::string part, UnreadableParts& parts) {
+// A text that others write, as far as messages show it.
+std::string Shown(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  std::size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // of UTF-8
+  return std::string(text.substr(0, end));
+}
+
+void Add(std::string_view part, UnreadableParts& parts) {
   if (++parts.count > UnreadableParts::kMaxParts) return;
-  if (part.size() > UnreadableParts::kMaxBytes) {
-    std::size_t end = UnreadableParts::kMaxBytes;
-    while (end > 0 && (static_cast<unsigned char>(part[end]) & 0xC0) == 0x80) --end;  // of UTF-8
-    part.resize(end);
-  }
-  parts.first.push_back(std::move(part));
+  parts.first.push_back(Shown(part, UnreadableParts::kMaxBytes));
 }
 
 }  // namespace
@@ -107,7 +109,8 @@ absl::StatusOr<std::vector<IpAddress>> DecodeNicAddresses(std::string_view text,
       one_kind) {
     return out;
   }
-  return absl::InvalidArgumentError(StrCat("\"", text, "\" is not one address for each of ", rails,
+  return absl::InvalidArgumentError(StrCat("\"", Shown(text, 512),
+                                           "\" is not one address for each of ", rails,
                                            " rails, all IPv4 or all IPv6"));
 }
 

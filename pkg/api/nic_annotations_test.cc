@@ -62,6 +62,7 @@ TEST(NicAddressesTest, OneAddressForEachRailOfOneKind) {
                            "10.0.0.1,x", "10.0.0.1,10.0.0.2,10.0.0.3", "10.0.0.1,10.0.0.2,x"}) {
     EXPECT_FALSE(DecodeNicAddresses(text, 2).ok()) << text;
   }
+  EXPECT_LT(DecodeNicAddresses(std::string(200'000, 'x'), 2).status().message().size(), 1'000u);
 }
 
 }  // namespace
