@@ -141,9 +141,11 @@ void AddMoveFlags(CLI::App& app, OperatorOptions& options) {
                  "metrics; Auto makes them, too, within the bounds below")
       ->transform(CLI::CheckedTransformer(modes))
       ->default_str("Propose");
-  app.add_option("--moves-gpu-seconds-per-day", moves.gpu_seconds_per_day,
-                 "With --moves=Auto: GPU seconds that moves may cost in a day; 0: 1 % of the GPU "
-                 "time of all hosts")
+  app.add_option_function<double>(
+         "--moves-gpu-seconds-per-day",
+         [&moves](double seconds) { moves.gpu_seconds_per_day = seconds; },
+         "With --moves=Auto: GPU seconds that moves may cost in a day; when left out, 1 % of the "
+         "GPU time of all hosts; 0: only moves that cost nothing are made")
       ->check(CLI::Range(0.0, 1e12));
   app.add_option("--moves-min-gain", moves.min_gain,
                  "With --moves=Auto: GPU seconds that a move gains at least for each that it costs")

@@ -12,6 +12,7 @@ namespace yardmaster::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class HelmOptionsTest : public HelmTest {};
 
@@ -96,6 +97,22 @@ TEST_F(HelmOptionsTest, EveryPairOfOptionsIsAccepted) {
                                           "--dry-run=server", "--validate=strict", "-f", "-"},
                                          *rendered);
     EXPECT_TRUE(applied.ok()) << Join(sets, ",") << ": " << applied.status();
+  }
+}
+
+TEST_F(HelmOptionsTest, WhatMovesMayCostIsPassedOnAsItIsAndOnlyWhereItIsSet) {
+  const std::string flag = "--moves-gpu-seconds-per-day=";
+  const auto render = [](const std::string& seconds) {
+    return Helm({"template", "yardmaster", kChart, "--set", "moves.mode=Auto", "--set-json",
+                 StrCat("moves.gpuSecondsPerDay=", seconds)});
+  };
+  const auto rendered = render("null");
+  ASSERT_TRUE(rendered.ok()) << rendered.status();
+  EXPECT_THAT(*rendered, Not(HasSubstr(flag)));
+  for (const char* seconds : {"0", "0.5", "3.6e+06"}) {
+    const auto set = render(seconds);
+    ASSERT_TRUE(set.ok()) << set.status();
+    EXPECT_THAT(*set, HasSubstr(StrCat(flag, seconds, "\n")));
   }
 }
 

@@ -116,7 +116,7 @@ void MoveSpending::Add(const std::string& uid, const api::MoveExpense& expense) 
 }
 
 double DayLimit(const MovePolicyOptions& options, const plan::Snapshot& snapshot) {
-  if (options.gpu_seconds_per_day > 0) return options.gpu_seconds_per_day;
+  if (options.gpu_seconds_per_day) return *options.gpu_seconds_per_day;
   std::int64_t gpus = 0;
   for (const placement::HostState& host : snapshot.cluster.hosts) gpus += host.gpus;
   return kMovesShare * static_cast<double>(gpus) * static_cast<double>(kDayMs) / 1000;

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,8 @@ inline constexpr double kMovesShare = 0.01;
 
 struct MovePolicyOptions {
   MovesMode mode = MovesMode::kPropose;
-  double gpu_seconds_per_day = 0;  // that moves may cost; 0: by kMovesShare
-  double min_gain = 3;             // GPU seconds for each that a move costs
+  std::optional<double> gpu_seconds_per_day = {};  // that moves may cost; nothing: by kMovesShare
+  double min_gain = 3;                             // GPU seconds for each that a move costs
   std::int64_t least_run_ms = kLeastRunMs;
 };
 

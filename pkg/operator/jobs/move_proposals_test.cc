@@ -344,6 +344,17 @@ TEST_F(AutoMovesTest, WhereThePolicyHasNoNumberMovesMayCostOnePercentOfTheGpus) 
   EXPECT_EQ(MoveOf("x")["priceGPUSeconds"], 24 * (300 + 1'800));
 }
 
+TEST_F(AutoMovesTest, AnyNumberOfThePolicyBoundsWhatMovesCostAndZeroTheMost) {
+  for (const double limit : {0.0, 0.5}) {
+    Reset({MovesMode::kAuto, limit});
+    Look();
+    EXPECT_FALSE(Asked()) << limit;
+    EXPECT_THAT(registry_->Text(), HasSubstr(LeftOut("DayIsSpent", 1)));
+    EXPECT_THAT(registry_->Text(),
+                HasSubstr(StrCat("yardmaster_operator_moves_limit_gpu_seconds ", limit, "\n")));
+  }
+}
+
 // A gang that is cut may be what is in the way.
 TEST_F(AutoMovesTest, ACutGangIsGatheredWhereAWaitingOneThenFits) {
   cluster_.jobs.Erase({"team", "y"});
