@@ -255,6 +255,7 @@ class MovesReport {
              {{"segments", move.gain.segments},
               {"domains", move.gain.domains},
               {"lostGpus", move.gain.lost_gpus},
+              {"contention", move.gain.lost_gpus},  // the name that it had before
               {"gpuSeconds", move.gain.gpu_seconds},
               {"admits", std::move(admits)}}},
             {"why", move.why}};
@@ -264,6 +265,7 @@ class MovesReport {
     json out = api::EncodeObjective(objective.places);
     out["waiting"] = objective.waiting;
     out["lostGpus"] = objective.lost_gpus;
+    out["contention"] = objective.lost_gpus;  // the name that it had before
     return out;
   }
 

@@ -87,6 +87,9 @@ TEST(RebalanceCommandTest, AMoveSaysWhatItCostsAndWhatItGains) {
   EXPECT_EQ(move["gain"]["admits"], json({"team/big"}));
   EXPECT_EQ(move["gain"]["segments"], 0);
   EXPECT_EQ(move["gain"]["gpuSeconds"], 32 * 6 * 3600);
+  ASSERT_TRUE(move["gain"].contains("lostGpus"));
+  EXPECT_EQ(move["gain"]["contention"], move["gain"]["lostGpus"]);
+  EXPECT_EQ(report["objectiveAfter"]["contention"], report["objectiveAfter"]["lostGpus"]);
   EXPECT_EQ(move["why"], "makes place for TrainingJob team/big, which then fits");
   EXPECT_EQ(report["objectiveBefore"]["waiting"], 1);
   EXPECT_EQ(report["objectiveAfter"]["waiting"], 0);
