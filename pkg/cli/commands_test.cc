@@ -216,6 +216,31 @@ TEST(PlanTest, LinksThatTheFabricSaysAreDownAreNotUsed) {
   EXPECT_THAT(unknown.err, HasSubstr("p0/nowhere"));
 }
 
+TEST(PlanTest, FlowsAvoidNicPortsThatLosePackets) {
+  const auto uses = [](const std::string& input, const std::string& port) {
+    const json report =
+        Report(Invoke({"plan", "--offline", "-f", "-", "--paths", "-o", "json"}, input));
+    EXPECT_FALSE(report["paths"].empty());
+    int count = 0;
+    for (const json& path : report["paths"]) {
+      for (const json& link : path["links"]) {
+        count += link.get<std::string>().rfind(port + ".", 0) == 0 ? 1 : 0;
+      }
+    }
+    return count;
+  };
+  std::string input = Input(JobYaml(
+      "a",
+      "{workers: 12, parallelism: {tensor: 8, data: 12}, placement: {data: {mode: Preferred}}}"));
+  ASSERT_GT(uses(input, "p00s00h000:r0p0"), 0);
+  const std::string node = "kind: Node\nmetadata:\n  annotations:\n";
+  const std::size_t at = input.find(node);
+  ASSERT_NE(at, std::string::npos) << input.substr(0, 500);
+  input.insert(at + node.size(), "    yardmaster.dev/lossy-ports: r0p0=20000\n");
+  EXPECT_EQ(uses(input, "p00s00h000:r0p0"), 0);
+  EXPECT_GT(uses(input, "p00s00h000:r0p1"), 0);
+}
+
 TEST(PlanTest, JobsArePlannedByPriorityThenAgeThenName) {
   const Invocation result =
       Invoke({"plan", "--offline", "-f", "-"},

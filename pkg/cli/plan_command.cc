@@ -91,6 +91,7 @@ BothPlans PlanOf(const PlanFlags& flags, const PlanInput& input) {
   netplan::NetworkInput network;
   network.ports = flags.paths;
   network.policy.seed = flags.seed;
+  network.lossy = input.lossy;
   if (input.previous) network.previous = &*input.previous;
   plans.network =
       netplan::PlanNetwork(input.snapshot, netplan::PlacedJobs(plans.placement), network);

@@ -11,7 +11,9 @@
 #include "pkg/cli/output/node_names.h"
 #include "pkg/extender/observe/pods_as_gangs.h"
 #include "pkg/gather/gather.h"
+#include "pkg/operator/network/fabric_status.h"
 #include "pkg/operator/network/previous_network_reader.h"
+#include "pkg/operator/telemetry/lossy_cables.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/operator/telemetry/network_profiles.h"
 #include "pkg/state/device_overlay.h"
@@ -285,6 +287,19 @@ void CountDevices(Manifests& manifests) {
   for (auto& pod : manifests.expected_pods) pod = overlay.WithClaims(pod);
 }
 
+// As the operator has them. REQUIRES: the snapshot has a network.
+std::vector<fabric::CableId> LossyOf(const api::Fabric& fabric,
+                                     const state::ObjectTable<api::Node>& nodes,
+                                     const plan::Snapshot& snapshot) {
+  std::vector<fabric::CableId> down;
+  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
+    if (snapshot.cable_down[c] != 0) down.emplace_back(static_cast<std::int32_t>(c));
+  }
+  const auto* clean = api::FindCondition(fabric.status.conditions, op::kLinksCleanCondition);
+  const bool distrusted = clean != nullptr && clean->status == api::ConditionStatus::kUnknown;
+  return op::ReadLossyCables(nodes, *snapshot.network, down, distrusted).cables;
+}
+
 // Fills the gangs in, and makes the snapshot of the cluster.
 PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   std::vector<std::string> ignored;
@@ -308,10 +323,11 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   input.snapshot = state::BuildSnapshot(manifests.cluster);
   AddBudgets(manifests.budgets, manifests.cluster.pods, input.snapshot);
   if (input.snapshot.network) {
+    const api::Fabric& fabric = *state::UsedFabric(manifests.cluster.fabrics);
     const std::string problem =
-        op::MarkDownLinks(*state::UsedFabric(manifests.cluster.fabrics), *input.snapshot.network,
-                          input.snapshot.cable_down);
+        op::MarkDownLinks(fabric, *input.snapshot.network, input.snapshot.cable_down);
     if (!problem.empty()) input.snapshot.warnings.push_back(StrCat("Fabric: ", problem));
+    input.lossy = LossyOf(fabric, manifests.cluster.nodes, input.snapshot);
   }
   return input;
 }

@@ -55,6 +55,7 @@ struct PlanInput {
   std::map<NamespacedName, std::shared_ptr<const api::TrainingJob>> elastic;
   // Levels and ports that running jobs have; only of a cluster.
   std::optional<netplan::PreviousNetwork> previous;
+  std::vector<fabric::CableId> lossy;  // that flows avoid (NetworkInput::lossy)
 };
 
 // Of files alone. What could not be used is said on `err`.

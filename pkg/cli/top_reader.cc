@@ -29,6 +29,7 @@ absl::StatusOr<TopLoad> TopReader::Read(std::ostream& err) {
   }
   warned_ = std::move(warnings);
   netplan::NetworkInput network;
+  network.lossy = input.lossy;
   if (input.previous) network.previous = &*input.previous;
   const plan::Plan placement = plan::MakePlan(input.snapshot);
   TopLoad load;
