@@ -1,12 +1,16 @@
 #include "pkg/plan/rebalance/rebalance.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/worker_need.h"
@@ -48,6 +52,34 @@ std::vector<std::string> FewerPlaces(const Objective& before, const Objective& a
   fewer(after.domains, before.domains, "domain");
   return parts;
 }
+
+// How many places of one kind gangs cannot do without, by GPUs and on empty hosts that are not kept
+// as backup.
+class FewestPlaces {
+ public:
+  template <typename Ids>
+  FewestPlaces(const Cluster& cluster, const Ids& places) {
+    for (const auto place : places) {
+      std::int64_t gpus = 0;
+      for (const HostId host : cluster.places->hosts_of(place)) {
+        const placement::HostState& state = cluster.hosts[host.index()];
+        if (!state.backup) gpus += state.gpus;
+      }
+      gpus_.push_back(gpus);
+    }
+    std::sort(gpus_.begin(), gpus_.end(), std::greater<>());
+  }
+  std::int64_t of(std::int64_t gpus) const {
+    std::int64_t count = 0;
+    for (; gpus > 0 && count < std::ssize(gpus_); ++count) {
+      gpus -= gpus_[static_cast<std::size_t>(count)];
+    }
+    return std::max<std::int64_t>(1, count);
+  }
+
+ private:
+  std::vector<std::int64_t> gpus_;  // of each place, descending
+};
 
 // A move of one gang to a better place.
 struct Candidate {
@@ -103,16 +135,26 @@ class Rebalancer {
   // "gains 0.4 GPU hours and costs 1.2; it has to gain 3.0 times its cost".
   std::string TooLittle(const char* gains, double gained, double price) const {
     return StrCat(gains, " ", Tenths(gained / 3600), " GPU hours and costs ", Tenths(price / 3600),
-                  "; it has to gain ", Tenths(std::max(1.0, options_.min_gain)), " times its cost");
+                  "; it has to gain ", Tenths(options_.min_gain), " times its cost");
   }
 
-  // Of running gangs that have a better place in theory.
+  // Of running gangs that are cut more than they have to be, or that have a better place.
   void ExplainPlaces() {
+    const Cluster& cluster = fleet_.now().cluster;
+    const FewestPlaces pods(cluster, cluster.places->fabric_pods());
+    const FewestPlaces segments(cluster, cluster.places->segments());
+    const FewestPlaces domains(cluster, cluster.places->domains());
     for (const JobId job : fleet_.now().job_ids()) {
       if (!fleet_.IsPlaced(job) || fleet_.IsMoved(job)) continue;
-      if (fleet_.PlacesOf(job) <= kBestPlace) continue;
-      const std::string fixed = fleet_.WhyFixed(job);
+      const Objective place = fleet_.PlacesOf(job);
       const auto declined = declined_.find(job);
+      const workload::Job& of = fleet_.state(job).job;
+      const std::int64_t gpus = of.counts_gpus ? of.gpus() : 0;
+      if (declined == declined_.end() && place.fabric_pods <= pods.of(gpus) &&
+          place.segments <= segments.of(gpus) && place.domains <= domains.of(gpus)) {
+        continue;
+      }
+      const std::string fixed = fleet_.WhyFixed(job);
       if (!fixed.empty()) {
         AddStay(job, StayReason::kNotMovable, fixed);
       } else if (declined != declined_.end()) {

@@ -27,7 +27,8 @@
 
 namespace yardmaster::plan {
 
-// Why no move helps a gang that waits, or that stands in more than one segment or domain.
+// Why no move helps a gang that waits, or that stands in more fabric pods, segments or domains than
+// its GPUs need.
 enum class StayReason {
   kNotMovable,      // it runs, and its owner, its state or a disruption budget keeps it in place
   kNoBetterPlace,   // it runs, and no better place is free

@@ -258,6 +258,33 @@ TEST(RebalanceTest, ACutGangThatIsNotMovedHasItsReason) {
   EXPECT_THAT(StaysOf(c, Proposed(c)), ElementsAre("cut: NoBetterPlace: no better place is free"));
 }
 
+TEST(RebalanceTest, AGangThatIsCutNoMoreThanItsSizeNeedsIsNotListed) {
+  MovingCase c = FourHosts(3);
+  AddRunning(c, "large",
+             Joined(HostsOfSegment(c.snapshot, 0, 0, 4), HostsOfSegment(c.snapshot, 1, 0, 1)));
+  EXPECT_THAT(StaysOf(c, Proposed(c)), IsEmpty());
+  c.terms[0] = {false, 0, "spec.movable: is Never"};
+  EXPECT_THAT(StaysOf(c, Proposed(c)), IsEmpty());
+  c = FourHosts(3);
+  AddRunning(
+      c, "large",
+      Joined(Joined(HostsOfSegment(c.snapshot, 0, 0, 3), HostsOfSegment(c.snapshot, 1, 0, 1)),
+             HostsOfSegment(c.snapshot, 2, 0, 1)));
+  for (int segment : {1, 2}) {
+    AddRunning(c, StrCat("full", segment), HostsOfSegment(c.snapshot, segment, 1, 3));
+  }
+  AddRunning(c, "one", HostsOfSegment(c.snapshot, 0, 3, 1));
+  EXPECT_THAT(StaysOf(c, Proposed(c)),
+              ElementsAre("large: NoBetterPlace: no better place is free"));
+}
+
+TEST(RebalanceTest, ALimitBelowThePriceIsStatedAsItIs) {
+  MovingCase c = TwoHalves();
+  for (MoveTerms& terms : c.terms) terms.lost_seconds = 1e6;
+  EXPECT_THAT(StaysOf(c, Proposed(c, {.min_gain = 0.5})),
+              ElementsAre(HasSubstr("it has to gain 0.5 times its cost")));
+}
+
 TEST(RebalanceTest, ACutGangEarnsItsMoveWhereUplinksAreNarrow) {
   fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 5);
   const auto moves = [&](int uplink_gbps) {
