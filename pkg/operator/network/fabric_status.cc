@@ -136,15 +136,29 @@ Condition PathsPlanned(const NetworkHealth& health) {
             "every connection of every placed gang has a source port");
 }
 
+// A connection leaves a port by its source port: without one nothing steers it.
+std::string UseOfLossyPorts(const fabric::FabricSpec& spec, const NetworkHealth& health) {
+  if (spec.nic_spraying) return "the NICs spray and go on using these ports";
+  if (!health.hashes_problem.empty()) {
+    return "connections have no source ports and go on using these ports (condition PathsPlanned)";
+  }
+  const std::string steered = "connections use other ports of these NICs where they have a way";
+  const bool all_steered = health.unplanned_flows == 0 && health.evidence.balancing.empty() &&
+                           repac::Mistrusted(health.evidence.roles).empty();
+  return all_steered ? steered
+                     : StrCat(steered,
+                              ", except those without a source port, which nothing steers "
+                              "(conditions PathsPlanned, PathsTrusted)");
+}
+
 // nullopt: there is nothing to say.
-std::optional<Condition> LinksClean(const fabric::FabricSpec& spec, const LossyCables& lossy,
+std::optional<Condition> LinksClean(const fabric::FabricSpec& spec, const NetworkHealth& health,
                                     const api::FabricStatus& before) {
+  const LossyCables& lossy = health.lossy;
   if (!lossy.cables.empty()) {
     return Of(kLinksCleanCondition, ConditionStatus::kFalse, "PacketLoss",
               StrCat("frames arrive damaged at ", Listed(lossy.evidence), "; ",
-                     spec.nic_spraying
-                         ? "the NICs spray and go on using these ports"
-                         : "connections use other ports of these NICs where they have a way",
+                     UseOfLossyPorts(spec, health),
                      ". Clean or replace optics and cable, or use another switch port"));
   }
   if (lossy.distrusted > 0) {
@@ -248,7 +262,7 @@ void AddNetworkConditions(const fabric::FabricSpec& spec, const NetworkHealth& h
                           std::int64_t generation, std::int64_t now_ms, api::FabricStatus& status) {
   std::vector<Condition> conditions = {LinksUp(health), WiringVerified(spec, health.evidence),
                                        PathsTrusted(health.evidence), PathsPlanned(health)};
-  if (auto clean = LinksClean(spec, health.lossy, status)) conditions.push_back(*std::move(clean));
+  if (auto clean = LinksClean(spec, health, status)) conditions.push_back(*std::move(clean));
   for (Condition& condition : conditions) {
     condition.observed_generation = generation;
     api::SetCondition(status.conditions, std::move(condition), now_ms);

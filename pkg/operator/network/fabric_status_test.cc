@@ -161,6 +161,20 @@ TEST(FabricStatusTest, PacketLossIsAConditionOnceAPortHasLostSome) {
   fabric::FabricSpec spraying;
   spraying.nic_spraying = true;
   EXPECT_NE(clean(spraying)->message.find("the NICs spray"), std::string::npos);
+  EXPECT_EQ(clean()->message.find("nothing steers"), std::string::npos) << clean()->message;
+  repac::RoleTrust wrong;
+  wrong.verdict = repac::TrustVerdict::kMistrusted;
+  health.evidence.roles = {wrong};
+  EXPECT_NE(clean()->message.find("except those without a source port, which nothing steers"),
+            std::string::npos)
+      << clean()->message;
+  health.evidence.roles = {};
+  health.unplanned_flows = 1;
+  EXPECT_NE(clean()->message.find("nothing steers"), std::string::npos) << clean()->message;
+  health.hashes_problem = "no role has a hash";
+  EXPECT_NE(clean()->message.find("connections have no source ports and go on using these ports"),
+            std::string::npos)
+      << clean()->message;
   health.lossy = {};
   EXPECT_EQ(clean()->reason, "NoLoss");
   EXPECT_EQ(clean()->status, api::ConditionStatus::kTrue);
