@@ -1,11 +1,11 @@
-// Whether a gang's connections have their planned ports: the condition ConnectionsSteered of the
-// Gang, from what agents report on its pods (api/connection_report.h).
+// Computes the Gang's condition ConnectionsSteered from the connection reports that agents write on
+// its pods (api/connection_report.h).
 //
-//   True   Steered     every planned connection that is reported has its port
-//   False  Unsteered   some have not; the message counts them and gives the reason that the pod
-//                      with the most of them reports
+//   True   Steered     every reported connection that has a plan uses its planned port
+//   False  Unsteered   some connections do not; the message counts them and gives the reason from
+//                      the pod with the most of them
 //
-// Thread safety: pure function.
+// Thread safety: pure function. Complexity: linear in the members.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace yardmaster::op {
 
-// By rank. nullopt: no pod reports a planned connection. An annotation that cannot be read counts
-// for nothing.
+// `members`: by rank. Returns nullopt if no pod reports a planned connection. Reports that cannot
+// be read are ignored.
 std::optional<api::Condition> ConnectionsSteered(
     const std::map<int, std::shared_ptr<const api::Pod>>& members, std::int64_t generation);
 

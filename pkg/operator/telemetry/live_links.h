@@ -1,5 +1,6 @@
-// The NIC ports that are down by the agents' streams: newer than the Nodes' annotation
-// yardmaster.dev/down-ports, which counts for nodes without a stream.
+// Holds the NIC ports that agents report as down over their streams. For a node with a stream they
+// replace the Node's annotation yardmaster.dev/down-ports, which is older.
+//
 // Thread safety: all methods from any thread.
 #pragma once
 
@@ -19,9 +20,9 @@ class LiveLinks {
  public:
   void Put(const std::string& node, std::vector<api::NicPortKey> down);
   void Drop(const std::string& node);
-  // Counts changes.
+  // Incremented at every change.
   std::uint64_t version() const { return version_; }
-  // By node, all that have a stream.
+  // Returns the ports that are down, by node, for all nodes that have a stream.
   std::map<std::string, std::vector<api::NicPortKey>> Take() const;
 
  private:
@@ -30,8 +31,8 @@ class LiveLinks {
   std::map<std::string, std::vector<api::NicPortKey>> down_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Replaces in `down` (by cable; empty: none is) the states of the hosts in `live`. Hosts and ports
-// that the network does not have are left out.
+// Overwrites in `down` the cables of the hosts in `live`. `down` is indexed by cable; empty: no
+// cable is down. Hosts and ports that the network does not have are ignored.
 void ApplyLiveLinks(const std::map<std::string, std::vector<api::NicPortKey>>& live,
                     const fabric::Network& network, std::vector<std::uint8_t>& down);
 

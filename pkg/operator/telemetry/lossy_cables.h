@@ -1,12 +1,15 @@
-// NIC ports that are up and on which frames arrive damaged, as the agents report them by the Node
-// annotation yardmaster.dev/lossy-ports. Flows avoid them where another port of the NIC has a way
-// (NetworkInput::lossy), so that no report, however wrong, leaves a connection without one.
+// Reads from the Nodes' annotation yardmaster.dev/lossy-ports the NIC ports that are up and receive
+// damaged frames. Flows avoid these ports if another port of the NIC has a path
+// (NetworkInput::lossy), so a wrong report cannot disconnect a host.
 //
-// A Node speaks for its own ports only. Reports of more than a tenth of all NIC ports, and at least
-// 8, are dropped as a whole, until they are at most half as many: a counter is wrong then. That is
-// stricter than for links that are down (DropFabricWideLoss), since a false alarm may name one port
-// of every NIC, and a port that is used in spite of loss still carries packets. Ports that are down
-// are left out; so are parts that cannot be read, which a warning of the snapshot names.
+//   - A Node can report only its own ports.
+//   - If more than a tenth of all NIC ports are reported, and at least 8, all reports are dropped,
+//     until at most half as many are reported: the counters are wrong then. This limit is stricter
+//     than that for ports that are down (DropFabricWideLoss), because a wrong counter may name one
+//     port of every NIC, and a lossy port that stays in use still carries packets.
+//   - Ports that are down are left out.
+//   - Entries that cannot be read are left out; a warning of the snapshot names them.
+//
 // Thread safety: pure function.
 #pragma once
 
@@ -21,11 +24,11 @@ namespace yardmaster::op {
 
 struct LossyCables {
   std::vector<fabric::CableId> cables;  // ascending
-  std::vector<std::string> evidence;    // of each: "n1:r0p1 (20000 frames of a million)"
-  int distrusted = 0;                   // ports reported, too many to be believed
+  std::vector<std::string> evidence;    // by cable: "n1:r0p1 (20000 frames of a million)"
+  int distrusted = 0;                   // number of reported ports if they were dropped, else 0
 };
 
-// `down`: ascending. `distrusted`: the reports were dropped the last time.
+// `down`: ascending. `distrusted`: the previous call dropped the reports.
 LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
                             const fabric::Network& network,
                             const std::vector<fabric::CableId>& down, bool distrusted);

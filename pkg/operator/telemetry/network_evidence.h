@@ -1,22 +1,22 @@
-// What was seen of the network, compared with what the Fabric says: do switches hash as described,
-// are cables where they belong, do NICs choose paths by themselves?
+// TelemetryChecker compares observations of the network with the Fabric: whether switches hash as
+// described, whether cables are plugged as described, and which NICs balance load themselves.
 //
-// Sources are annotations, relayed by agents or written by people: yardmaster.dev/observed-paths
-// and yardmaster.dev/neighbours on the Fabric and on Nodes, yardmaster.dev/nic-load-balancing on
-// Nodes (docs/paths.md).
+// The observations are annotations that agents or administrators write (docs/paths.md):
+// yardmaster.dev/observed-paths and yardmaster.dev/neighbours on the Fabric and on Nodes, and
+// yardmaster.dev/nic-load-balancing on Nodes.
 //
-// Paths are compared when a report is new, with the network as it is at that moment: later failures
-// do not make an old report wrong. When a report is replaced by one that agrees, its role is
-// trusted again. A report that cannot be read is named and ignored.
+//   - The checker compares the paths of a report once, when the report or the network changes, with
+//     the network at that moment. Later failures do not make an old report wrong.
+//   - Of a Node's report, only paths that begin at the Node and cables that end there are used.
+//   - The checker mistrusts a role of switches if the Fabric's report has a wrong hop of the role,
+//     or if the reports of at least kMistrustQuorum Nodes and of kMistrustShare of the Nodes that
+//     checked the role do. If fewer Nodes report a wrong hop, the verdict is Unknown.
+//   - A new report replaces the previous one of its source, so a role can become trusted again.
+//   - If at least kDistrustedFaults cables, and more than half of the compared ones, are reported
+//     as misplaced, the checker assumes that the names are wrong, and avoids none of them.
+//   - A report that cannot be read is ignored and listed in `problems`.
 //
-// A Node's report is evidence, not an order: of a Node only paths that begin there and cables that
-// end there count. A role is mistrusted when the Fabric's own report has a wrong hop of it, or the
-// reports of kMistrustQuorum Nodes and of kMistrustShare of those that have checked it do. With
-// fewer it is not trusted either: its verdict is Unknown. When more than half of the cables looked
-// at are reported as misplaced, and kDistrustedFaults of them, the names are wrong and not the
-// plugs: nothing is avoided.
-//
-// Thread safety: none. Determinism: a function of the annotations and of when they changed.
+// Determinism: a function of the annotations and of when they changed. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -41,14 +41,14 @@ inline constexpr std::size_t kDistrustedFaults = 64;  // two hosts that were exc
 struct Evidence {
   std::vector<repac::RoleTrust> roles;  // by tier
   repac::WiringReport wiring;
-  // More than half of the cables that were looked at would be misplaced.
+  // Too many cables are reported as misplaced; `wiring` names none to avoid.
   bool wiring_distrusted = false;
   bool neighbours_reported = false;
-  // Hosts whose NICs balance by themselves: name -> how.
+  // Hosts whose NICs balance load themselves: name -> method.
   std::map<std::string, std::string> balancing;
   std::vector<std::string> problems;  // reports that cannot be read: "Node n1: ..."
 
-  // NICs that get no source ports: miswired ones and those that balance by themselves.
+  // NICs that get no source ports: miswired NICs and those that balance load themselves.
   std::vector<repac::Nic> exclude;
   // Miswired cables between switches.
   std::vector<fabric::CableId> avoid;
@@ -56,7 +56,8 @@ struct Evidence {
 
 class TelemetryChecker {
  public:
-  // `epoch` changes when `network` means something else; `down`: cables routing has left.
+  // `epoch` changes whenever the ids of `network` change meaning. `down`: the cables that routing
+  // no longer uses.
   const Evidence& Read(const api::Fabric& fabric, const state::ObjectTable<api::Node>& nodes,
                        const fabric::Network& network, std::uint64_t epoch,
                        const std::vector<std::uint8_t>& down);
@@ -77,7 +78,7 @@ class TelemetryChecker {
 
   std::uint64_t epoch_ = 0;
   std::map<std::string, SourceTrust> trust_of_source_;  // by source
-  Texts neighbours_;                                    // that evidence_.wiring was made of
+  Texts neighbours_;                                    // from which evidence_.wiring was computed
   std::vector<std::string> wiring_problems_;
   Evidence evidence_;
 };

@@ -1,16 +1,21 @@
-// Which cables flows may use: what agents and people report as down, what routing has made of that,
-// and what is held back because it flaps.
+// FaultTracker decides which cables flows may use, from the links that agents and administrators
+// report as down.
 //
-//   down links   the Nodes' down-ports (in Snapshot::cable_down) and the Fabric's annotation
-//                yardmaster.dev/down-links:
-//                {"version":1,"links":["p0/s0/tor-r2-p0:u17"],"switches":["p0/agg-p1-3"]}
-//   not noticed  for `reconverge_ms` after a report switches still hash over the lost member:
-//                packets go into it, so flows avoid it by ports that are right for the old group
-//   noticed      afterwards the group has shrunk and every index in it has moved
-//   held back    up again, used by routing, and avoided by us until FlapDamper trusts it
-// What was down when the watch began is treated as noticed long ago.
+// A cable passes through these states:
 //
-// Thread safety: none. Determinism: a function of the observations.
+//   reported   agents name it (Snapshot::cable_down, from the Nodes' down-ports), or the Fabric's
+//              annotation yardmaster.dev/down-links does:
+//              {"version":1,"links":["p0/s0/tor-r2-p0:u17"],"switches":["p0/agg-p1-3"]}
+//   avoided    for `reconverge_ms` after the report. Switches still hash over the lost group
+//   member,
+//              so flows avoid it by source ports that are chosen for the old group.
+//   down       afterwards. Routing has removed the member, and every index in the group has
+//   changed. held back  the cable is up and routing uses it; flows avoid it until FlapDamper
+//   releases it.
+//
+// Cables that are down at the first observation are down, not avoided.
+//
+// Determinism: a function of the observations. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -32,26 +37,27 @@ struct DownLinks {
   std::vector<std::string> unknown;     // names the fabric does not have
 };
 
-// Reads yardmaster.dev/down-links. Errors: InvalidArgument for a text that cannot be read; names
-// that do not exist are listed instead.
+// Reads yardmaster.dev/down-links. Errors: InvalidArgument for a text that cannot be read. Names
+// that do not exist are listed in `unknown`.
 absl::StatusOr<DownLinks> ReadDownLinks(const fabric::Network& network, std::string_view text);
 
-// Marks in `down` (by cable; made as long as the fabric has cables) what the Fabric's annotation
-// names. Returns what of it could not be used, for people; empty: nothing is wrong.
+// Marks in `down` the cables that the Fabric's annotation names. `down` is indexed by cable and is
+// resized to the number of cables. Returns a message about what could not be used; empty: all was
+// used.
 std::string MarkDownLinks(const api::Fabric& fabric, const fabric::Network& network,
                           std::vector<std::uint8_t>& down);
 
-// Agents that report more than half of all NIC ports, and at least 8, as down are wrong rather than
-// the fabric: nothing would run. Such reports are dropped as a whole. `down`: by cable. Returns how
-// many were; 0: the reports are used.
+// Drops the reports if they name more than half of all NIC ports, and at least 8, as down: the
+// agents are wrong then, and no job could run otherwise. `down` is indexed by cable. Returns the
+// number of ports that were dropped; 0: the reports are used.
 int DropFabricWideLoss(const fabric::Network& network, std::vector<std::uint8_t>& down);
 
 struct CableStates {
-  std::vector<std::uint8_t> down;      // by cable: routing has left it; empty: none
+  std::vector<std::uint8_t> down;      // by cable: routing does not use it; empty: none
   std::vector<fabric::CableId> avoid;  // the others that no flow may use, ascending
   std::vector<fabric::CableId> reported;
-  int held = 0;  // of avoid: up again and held back
-  // When this changes without a new report; -1: it does not.
+  int held = 0;  // number of cables in `avoid` that are held back
+  // When the state changes without a new report; -1: it does not.
   std::int64_t next_change_ms = -1;
 };
 
@@ -60,9 +66,10 @@ class FaultTracker {
   FaultTracker(repac::DampingOptions damping, std::int64_t reconverge_ms)
       : damping_(damping), reconverge_ms_(reconverge_ms), damper_(damping) {}
 
-  // Another network: cable ids mean something else, and what is down then is down since ever.
+  // Forgets all observations, because cable ids have changed meaning. Cables that are down at the
+  // next observation are down, not avoided.
   void Reset();
-  // `reported`: by cable, as reported now; empty: none. Times must not go back.
+  // `reported`: by cable; empty: none. REQUIRES: `now_ms` does not decrease.
   CableStates Observe(const std::vector<std::uint8_t>& reported, std::int64_t now_ms);
 
  private:
@@ -70,7 +77,7 @@ class FaultTracker {
   const std::int64_t reconverge_ms_;
   repac::FlapDamper damper_;
   bool begun_ = false;
-  std::map<fabric::CableId, std::int64_t> down_since_ms_;  // what is reported now
+  std::map<fabric::CableId, std::int64_t> down_since_ms_;  // the cables reported now
 };
 
 }  // namespace yardmaster::op

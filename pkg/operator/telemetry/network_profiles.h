@@ -1,14 +1,15 @@
-// Measured profiles: what the pods of a gang report of their iterations (yardmaster.dev/profile),
-// put together for the whole job and blended with what is known of it analytically.
+// Combines the profiles that the pods of a gang report of their iterations
+// (yardmaster.dev/profile), and blends them with the job's analytic profile.
 //
-// The median over the reporting workers counts for every quantity, so that one wrong report
-// does not change the job; FLOP and bytes of workers that report nothing are assumed equal. A
-// report that cannot be read is ignored.
+//   - Each quantity is the median over the reporting workers, so one wrong report does not change
+//     the job.
+//   - Workers without a report are assumed to have the same FLOP and bytes as the others.
+//   - A report that cannot be read is ignored.
+//   - A measured communication time is used only if the plan predicts no contention for the job;
+//     otherwise the last such time is used. Under contention a job would look less intense, get a
+//     lower priority level and wait even longer.
 //
-// Communication time is wanted without contention, and a worker cannot measure that. A job that
-// waits for others would look less intense, get a lower level and wait longer; so its time counts
-// only while the plan predicts no contention, and the last such time afterwards.
-// Thread safety: values and pure functions.
+// Thread safety: pure functions; LoneTransfers: one thread.
 #pragma once
 
 #include <map>
@@ -33,7 +34,7 @@ struct JobMeasurement {
   std::optional<double> iteration_seconds;
 };
 
-// Nothing without reports.
+// Returns nullopt if there are no reports.
 std::optional<JobMeasurement> Combine(const std::vector<api::ProfileReport>& reports, int workers,
                                       int gpus_per_worker);
 
@@ -41,15 +42,16 @@ struct MeasuredJob {
   api::NetworkSource source = api::NetworkSource::kAnalytic;
   std::optional<double> iteration_seconds;
   std::vector<ComparedWorker> compared;  // stragglers.h
-  // Reports of it that cannot be read: "Pod ns/name: ...".
+  // Reports that cannot be read: "Pod ns/name: ...".
   std::vector<std::string> problems;
 };
 
-// Communication times that were measured free of contention, by job. Single threaded.
+// Keeps for each job the last communication time that was measured without contention.
 class LoneTransfers {
  public:
-  // What counts now. `share`: of its lone rate, as last predicted; nothing where no prediction was
-  // made, which is taken for undisturbed.
+  // Returns the time to use; nullopt if nothing was measured now, or never without contention.
+  // `measured`: seconds. `share`: the predicted fraction of the rate that the job has alone;
+  // nullopt: no prediction, which is treated as no contention.
   std::optional<double> UncontendedSeconds(const NamespacedName& job,
                                            std::optional<double> measured,
                                            std::optional<double> share);
@@ -60,8 +62,8 @@ class LoneTransfers {
   std::map<NamespacedName, double> seconds_;
 };
 
-// Blends what `members` report into the job's profile. Jobs without reports stay as they
-// are. `cluster`: the hosts of `network`. `share` as in LoneTransfers.
+// Blends the reports of `members` (by rank) into the profile of `job`. A job without reports does
+// not change. `cluster`: the hosts of `network`. `share`: as for LoneTransfers.
 MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
                          const fabric::Network& network, const placement::Cluster& cluster,
                          std::optional<double> share, LoneTransfers& transfers,

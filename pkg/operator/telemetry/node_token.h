@@ -1,4 +1,6 @@
-// Which node the holder of a ServiceAccount token runs on, as the API server says (TokenReview).
+// Finds the node on which the holder of a ServiceAccount token runs, by a TokenReview of the API
+// server.
+//
 // Thread safety: all methods from any thread. Lifetimes: the client outlives it.
 #pragma once
 
@@ -13,12 +15,13 @@ namespace yardmaster::op {
 
 class NodeToken {
  public:
-  // `account`: "namespace:name", whose tokens count; of `audience` only, so that a token that was
-  // sent here is worth nothing at the API server.
+  // Accepts only tokens of the ServiceAccount `account` ("namespace:name") for `audience`. The API
+  // server does not accept tokens for another audience, so a stolen one is useless there.
   NodeToken(kube::Client& client, std::string account, std::string audience)
       : client_(client), account_(std::move(account)), audience_(std::move(audience)) {}
 
-  // Errors: Unauthenticated for a token that does not count, and what the API server's answer was.
+  // Errors: Unauthenticated if the token is not accepted; errors of the API server are returned
+  // unchanged.
   absl::StatusOr<std::string> NodeOf(const std::string& token) const;
 
  private:
@@ -27,7 +30,7 @@ class NodeToken {
   const std::string audience_;
 };
 
-// What an answered TokenReview says. Errors: Unauthenticated.
+// Returns the node that an answered TokenReview names. Errors: Unauthenticated.
 absl::StatusOr<std::string> NodeOfReview(const nlohmann::json& review, const std::string& account,
                                          const std::string& audience);
 

@@ -1,21 +1,23 @@
-// Which host of a gang is slow, from round to round of its workers' reports (stragglers.h).
+// SlowWorkers decides from the successive reports of a gang's workers which of its hosts is slow,
+// and whether the gang may leave that host (stragglers.h).
 //
-// A worker is slow from when it computes at less than `share` of the speed of its like until it
-// has made up half of what it lacks, so that noise around the limit neither begins nor ends it. It
-// is no longer the same slow worker once its pod or its host is another.
+//   - A worker becomes slow when its speed falls below `share` of that of its peers. It stops being
+//     slow when it has made up half of the difference, so that noise does not change the result. A
+//     worker with another pod or another host is a new one.
+//   - The host may be left only if a report that was made at least `grace_ms` after the first slow
+//     one confirms it. The times in the reports count, not when they were read.
+//   - A report that has not changed for more than kReportLifeMs is ignored, because its agent may
+//     be gone.
+//   - If a gang has two slow hosts, it leaves neither: it would still run at the pace of the other.
+//   - If the job's own CPU limit explains the pace (stragglers.h), the gang stays: the next host
+//     has the same limit. Then the first report after the last one that the limit explains counts
+//     as the first slow one, because a worker uses less than its limit for short times, as in a
+//     checkpoint.
+//   - If a report does not state the effect of the limit, the last stated effect is used for
+//     kReportLifeMs, and none afterwards.
 //
-// A report is the word of a worker's own agent and may be the last one of an agent that is gone.
-// Therefore the host is only left once a report that was made `grace_ms` after the first slow one
-// says the same, by the times in the reports, however late a round sees them, and while the newest
-// was seen first no more than kReportLifeMs ago. An older one speaks neither for nor against. Of a
-// gang with two slow hosts none is left, for it would go on at the pace of the other one. A host
-// where the job's own CPU limit explains the pace (stragglers.h) is not left: the next host has the
-// same limit. The first slow report is the first one after the last that the limit explains: for a
-// moment, as in a checkpoint, a worker uses less than its limit. Where it is not known what the
-// limit does, it does what it did for kReportLifeMs, and nothing from then on.
-//
-// Complexity: Observe takes O(n log n) of the compared workers. Determinism: depends on the calls
-// alone. Thread safety: none; one thread owns it.
+// Complexity: Observe takes O(n log n) for n compared workers. Determinism: a function of the
+// calls. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +38,11 @@ inline constexpr std::int64_t kReportLifeMs = 1'000'000;
 
 // The host of a gang that has been slow for longest.
 struct SlowHost {
-  int rank = 0;  // the lowest slow one there
+  int rank = 0;  // the lowest slow rank of the host
   std::string host;
   std::string has;       // PaceText
-  std::string stays;     // why no rank is to leave it yet; empty: reports confirm that it is slow
-  bool limited = false;  // the job's own CPU limit explains it
+  std::string stays;     // why the gang does not leave it; empty: it may
+  bool limited = false;  // the job's own CPU limit explains the pace
 };
 using SlowHosts = std::map<NamespacedName, SlowHost>;  // by gang
 
@@ -49,11 +51,11 @@ class SlowWorkers {
   explicit SlowWorkers(SlowHostLimits limits = {}) : limits_(limits) {}
   const SlowHostLimits& limits() const { return limits_; }
 
-  // What follows from the newest reports of the gang; nullopt: none of its hosts is slow.
-  // `now_ms`: steady.
+  // Records the newest reports of the gang. Returns its slow host; nullopt: none is slow. `now_ms`:
+  // steady clock.
   std::optional<SlowHost> Observe(const NamespacedName& gang,
                                   const std::vector<ComparedWorker>& compared, std::int64_t now_ms);
-  // `compared` as Observe had it last, without slow workers whose reports are too old to say so.
+  // Removes from `compared`, as last passed to Observe, the slow workers whose reports are too old.
   std::vector<ComparedWorker> Fresh(const NamespacedName& gang,
                                     std::vector<ComparedWorker> compared,
                                     std::int64_t now_ms) const;
@@ -66,14 +68,14 @@ class SlowWorkers {
     std::string host;
     std::string pod_uid;
     std::int64_t since_ms = 0;
-    std::int64_t report_ms = 0;  // the time in the newest report
-    std::int64_t seen_ms = 0;    // when that was seen first: steady
-    double told_times = 0;       // for `has`
+    std::int64_t report_ms = 0;  // time in the newest report
+    std::int64_t seen_ms = 0;    // when it was first read, steady clock
+    double told_times = 0;       // `times` when `has` was written
     bool limited = false;
     std::string has;
-    // The time in the first one that the limit does not explain; 0: none had one.
+    // Time in the first report that the limit does not explain; 0: there is none.
     std::int64_t first_report_ms = 0;
-    std::int64_t limit_known_ms = 0;  // when a report last said what its limit does: steady
+    std::int64_t limit_known_ms = 0;  // steady clock: the last report that stated it
   };
   using SlowByRank = std::map<int, Slow>;
 

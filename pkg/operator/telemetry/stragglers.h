@@ -1,21 +1,21 @@
-// Workers that compute longer than the others of their pipeline stages, by what agents report of
-// them (yardmaster.dev/profile), and the Gang's condition Straggling:
+// Finds workers that compute longer than the others of their pipeline stages, from the reports of
+// the agents (yardmaster.dev/profile), and computes the Gang's condition Straggling:
 //
-//   True   SlowWorker   the message names rank, host and how much longer of the worst three, worst
-//          first, and what else is known of its GPUs
-//   False  Even         none
-//   Unknown NotKnown    it was True, and none can be compared any more
+//   True     SlowWorker  the message names the three slowest workers: rank, host, factor, GPU clock
+//   False    Even        no worker is slow
+//   Unknown  NotKnown    it was True, and no workers can be compared now
 //
-// A worker is compared with the median of at least kMinReports workers with the same stages and
-// GPUs of the same model, so that a host can only speak of itself, and a slower model is not taken
-// for a slow host. The time that it computes counts; of workers that report none, the clock of the
-// slowest GPU. A report of fewer than kMinSamples iterations is not used.
+//   - A worker's peers are the workers with the same pipeline stages and GPUs of the same model. It
+//     is compared with their median if at least kMinReports of them report, so one host can hardly
+//     change the result of others. A slower GPU model is not taken for a slow host.
+//   - The compute time of an iteration is compared; for workers that do not report it, the clock of
+//     the slowest GPU.
+//   - A report of fewer than kMinSamples iterations is ignored.
+//   - A CPU limit, which is part of the job's own spec, explains a slow worker if it throttles the
+//     worker in more periods than its peers, by at least half of the time that the worker loses,
+//     and if its GPUs have their normal clock.
 //
-// A CPU limit is a part of the job's own spec. It explains why a worker is slow when it throttles
-// that worker in more periods than its like, by at least half of the time that the worker lacks (a
-// limit costs at most the periods in which it throttles), and its GPUs have their clock.
-//
-// Complexity: O(n log n) of the reports. Thread safety: pure functions.
+// Complexity: O(n log n) for n reports. Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -38,32 +38,32 @@ struct WorkerPace {
   std::string host;
   std::string pod_uid;
   std::int64_t samples = 0;
-  std::optional<double> compute_seconds;  // of an iteration: of the last ones, if that is known
-  std::optional<double> gpu_clock_mhz;    // of its slowest GPU
-  std::int64_t time_ms = 0;               // of its newest iteration; 0: not known
-  // Fraction of its CPU periods. nullopt: not known, as of one without a limit.
+  std::optional<double> compute_seconds;  // per iteration; of the latest ones, if reported
+  std::optional<double> gpu_clock_mhz;    // slowest GPU
+  std::int64_t time_ms = 0;               // of the newest iteration; 0: not reported
+  // Fraction of the CPU periods in which it was throttled. nullopt: not reported, or no limit.
   std::optional<double> cpu_throttled = {};
-  std::string gpu_model = {};  // of its host; empty: not stated
+  std::string gpu_model = {};  // of the host; empty: not stated
 };
 
 struct ComparedWorker {
   WorkerPace pace;
-  double times = 1;                   // as long as its like
-  std::optional<double> clock_share;  // of the clock of its like
-  // Its own CPU limit explains why it is slow; nullopt: not known.
+  double times = 1;                   // compute time divided by that of its peers
+  std::optional<double> clock_share;  // GPU clock divided by that of its peers
+  // The job's CPU limit explains why it is slow; nullopt: not known.
   std::optional<bool> limited = {};
 };
 
-// The workers that can be compared, the slowest first. Empty: too few report.
+// Returns the workers that can be compared, the slowest first. Empty: too few report.
 std::vector<ComparedWorker> CompareWorkers(const std::vector<WorkerPace>& paces,
                                            const workload::WorkerGroups& groups);
 
-// What its host has: "1.8 times the compute time of its like, with GPUs at 55 % of their clock", or
-// "..., throttled by its own CPU limit".
+// Describes the pace: "1.8 times the compute time of its like, with GPUs at 55 % of their clock",
+// or "..., throttled by its own CPU limit".
 std::string PaceText(const ComparedWorker& worker);
 
-// A worker straggles at less than `share` of the speed of its like. `before`: the Gang's
-// conditions. nullopt: none was compared, and it is not said of one that it straggles.
+// A worker straggles if its speed is below `share` of that of its peers. `before`: the Gang's
+// conditions. Returns nullopt if no worker was compared and the condition is not True.
 std::optional<api::Condition> Straggling(const std::vector<ComparedWorker>& compared, double share,
                                          std::int64_t generation,
                                          const std::vector<api::Condition>& before);
