@@ -1,17 +1,19 @@
-// Runs TrainingJobs through Kueue's queues: makes the Workload of a job that names a queue, follows
-// it, and says in the job's status.queue whether the job may have pods (queue_step.h). The job
-// controller reads nothing else of it.
+// QueueController runs TrainingJobs through the queues of Kueue: it creates the Workload of a job
+// that names a queue, follows the Workload, and writes into the job's status.queue whether the job
+// may have pods (queue_step.h). The job controller reads only that status.
 //
-// Every write carries a resourceVersion or uid, so that one which was decided on an older state has
-// no effect; a write whose answer was lost is decided on again. Kueue need not be there: then
-// nothing is written, and jobs that are not admitted wait (jobs/job_hold.h).
+//   - Every write carries a resourceVersion or uid, so a write that was decided from an older state
+//     has no effect.
+//   - If the answer to a write is lost, the next reconcile decides again.
+//   - If Kueue is not installed, the controller writes no Workload. It reports that in the status
+//     of jobs that wait for quota (jobs/job_hold.h).
+//   - A job whose spec.managedBy names another controller is left alone, so that MultiKueue can
+//     send it to another cluster.
+//   - The Workload of a deleted job has a finalizer, which the controller removes when every pod of
+//     the job has ended. Until then its quota counts as used.
 //
-// A job whose spec.managedBy names another controller is left alone, so that MultiKueue may send it
-// to another cluster. Of a job that is being deleted, and of one that is gone, the Workload is let
-// go when no pod of the job is left.
-//
-// Thread safety: Reconcile may run for different keys on several threads, never for one key on two.
-// Lifetimes: everything passed in outlives the controller.
+// Thread safety: Reconcile may run on several threads for different keys, but not for one key at a
+// time. Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +39,13 @@ class QueueController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  // `may_write`: whether this process still leads; empty: it always does.
+  // `may_write`: whether this process still leads. Empty: it always does.
   QueueController(kube::Client& client, state::ClusterCache& cache, WorkloadCache& workloads,
                   const Clock& clock, Notify notify, std::function<bool()> may_write = nullptr);
 
-  // One look at the job of this key. The value: look again after that many milliseconds. Errors:
-  // what the API server said; the caller retries with backoff.
+  // Reconciles the job of this key. Returns after how many milliseconds to reconcile again;
+  // nullopt: when something changes. Errors: those of the API server; the caller retries with
+  // backoff.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
 
  private:
@@ -52,16 +55,16 @@ class QueueController {
   absl::StatusOr<std::optional<std::int64_t>> CarryOut(api::TrainingJob& job,
                                                        const api::KueueWorkload* workload,
                                                        const QueueStep& step);
-  // A job that waits in its queue, while nothing here reads Workloads.
+  // Reports that Workloads are not read, in the status of a job that waits in its queue.
   absl::Status SayNotFollowed(api::TrainingJob& job);
   absl::Status WriteStatus(api::TrainingJob& job, const api::QueueStatus& status);
   absl::Status Act(const api::TrainingJob& job, const api::KueueWorkload* workload,
                    const QueueStep& step);
-  // The values of these two: why it cannot be done now; empty: it is done.
+  // Both return why the step cannot be done now; empty: it is done.
   absl::StatusOr<std::string> Create(const api::TrainingJob& job);
   absl::StatusOr<std::string> Admit(api::TrainingJob& job, const api::KueueWorkload& workload);
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
-  // NotFound where the class does not exist.
+  // Errors: NotFound if the class does not exist.
   absl::StatusOr<QueuePriority> PriorityOf(const api::TrainingJob& job);
   absl::Status PatchStatus(const api::KueueWorkload& workload, nlohmann::json status);
   absl::Status DropFinalizer(const api::KueueWorkload& workload);

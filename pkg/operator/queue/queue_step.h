@@ -1,22 +1,24 @@
-// One look at a TrainingJob that names a queue of Kueue: what becomes of its status.queue, and
-// which write follows. Pure; the controller around it reads the objects and writes the status
-// first.
+// Decides the next step of a TrainingJob that names a queue of Kueue: its new status.queue, and the
+// write that follows. The queue controller reads the objects, writes the status first and then
+// performs the action.
 //
-//   1. A job that is not in a queue enters it before its first pod is made, or when it has none any
-//      more. It then has a Workload, and no pods until that is admitted.
-//   2. An admission is recorded in the status, with what pods get from it, before any pod is made.
-//   3. An eviction is a suspension: the status says Evicted, the job's pods end in their time, and
-//      when none is left the quota is given back in one write. The Workload stays; Kueue queues it
-//      again.
-//   4. A Workload that is being deleted, has been finished by others, or was made for other pods or
-//      another queue than the job has now ends the admission in the same way. It is deleted when no
-//      pod is left, and another one is made.
-//   5. A job that is suspended by its spec has no Workload: it waits for quota again when it
-//      is resumed.
-//   6. A job that has ended says so in its Workload once no pod of it runs, and lets it go.
+//   1. A job enters its queue before its first pod is created, or when no pod of it is left. Then
+//      it has a Workload, and it has no pods until the Workload is admitted.
+//   2. The status records an admission, with what the pods get from it, before any pod is created.
+//   3. An eviction suspends the job. The status says Evicted, and the job's pods terminate. When
+//      none is left, one write gives the quota back. The Workload stays, and Kueue queues it again.
+//   4. The admission ends in the same way if the Workload is being deleted, was finished by another
+//      client, or was created for other pods or another queue than the job has now. When no pod is
+//      left, the Workload is deleted and another one is created.
+//   5. A job that is suspended by its spec has no Workload. It waits for quota again when it is
+//      resumed.
+//   6. When a job has ended and none of its pods runs, the condition Finished of its Workload is
+//      set. Then the finalizer of the Workload is removed.
 //
-// Quota is never given back, and a Workload never let go, while a pod of the job may use it.
-// Level triggered: the same facts give the same step. Thread safety: pure functions.
+// Invariant: quota is not given back, and no Workload is deleted, while a pod of the job may use
+// it.
+//
+// The step is level-triggered: the same facts give the same step. Thread safety: pure functions.
 #pragma once
 
 #include <map>
@@ -29,18 +31,18 @@
 namespace yardmaster::op {
 
 struct QueueFacts {
-  std::string queue;       // that the job names; empty: none
-  bool suspended = false;  // by its spec
+  std::string queue;       // named by the job; empty: none
+  bool suspended = false;  // spec.suspend
   bool ended = false;
-  bool has_run = false;        // it has pods or a place, or had
-  bool enters = false;         // it has not run yet, or has given up all it had
-  bool idle = false;           // no pod of it is there, and none is made before the status says so
+  bool has_run = false;        // it has or had pods or a place
+  bool enters = false;         // it has no pods, and has not run or makes none
+  bool idle = false;           // it has no pods, and creates none before the status says so
   bool has_live_pods = false;  // pods that have not ended
-  bool runs = false;           // every worker does
+  bool runs = false;           // all workers run
   api::QueueStatus status;
   std::string workload_name;
-  std::string pod_sets_hash;  // of the pods that the job has now
-  // Pods that still need their quota, by pod set; empty: all of them.
+  std::string pod_sets_hash;  // for the pods that the job asks for now
+  // Number of pods that still need quota, by pod set; empty: all.
   std::map<std::string, int> in_use = {};
   const api::KueueWorkload* workload = nullptr;  // null: none exists
 };
@@ -48,11 +50,11 @@ struct QueueFacts {
 enum class QueueAction {
   kNone,
   kCreate,
-  kAdmit,        // the status becomes Admitted with what the flavors say
-  kGiveBack,     // conditions and admission of the Workload, in one write
-  kReportReady,  // the condition PodsReady
-  kReclaim,      // pods that have ended for good
-  kFinish,       // the condition Finished
+  kAdmit,        // sets the status to Admitted, with what the flavors give to pods
+  kGiveBack,     // clears conditions and admission of the Workload in one write
+  kReportReady,  // writes the condition PodsReady
+  kReclaim,      // writes reclaimablePods: pods that will not run again
+  kFinish,       // writes the condition Finished
   kDelete,
   kDropFinalizer
 };
@@ -60,13 +62,13 @@ enum class QueueAction {
 struct QueueStep {
   api::QueueStatus status;  // written before the action
   QueueAction action = QueueAction::kNone;
-  std::map<std::string, int> reclaimable = {};  // with kReclaim, all of them
+  std::map<std::string, int> reclaimable = {};  // with kReclaim: the whole field, by pod set
 };
 
 QueueStep NextQueueStep(const QueueFacts& facts);
 
-// The conditions of the Workload after its quota was given back, or after the job's pods have
-// become ready, or not, or after its end.
+// Return the conditions of the Workload after its quota was given back; after its pods became ready
+// or no longer are; after the job has ended.
 std::vector<api::Condition> ConditionsWithoutQuota(const api::KueueWorkload& workload,
                                                    std::int64_t now_ms);
 std::vector<api::Condition> ConditionsWithReadiness(const api::KueueWorkload& workload, bool ready,
@@ -74,8 +76,8 @@ std::vector<api::Condition> ConditionsWithReadiness(const api::KueueWorkload& wo
 std::vector<api::Condition> ConditionsWithEnd(const api::KueueWorkload& workload, bool succeeded,
                                               const std::string& message, std::int64_t now_ms);
 
-// What was admitted, in the order of the Workload's pod sets. `flavors`: those of the admission, by
-// name. Empty where the admission does not name every pod set.
+// Returns what was admitted, in the order of the Workload's pod sets. `flavors`: the flavors of the
+// admission, by name. Empty if the admission does not name every pod set, or a flavor is missing.
 std::vector<api::AdmittedPodSet> AdmittedPodSetsOf(
     const api::KueueWorkload& workload, const std::map<std::string, api::ResourceFlavor>& flavors);
 

@@ -1,8 +1,8 @@
-// The Workloads of TrainingJobs as the API server has them, and whether the cluster serves them at
-// all. Filled by WorkloadFeed.
+// Caches the Workloads of TrainingJobs, and whether the cluster serves Workloads. WorkloadFeed
+// fills it.
 //
-// Thread safety: all methods from any thread, but Listen only before the first delivery; one
-// informer calls the sink.
+// Thread safety: all methods from any thread, except Listen, which is called before the first
+// delivery. One informer calls the sink methods.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,11 @@
 
 namespace yardmaster::op {
 
-// kOff: this process is not to follow Kueue. kUnknown: it has not been read yet. kAbsent: the
-// cluster does not serve Workloads.
+// kOff: this process does not follow Kueue. kUnknown: not read yet. kAbsent: the cluster does not
+// serve Workloads.
 enum class QueueService { kOff, kUnknown, kAbsent, kServed };
 
-// `version` of the group kueue.x-k8s.io.
+// `version`: of the API group kueue.x-k8s.io.
 kube::Resource KueueWorkloads(const std::string& version);
 kube::Resource KueueFlavors(const std::string& version);
 kube::Resource KueuePriorityClasses(const std::string& version);
@@ -33,19 +33,19 @@ class WorkloadCache final : public kube::ObjectSink {
  public:
   using Ptr = std::shared_ptr<const api::KueueWorkload>;
 
-  // Called after a delivery, on the informer's thread and without a lock held, with the key of the
-  // job that the Workload belongs to.
+  // Sets the function that is called after each delivery, on the informer's thread and without a
+  // lock, with the key of the job that owns the Workload.
   void Listen(std::function<void(const std::string& job)> listener) {
     listener_ = std::move(listener);
   }
   void SetService(QueueService service, const std::string& version = "");
   QueueService service() const;
-  // Of the API; empty unless it is served.
+  // API version; empty if Workloads are not served.
   std::string version() const;
 
-  // Workloads that a TrainingJob of this key owns or owned, by name.
+  // Returns the Workloads that a TrainingJob of this key owns or owned, by name.
   std::vector<Ptr> OfJob(const std::string& job) const;
-  // What a write of ours returned: counts until the informer has caught up.
+  // Stores the answer to a write of this process, until the informer delivers it.
   void Assume(JsonView object);
 
   void BeginList() override;
@@ -57,7 +57,7 @@ class WorkloadCache final : public kube::ObjectSink {
 
  private:
   using Store = state::ObjectStore<api::KueueWorkload>;
-  // Null for an object that cannot be decoded or is not of a TrainingJob.
+  // Returns null for an object that cannot be decoded or does not belong to a TrainingJob.
   static Ptr Decode(JsonView object);
   void Take(JsonView object, bool (Store::*store)(Ptr));
   void Notify(const api::KueueWorkload& workload) const;
@@ -66,7 +66,7 @@ class WorkloadCache final : public kube::ObjectSink {
   QueueService service_ ABSL_GUARDED_BY(mutex_) = QueueService::kOff;
   std::string version_ ABSL_GUARDED_BY(mutex_);
   Store store_ ABSL_GUARDED_BY(mutex_);
-  // Names of Workloads by the key of their job; some may be gone.
+  // Names of Workloads, by the key of their job. Deleted ones are removed on the next read.
   mutable std::map<std::string, std::set<std::string>> by_job_ ABSL_GUARDED_BY(mutex_);
   std::function<void(const std::string&)> listener_;
 };

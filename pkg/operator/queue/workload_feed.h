@@ -1,6 +1,6 @@
-// Looks for Kueue's Workloads in the cluster, in kueue.x-k8s.io/v1beta2 and then v1beta1, and keeps
-// a WorkloadCache equal to those of TrainingJobs. Where the cluster does not serve them, it looks
-// again every half minute, so that Kueue may be installed later.
+// WorkloadFeed finds the version in which the cluster serves Kueue's Workloads, v1beta2 or v1beta1,
+// and fills a WorkloadCache with those of TrainingJobs. If the cluster serves neither, it asks
+// again every 30 s, because Kueue may be installed later.
 //
 // Thread safety: Start and Stop from one thread. Lifetimes: client, cache and what `timing` refers
 // to outlive the feed.
@@ -23,9 +23,10 @@ namespace yardmaster::op {
 class WorkloadFeed {
  public:
   struct Handlers {
-    // Workloads were read, or are known not to be served: what jobs wait for may have changed.
+    // Called when the Workloads have been read, or when the cluster does not serve them: jobs that
+    // wait may continue.
     std::function<void()> known = {};
-    // Every failed call.
+    // Called with the status of every failed call.
     std::function<void(const absl::Status&)> failed = {};
   };
 
@@ -36,7 +37,7 @@ class WorkloadFeed {
 
   void Start();
   void Stop();
-  // Asks once. True: they are served, and are being read from now on.
+  // Asks once. Returns true if the cluster serves Workloads; then the feed watches them.
   bool Discover();
 
  private:
