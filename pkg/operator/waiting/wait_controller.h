@@ -1,13 +1,15 @@
-// Lets jobs of other controllers wait for their place without pods: requests it by their Gangs, and
-// resumes and suspends them as wait_step.h decides.
+// WaitController lets jobs of other controllers wait for their place without pods. It requests the
+// place by a Gang, and resumes and suspends the job as wait_step.h decides.
 //
-// The job is read from the API server in each look, and so is the Gang before a job is resumed or
-// suspended and before hosts are given back. Every write carries a resourceVersion, so that one
-// which was decided on an older state, by this process or by another one, has no effect.
-//
-// What admission makes of a job's pods is asked once for each generation of the job. After
-// a failed attempt, because pods were missing or another client suspended the job, the next one
-// follows after 10 s, doubling up to 10 min. A new process does not know earlier attempts.
+//   - Each reconcile reads the job from the API server. It also reads the Gang before it resumes or
+//     suspends a job or gives hosts back.
+//   - Every write carries a resourceVersion, so a write that was decided from an older state has no
+//     effect.
+//   - The controller creates a job's pods in a dry run once for each generation of the job. If
+//     admission or a quota refuses them, it tries again after 30 s, doubling up to 2 min.
+//   - After a failed attempt (pods are missing, another client suspended the job, or the resume was
+//     refused) the next one follows after 10 s, doubling up to 10 min. A new process does not know
+//     earlier attempts.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the controller.
 #pragma once
@@ -32,15 +34,15 @@
 
 namespace yardmaster::op {
 
-// Becomes an event on the job.
+// An event on a job.
 struct WaitNotice {
   kube::Resource resource;
   std::string namespace_name;
   std::string name;
   std::string uid;
   bool warning = false;
-  // "Resumed", "SuspendedAgain", "SuspendedByOthers", "PodsMissing", "NotSuspended", "WaitRefused",
-  // and those of a TrainingJob's condition Stalled
+  // "Resumed", "SuspendedAgain", "SuspendedByOthers", "JobChanged", "PodsMissing", "NotSuspended",
+  // "WaitRefused", and the reasons of a TrainingJob's condition Stalled.
   std::string reason;
   std::string note;
 };
@@ -48,37 +50,38 @@ struct WaitNotice {
 // "namespace/Kind/name".
 std::string WaitKey(const std::string& namespace_name, const std::string& kind,
                     const std::string& name);
-// Of the job that may wait for what happens to the Gang with that metadata, which may be gone
-// (`gang` null); nullopt: there is none.
+// Returns the key of the job that may wait for the Gang with this metadata; nullopt: there is none.
+// `gang`: null if the Gang is deleted.
 std::optional<std::string> WaitKeyOf(const api::ObjectMeta& metadata, const api::Gang* gang);
 
 class WaitController {
  public:
   struct Options {
-    bool enabled = false;  // false: Gangs that an operator with it has left ask no more
-    // Whether this process still leads; empty: it always does.
+    bool enabled = false;  // false: Gangs that an earlier operator created request nothing
+    // Whether this process still leads. Empty: it always does.
     std::function<bool()> may_write = nullptr;
   };
 
   WaitController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                  std::function<void(const WaitNotice&)> notify, Options options);
 
-  // One look at the job of this key. The value: look again after that many milliseconds. Errors:
-  // what the API server said; the caller retries with backoff.
+  // Reconciles the job of this key. Returns after how many milliseconds to reconcile again;
+  // nullopt: when something changes. Errors: those of the API server; the caller retries with
+  // backoff.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
 
  private:
   using GangPtr = std::shared_ptr<const api::Gang>;
   using Again = absl::StatusOr<std::optional<std::int64_t>>;
-  // What is kept of a job from look to look.
+  // The state of a job between reconciles.
   struct Known {
     std::string uid;
-    std::int64_t generation = -1;              // that `request` is of
-    std::shared_ptr<const api::Gang> request;  // null: not asked, or refused
-    std::string told;                          // the last event, see Tell and TellOnce
-    std::int64_t asks_from_ms = 0;             // wall time
-    std::int64_t pause_ms = 0;                 // the last one
-    std::int64_t refused_ms = 0;               // until the last look at a refused one
+    std::int64_t generation = -1;              // the generation of `request`
+    std::shared_ptr<const api::Gang> request;  // null: not computed, or refused
+    std::string told;                          // the last event (Tell, TellOnce)
+    std::int64_t asks_from_ms = 0;             // wall time; no request before it
+    std::int64_t pause_ms = 0;                 // the last backoff
+    std::int64_t refused_ms = 0;               // the last backoff after a refusal
   };
   struct Look {
     std::string key;
@@ -93,28 +96,28 @@ class WaitController {
   absl::StatusOr<WaitStep> Decide(const Look& look);
   Again CarryOut(const Look& look, const WaitStep& step);
   Again Ask(const Look& look);
-  // Null, after an event: the job cannot wait so now. `again_ms` is set where that may change by
-  // itself.
+  // Returns null, after an event, if the job cannot wait without pods now. Sets `again_ms` if that
+  // may change without a change of the job.
   absl::StatusOr<std::shared_ptr<const api::Gang>> RequestOf(const Look& look,
                                                              std::int64_t& again_ms);
-  // What admission makes of the first pod of the set.
+  // Creates the first pod of the set in a dry run; returns it as admission changed it.
   absl::StatusOr<std::shared_ptr<const api::Pod>> TryFirst(const WaitingJob& job,
                                                            const PodSet& set);
-  // Whether quotas leave room for the pods of all sets; `first` has one of each.
+  // Checks whether the quotas admit the pods of all sets. `first`: one pod of each set.
   std::optional<QuotaRefusal> CheckRoom(const WaitingJob& job, const std::vector<PodSet>& sets,
                                         const std::vector<std::shared_ptr<const api::Pod>>& first);
-  // The values of these two: false: another state of it is there.
+  // Both return false if the object has changed meanwhile.
   absl::StatusOr<bool> WritePods(const Look& look, api::GangPods pods);
   absl::StatusOr<bool> PatchJob(const WaitingJob& job, std::optional<bool> suspend,
                                 const nlohmann::json& resumed);
-  // As op::WriteGang, while this process leads.
+  // Like op::WriteGang, but only while this process leads.
   absl::StatusOr<std::optional<api::Gang>> WriteGang(const api::Gang& gang);
   absl::StatusOr<GangPtr> ReadGang(const std::string& ns, const std::string& name);
   bool PodsAreThere(const api::Gang& gang) const;
   void Pause(const std::string& key);
-  // At most once in a row.
+  // Emits an event unless it equals the previous one.
   void Tell(const Look& look, bool warning, const std::string& reason, const std::string& note);
-  // At most once in a row for the same `what`.
+  // Emits an event unless the previous one had the same `what`.
   void TellOnce(const Look& look, bool warning, const std::string& reason, const std::string& note,
                 const std::string& what);
 

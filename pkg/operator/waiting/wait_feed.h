@@ -1,6 +1,6 @@
-// Watches the jobs with the label yardmaster.dev/wait, and says which have changed. JobSets are
-// watched where the cluster serves them, which is asked again every half minute, so that they may
-// be installed later.
+// WaitFeed watches the Jobs and JobSets with the label yardmaster.dev/wait and reports those that
+// have changed. If the cluster does not serve a kind, the feed asks again every 30 s, because
+// JobSet may be installed later.
 //
 // Thread safety: Start and Stop from one thread. Lifetimes: the client and what `timing` refers to
 // outlive the feed.
@@ -25,9 +25,9 @@ namespace yardmaster::op {
 class WaitFeed {
  public:
   struct Handlers {
-    // The job of that key (wait_controller.h) came, changed, lost its label or is gone.
+    // The job of this key (wait_controller.h) was created, changed or deleted, or lost its label.
     std::function<void(const std::string& key)> changed;
-    // Every failed call.
+    // Called with the status of every failed call.
     std::function<void(const absl::Status&)> failed = {};
   };
 
@@ -46,13 +46,13 @@ class WaitFeed {
     std::unique_ptr<kube::Informer> informer;
   };
   void Run(const std::stop_token& stop);
-  // True: it is served, and watched from now on.
+  // Returns true if the cluster serves the resource; then the feed watches it.
   bool Serve(const kube::Resource& resource);
 
   kube::Client& client_;
   const Handlers handlers_;
   const kube::Timing timing_;
-  std::vector<Watch> watches_;  // of the thread, and of Stop after it
+  std::vector<Watch> watches_;  // used by the thread, and by Stop after it has ended
   std::jthread thread_;
 };
 

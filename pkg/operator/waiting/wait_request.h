@@ -1,9 +1,10 @@
-// What the operator asks of the ledger for a job that waits suspended: the Gang that the extender
-// would make of the job's pods (pkg/gather), made of one pod of each template as admission
-// returned it without making it.
+// Builds the Gang by which the operator requests a place for a suspended job. It is the Gang that
+// the extender would create from the job's pods (pkg/gather), computed from one dry-run pod per
+// template.
 //
-// Jobs whose pods say what only pods can say do not wait so: volumes, which limit the hosts once
-// they exist; claims; gates of others; a host or a PodGroup that the template names.
+// A job cannot wait without pods if the hosts that its pods may use are known only once the pods
+// exist. That is the case for pods with PersistentVolumeClaims, resource claims, scheduling gates
+// of other controllers, a selected host, or a PodGroup.
 //
 // Thread safety: pure functions. Complexity: O(pods).
 #pragma once
@@ -19,8 +20,9 @@
 
 namespace yardmaster::op {
 
-// As the API server gives it back, with GangPods::kFollow. `first`: the first pod of each set, as
-// admission returned it. Errors: InvalidArgument with the field and the fix. REQUIRES: one of each.
+// Returns the Gang in the form in which the API server returns it, with GangPods::kFollow. `first`:
+// the first pod of each set, as admission returned it. Errors: InvalidArgument with the field and
+// the fix. REQUIRES: one pod per set.
 absl::StatusOr<api::Gang> WaitRequestOf(const WaitingJob& job, const std::vector<PodSet>& sets,
                                         const std::vector<std::shared_ptr<const api::Pod>>& first);
 

@@ -1,5 +1,5 @@
-// A job of another controller that waits for its place suspended (api/suspended_wait.h): what its
-// object says, and which pods its controller would make if it were resumed.
+// Reads a job of another controller that waits for its place suspended (api/suspended_wait.h), and
+// the pods that its controller would create if it were resumed.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -18,11 +18,11 @@
 
 namespace yardmaster::op {
 
-// What helps a job that cannot wait so.
+// The fix in messages about jobs that cannot wait without pods.
 inline constexpr char kLetPodsComeFirst[] =
     "set spec.suspend to false, and its pods wait behind the gate yardmaster.dev/placement";
 
-// "Job" or "JobSet"; nullopt: jobs of another kind do not wait so.
+// Accepts "Job" and "JobSet"; nullopt: jobs of this kind cannot wait without pods.
 std::optional<kube::Resource> ResourceOfWaitingKind(std::string_view kind);
 
 struct WaitingJob {
@@ -34,25 +34,25 @@ struct WaitingJob {
   std::int64_t generation = 0;
   bool gone = false;  // it has ended, or is being deleted
   bool suspended = false;
-  std::string wait;     // the label's value; empty: there is none
-  std::string resumed;  // the operator's annotation
+  std::string wait;     // the label's value; empty: no label
+  std::string resumed;  // the annotation yardmaster.dev/resumed
   // The other controller that suspends and resumes it, "Kueue (label ...)"; empty if none.
   std::string left_to;
 };
 
 WaitingJob ReadWaitingJob(const kube::Resource& resource, JsonView object);
 
-// Pods of one template that begin together.
+// Pods of one template that start together.
 struct PodSet {
   std::string field;                // "spec.replicatedJobs[0].template.spec"
-  std::optional<int> first_number;  // of the first Job of a JobSet; nullopt: a Job's own pods
+  std::optional<int> first_number;  // global index of the set's first Job; nullopt: not of a JobSet
   int jobs = 1;
-  int pods = 0;              // of each
-  nlohmann::json first_pod;  // as its controller would make it
+  int pods = 0;              // pods of each Job
+  nlohmann::json first_pod;  // as its controller would create it
 };
 
-// Those that ask for GPUs. Errors: InvalidArgument with the field and the fix where the pods do not
-// come all at once, or have no ranks of their own.
+// Returns the pod sets that request GPUs. Errors: InvalidArgument, with the field and the fix, if
+// the pods do not start together or have no ranks of their own.
 absl::StatusOr<std::vector<PodSet>> PodSetsOf(const WaitingJob& job, const nlohmann::json& object);
 
 }  // namespace yardmaster::op
