@@ -5,8 +5,8 @@
 //     suspends a job or gives hosts back.
 //   - Every write carries a resourceVersion, so a write that was decided from an older state has no
 //     effect.
-//   - The controller creates a job's pods in a dry run once for each generation of the job. If
-//     admission or a quota refuses them, it tries again after 30 s, doubling up to 2 min.
+//   - The controller creates the first pod of each template in a dry run, once for each generation
+//     of the job. If admission or a quota refuses it, the next one follows after 30 s, up to 2 min.
 //   - After a failed attempt (pods are missing, another client suspended the job, or the resume was
 //     refused) the next one follows after 10 s, doubling up to 10 min. A new process does not know
 //     earlier attempts.
