@@ -1,8 +1,8 @@
-// What a step of a pass asks for. A step only decides: it gets the facts of the pass
-// (facts/pass_facts.h) and returns effects, as values, without a client. The executor (executor.h)
-// is the one that carries them out.
+// Defines the effects by which a step of a pass asks for reads, writes and reports. A step only
+// decides: it gets the facts of the pass (facts/pass_facts.h) and returns effects as values. The
+// executor (executor.h) carries them out.
 //
-// An effect names the gang in whose name it happens: a failure counts against that gang alone.
+// An effect names the gang for which it happens. If it fails, only that gang backs off.
 //
 // Thread safety: values.
 #pragma once
@@ -28,27 +28,27 @@ namespace yardmaster::extender {
 
 // --- The ledger (ledger.h).
 
-// Makes the Gang, where there is none, or gives it this spec. Its pods then have the ranks that it
-// gives.
+// Creates the Gang, or replaces its spec. The facts then have its pods with the ranks of the new
+// spec.
 struct WriteGangSpec {
   NamespacedName gang;
   api::Gang spec;
-  gather::GatheredGang pods;  // with open ranks
+  gather::GatheredGang pods;  // ranks are not assigned yet
 };
-// The Gang gets this status. `base` is the version that the decision was made from: a newer one is
+// Writes this status to the Gang. `base`: the version from which it was decided; a newer version is
 // not overwritten.
 struct CommitGangStatus {
   NamespacedName gang;
   GangPtr base;
   api::GangStatus status;
 };
-// Only the version that was seen.
+// Deletes the Gang if it still is this version.
 struct DeleteGang {
   NamespacedName gang;
   GangPtr base;
 };
-// The plan of a job of the snapshot becomes a promise: the verifier agrees (plan/verifier.h), one
-// write of the Gang's status commits it, and the snapshot follows.
+// Commits the plan of a job: the verifier checks it (plan/verifier.h), one write of the Gang's
+// status stores it, and the snapshot of the pass is updated.
 struct CommitPlan {
   NamespacedName gang;
   plan::JobId job;
@@ -57,30 +57,29 @@ struct CommitPlan {
   bool resized = false;  // for the size that the job's owner wants now
 };
 
-// --- Pods and Nodes. Each names the object as it was known, and does nothing to another one of its
-// name.
+// --- Pods and Nodes. A write has no effect on another object with the same name.
 
-// Annotates the slot, pins the pod and opens its gate, in one patch (api/pin_patch.h).
+// Annotates the pod with its slot, pins it to its host and opens its gate, in one patch
+// (api/pin_patch.h).
 struct ReleasePod {
   NamespacedName gang;
   gather::PodPtr pod;
   api::Pin pin;
 };
-// Opens the gate of a pod that gets no place, and says why. This and FailPod are carried out for
-// isolated gangs, too.
+// Opens the gate of a pod that gets no place, and annotates why. OpenGate and FailPod are also
+// carried out for isolated gangs.
 struct OpenGate {
   NamespacedName gang;
   gather::PodPtr pod;
   std::string why;
 };
-// Writes the rank of a pod whose controller does not number its pods, as its label
-// yardmaster.dev/rank.
+// Writes the label yardmaster.dev/rank of a pod whose controller does not number its pods.
 struct NumberPod {
   NamespacedName gang;
   gather::PodPtr pod;
   int rank = 0;
 };
-// Annotates the slot of a pod that runs without having been released by us.
+// Annotates the slot of a pod that runs but was not released by the extender.
 struct MarkSlot {
   NamespacedName gang;
   gather::PodPtr pod;
@@ -93,29 +92,29 @@ struct FailPod {
   std::string message;
 };
 enum class EvictWhen {
-  kSamePod,      // another pod of that name stays
-  kSameVersion,  // so does the pod if it has changed since, for example because it was bound
+  kSamePod,      // evicts only the pod with this uid
+  kSameVersion,  // and only if it has not changed since, for example because it was bound
 };
-// By the eviction call, which respects disruption budgets.
+// Evicts the pod by the eviction API, which respects PodDisruptionBudgets.
 struct EvictPod {
   NamespacedName gang;
   gather::PodPtr pod;
   EvictWhen when = EvictWhen::kSamePod;
   int PassReport::*counter = &PassReport::evicted_pods;
-  // For a pod that is being deleted with a longer one (gather/leaving_pods.h); nullopt: what the
-  // pod asks for.
+  // A shorter grace period for a pod that is being deleted (gather/leaving_pods.h); nullopt: the
+  // pod's own.
   std::optional<std::int64_t> grace_ms = std::nullopt;
 };
 struct PatchNode {
-  NamespacedName gang;  // of no gang
+  NamespacedName gang;  // empty
   std::string node;
-  nlohmann::json patch;  // RFC 6902, with a test of what it counts on
+  nlohmann::json patch;  // RFC 6902; tests what it depends on
 };
 
-// --- Reads. They are not charged to the step's time.
+// --- Reads. They do not use the time budget of the step.
 
-// Questions about a gang that cost something. Each is asked at once when the gang's pods have
-// changed, and then ever less often (owner_query_limiter.h).
+// Questions about a gang that need a read. The first read follows immediately when the gang's pods
+// have changed; the intervals then double (owner_query_limiter.h).
 enum class Question {
   kOwnerState,
   kOwnerGone,
@@ -125,38 +124,38 @@ enum class Question {
   kPodGroup,
   kAdoption,
 };
-// Done when it is the gang's turn. Stands before what it guards, so that the latter is not tried
-// otherwise.
+// Succeeds if the gang may be read in this pass. It precedes the effects that it guards: if it does
+// not succeed, they are not tried.
 struct AwaitTurn {
   NamespacedName gang;
   Question question;
 };
-// The answer is EffectOutcome::object.
+// Reads one object into EffectOutcome::object.
 struct ReadObject {
   kube::Target target;
 };
-// All pods of a namespace, as the API server has them: EffectOutcome::pods.
+// Reads all pods of a namespace from the API server into EffectOutcome::pods.
 struct ReadPods {
   std::string namespace_name;
 };
-// Makes PassFacts::budgets known. Once in a pass.
+// Fills PassFacts::budgets, once per pass.
 struct ReadBudgets {};
 
-// --- What the rest of the pass is to know (Change). Nothing is written; it cannot fail.
+// --- Updates of the facts of the pass (Change). Nothing is written; they cannot fail.
 
 struct IsolateGang {
   NamespacedName gang;
-  std::string what;  // failed
+  std::string what;  // the operation that failed
   std::string error;
 };
 
-// --- What people and the next passes are told. These cannot fail.
+// --- Reports to users and to the next pass. They cannot fail.
 
 using Event = ObjectNotice;
 struct ReportProblem {
   std::string text;
 };
-// A fault of this program.
+// An internal error of the program.
 struct ReportError {
   std::string text;
 };
@@ -167,7 +166,7 @@ struct Increment {
 struct WakeIn {
   std::int64_t ms;
 };
-// Something is left, and the next pass should come soon.
+// Work is left: the next pass should start soon.
 struct RunSoon {};
 
 using Effect =
@@ -177,17 +176,17 @@ using Effect =
                  IsolateGang, Change,                                                      //
                  Event, ReportProblem, ReportError, Increment, GangDecision, WakeIn, RunSoon>;
 
-// Refused evictions of a gang's pods back off under this name, apart from the gang: its other pods
-// are released, and it is planned, meanwhile. No gang has such a name.
+// The name under which refused evictions of a gang's pods back off. It differs from that of the
+// gang, so that the gang is still planned and its other pods are released. No gang has such a name.
 inline NamespacedName EvictionsOf(const NamespacedName& gang) {
   return {gang.namespace_name, "evictions of " + gang.name};
 }
 
-// What became of an effect.
+// The result of an effect.
 struct EffectOutcome {
   enum class Result {
     kDone,
-    kFailed,    // or it is not known; `status` says how
+    kFailed,    // or the result is unknown; see `status`
     kNotTried,  // an effect before it failed, its gang is left alone, or the hold of the lease has
                 // ended
     kLeft,      // the step's time was over: the next pass may try it
@@ -197,7 +196,7 @@ struct EffectOutcome {
   nlohmann::json object = nullptr;        // ReadObject
   std::vector<gather::PodPtr> pods = {};  // ReadPods
   bool done() const { return result == Result::kDone; }
-  // Of a ReadObject: the object is known, or that there is none.
+  // For ReadObject: the object was read, or does not exist.
   bool answered() const { return done() || absl::IsNotFound(status); }
 };
 // In the order of the effects.
@@ -206,21 +205,22 @@ inline bool AllDone(const EffectOutcomes& outcomes) {
   return outcomes.empty() || outcomes.back().done();
 }
 
-// What is to be done for a gang, and what comes after it.
+// The next effects for a gang, and the function that decides what follows them.
 struct Decision {
   std::vector<Effect> effects = {};
-  // 0: one after the other, and the first that is not done ends them. Else the effects do not count
-  // on each other, and that many may be under way at once; writes for one gang end at the
-  // `max_failures`-th that fails, where pods that are gone do not count, nor pods that could not be
-  // released for any other cause than a policy.
+  // 0: the executor performs the effects in order and stops at the first that is not done. Else the
+  // effects are independent, and up to this many run at once. For each gang, writes stop after
+  // `max_failures` failures. A pod that is gone is not a failure, nor is a release that was refused
+  // for any other reason than a policy or quota.
   std::size_t threads = 0;
   int max_failures = 3;
-  // Goes on from there, whatever has become of them; null: that is all. It gets the facts as they
-  // are then.
+  // Decides the next effects from the outcomes and the updated facts; it is called also after
+  // failures. Null: nothing follows.
   std::function<Decision(const PassFacts&, const EffectOutcomes&)> then = {};
 };
 
-// `next` after `first` and all that follows it, whatever has become of them.
+// Returns a decision that runs `next` after `first` and all that follows `first`, also after
+// failures.
 inline Decision AndThen(Decision first, std::function<Decision(const PassFacts&)> next) {
   first.then = [then = std::move(first.then), next](const PassFacts& facts,
                                                     const EffectOutcomes& outcomes) {
@@ -229,9 +229,9 @@ inline Decision AndThen(Decision first, std::function<Decision(const PassFacts&)
   return first;
 }
 
-// A step's work for one gang. An exception isolates that gang and ends nothing else.
+// The work of a step for one gang. An exception isolates this gang only.
 struct Work {
-  NamespacedName gang;  // empty: of no gang in particular
+  NamespacedName gang;  // empty: not for one gang
   std::function<Decision(const PassFacts&)> decide;
 };
 

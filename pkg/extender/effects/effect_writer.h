@@ -1,11 +1,14 @@
-// Carries out the effects on pods and Nodes (effect.h), and brings what was written into the
+// EffectWriter carries out the effects on pods and Nodes (effect.h) and stores the answers in the
 // cluster cache.
 //
-// Every write is made only while `may_write` says so. Errors: those of the client; NotFound or
-// Aborted when the object is gone or is another one; Cancelled when nothing may be written any
-// more; Internal for an exception, which is the object's fault as far as known.
+// A write is sent only while `may_write` returns true. Errors:
 //
-// Thread safety: any thread. Lifetimes: everything passed in outlives it.
+//   Cancelled           `may_write` returned false
+//   NotFound, Aborted   the object is deleted, was replaced or has changed
+//   Internal            the write threw an exception
+//   others              as the client returned them
+//
+// Thread safety: any thread. Lifetimes: everything passed in outlives the writer.
 #pragma once
 
 #include <functional>
@@ -29,11 +32,13 @@ class EffectWriter {
   absl::Status Write(const NumberPod& effect) const;
   absl::Status Write(const MarkSlot& effect) const;
   absl::Status Write(const FailPod& effect) const;
-  // ResourceExhausted when a disruption budget forbids it now. A pod that is on no node, as known
-  // and as it is read once it is evicted, loses the finalizer by which the Job controller counts
-  // pods, too, as that controller removes it itself from pods that it does not need any more: what
-  // never ran did not fail. A Job looks at its pods a second after they changed, so it finds the
-  // pod gone and makes it again; if this comes too late, or fails, the Job counts one failure.
+  // Errors: ResourceExhausted if a PodDisruptionBudget forbids the eviction now.
+  //
+  // If the pod has no node, before the eviction and after it, the writer also removes the finalizer
+  // by which the Job controller counts pods, so that the Job does not count a pod that never ran as
+  // failed. The Job controller does the same for pods that it no longer needs. It syncs a Job one
+  // second after its pods changed, finds the pod deleted and creates another. If the finalizer is
+  // removed too late, the Job counts one failure.
   absl::Status Write(const EvictPod& effect) const;
   absl::Status Write(const PatchNode& effect) const;
 

@@ -1,24 +1,24 @@
-// Carries out what the steps of a pass decide, and tells them what became of it. It is the only
-// part of a pass that talks to the API server, and the only one that lets the facts of the pass
-// follow.
+// Executor carries out the effects that the steps of a pass decide, and passes the outcomes back to
+// the steps. Only the executor calls the API server in a pass, and only it updates the facts of the
+// pass.
 //
-//   order        that of the step, or fair: namespaces take turns, and the gang at which time ran
-//                out in the last pass goes first
-//   time         each step has a budget of its own; gangs whose writes failed the last time have as
-//                long for themselves, so that writes which take all that time to fail keep no
-//                others waiting for ever. What is left is for the next pass, which should follow
-//                without a pause
-//   pace         costly questions are asked ever less often (owner_query_limiter.h)
-//   back-off     nothing is written for a gang that waits after failed writes (gang_backoff.h), or
-//                whose last write may still take effect
-//   fencing      nothing is written once the hold of the lease under which the pass began has ended
-//                (ledger.h)
-//   verifier     no plan becomes a promise that it does not agree to
-//   isolation    what throws isolates its gang (gang_isolation.h), and the others go on
-//   outcome      the facts follow what was written before the next decision is made
+//   order        that of the step, or fair: namespaces take turns, and the gang for which time ran
+//                out in the last pass comes first
+//   time         each step has a time budget. Gangs whose last writes failed have a budget of the
+//                same size of their own, so that slow failures do not delay the others. The next
+//                pass does the rest, and should follow without a pause
+//   reads        costly reads are repeated at growing intervals (owner_query_limiter.h)
+//   back-off     no write for a gang that waits after failed writes (gang_backoff.h), or whose last
+//                write may still take effect
+//   fencing      no write once the hold of the lease under which the pass began has ended (see
+//                ledger.h)
+//   verifier     no plan is committed that the verifier rejects
+//   isolation    an exception isolates its gang (gang_isolation.h); the others continue. No write
+//                for an isolated gang, except OpenGate and FailPod
+//   outcome      the facts are updated by each write before the next decision
 //
-// Thread safety: one thread calls; effects that do not count on each other are made on several.
-// Lifetimes: everything passed in outlives it.
+// Thread safety: one thread calls; the executor performs independent effects on several threads.
+// Lifetimes: everything passed in outlives the executor.
 #pragma once
 
 #include <cstdint>
@@ -45,37 +45,37 @@ class Executor {
  public:
   struct Limits {
     std::int64_t budget_ms = TimeBudget::kUnlimited;
-    bool fair = false;  // else in the order of the step
+    bool fair = false;  // false: in the order of the step
   };
   using Step = std::function<std::vector<Work>(const PassFacts&)>;
 
   Executor(kube::Client& client, state::ClusterCache& cache, Fence fence, Ledger::Options options,
            const Clock& clock, Notify notify);
 
-  // Begins a pass. True: this process leads, and the pass may write.
+  // Begins a pass. Returns true if this process leads and the pass may write.
   bool Begin();
-  // What the pass knows. `backing_off`, `isolated`, `indeterminate`, `victims` and `now` are filled
-  // here.
+  // Sets the facts of the pass. The executor fills in `backing_off`, `isolated`, `indeterminate`,
+  // `victims` and `now`.
   void SetFacts(PassFacts facts);
-  // `name` says what the step does to a gang, and tells steps apart in what is remembered of the
-  // last pass. Returns how long deciding took, without the writes.
+  // Runs a step. `name`: describes the step in messages and identifies it in the state between
+  // passes. Returns the time that deciding took, in ms, without writes.
   std::int64_t Run(const std::string& name, const Step& step, Limits limits);
   std::int64_t Run(const std::string& name, const Step& step) { return Run(name, step, {}); }
-  // Whether the pass may go on writing.
+  // Whether the pass may still write.
   bool may_write() const { return ledger_.may_write(); }
   PassReport End();
 
   const PassFacts& facts() const { return facts_; }
   PassReport& report() { return report_; }
-  // Makes the snapshot of the facts. Gangs that make it throw are isolated.
+  // Builds the snapshot from the facts. Gangs for which that throws are isolated.
   void TakeSnapshot();
-  // After an exception that no gang answers for: nothing derived is kept.
+  // Drops all derived state, after an exception that is not due to one gang.
   void Abandon(const std::string& error);
 
  private:
-  // Of a step, from one pass to the next.
+  // The state of a step between passes.
   struct Memory {
-    NamespacedName first;             // the gang at which time ran out
+    NamespacedName first;             // the gang for which time ran out
     std::set<NamespacedName> failed;  // gangs whose writes failed the last time
   };
 
@@ -95,8 +95,8 @@ class Executor {
   EffectOutcome Do(const AwaitTurn& effect);
   EffectOutcome Written(const NamespacedName& gang, const Ledger::Written& written);
   EffectOutcome Finish(const Effect& effect, const absl::Status& status);
-  // kNotTried and kLeft: why a write is not tried. kDone: it may be.
-  // `ends_wait`: for pods that wait for no place any more, also those of an isolated gang.
+  // Returns kDone if a write may be tried, else kNotTried or kLeft. `ends_wait`: the write ends the
+  // wait of a pod, which is allowed for isolated gangs, too.
   EffectOutcome::Result MayTry(const NamespacedName& gang, bool ends_wait);
   void Learn(Change change) { Apply(std::move(change), facts_); }
   void Isolate(const NamespacedName& gang, const std::string& what, const char* error);
@@ -115,16 +115,16 @@ class Executor {
 
   PassFacts facts_;
   PassReport report_;
-  // Of the work under way.
+  // The work that is performed now.
   TimeBudget* budget_ = nullptr;
   std::int64_t deciding_ms_ = 0;
-  bool tried_ = false;      // a write
-  bool failed_ = false;     // likewise
+  bool tried_ = false;      // a write was tried
+  bool failed_ = false;     // a write failed
   bool timed_out_ = false;  // a write was left for the next pass
-  Mutex mutex_;             // while effects are made on several threads: the report and those above
+  Mutex mutex_;             // guards the report and the above while effects run on several threads
 };
 
-// A step that is one piece of work, of no gang in particular.
+// Makes a step of one piece of work that is not for one gang.
 template <typename Decide>
 Executor::Step AsOneWork(Decide decide) {
   return [decide](const PassFacts&) { return std::vector<Work>{{{}, decide}}; };

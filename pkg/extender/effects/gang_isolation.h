@@ -1,14 +1,16 @@
-// Gangs that are left alone because they cannot be handled, so that the rest goes on.
+// GangIsolation records the gangs that the planner must leave alone because they cannot be handled,
+// so that the other gangs are still planned.
 //
-// A gang comes here when its Gang object cannot be read in full, or when its handling throws: an
-// exception is an unforeseen defect of this program, and a defect in one gang must not stop the
-// planner for the others. Such a gang is neither planned nor released. The hosts that its status
-// names, also those that others leave for it, are held (facts/planning_snapshot.h). Its handling is
-// tried again after a minute, which doubles with every failure up to an hour. The wait begins again
-// when the gang has not failed for as long as its last wait. An object that could not be read is
-// read again when it changes.
+//   - A gang is isolated if its Gang object cannot be read in full, or if handling it throws: an
+//     exception is an unforeseen defect of the program.
+//   - An isolated gang is neither planned nor released. The hosts that its status names, and those
+//     that other gangs leave for it, stay held (facts/planning_snapshot.h).
+//   - After an exception the gang is tried again after one minute; the wait doubles with every
+//     failure, up to one hour. It starts again at one minute if the gang has not failed for as long
+//     as its last wait.
+//   - A Gang object that cannot be read is read again when it changes.
 //
-// Thread safety: one thread. Lifetimes: the clock outlives it.
+// Thread safety: one thread. Lifetimes: the clock outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +27,10 @@ class GangIsolation {
  public:
   GangIsolation(const Clock& clock, Notify notify) : clock_(clock), notify_(std::move(notify)) {}
 
-  // Fills facts.isolated at the start of a pass, and reports each. REQUIRES: facts.gangs and
-  // gathered.
+  // Fills facts.isolated at the start of a pass and reports each entry. REQUIRES: facts.gangs and
+  // facts.gathered are set.
   void Begin(PassFacts& facts, PassReport& report);
-  // The reason, which is reported.
+  // Isolates a gang and reports it. Returns the reason.
   std::string Add(const NamespacedName& gang, const std::string& what, const std::string& error,
                   const PassFacts& facts, PassReport& report);
 
@@ -39,7 +41,7 @@ class GangIsolation {
     std::int64_t wait_ms = 0;
   };
 
-  // A problem of the pass, and an event on owner and pod once.
+  // Adds a problem to the report, and emits the event on owner and pod once.
   void Report(const NamespacedName& gang, const std::string& reason, const PassFacts& facts,
               PassReport& report);
 

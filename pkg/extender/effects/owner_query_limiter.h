@@ -1,9 +1,12 @@
-// Paces a costly question about gangs, such as reading their owners from the API server: at once
-// when a gang's pods have changed, then after waits that double from 250 ms to ten seconds. Of one
-// question a pass asks a few gangs, first those that have been due for longest, so that no number
-// of gangs of one namespace holds up the others.
+// OwnerQueryLimiter limits how often a pass asks a costly question about gangs, such as a read of
+// their owners from the API server.
 //
-// Thread safety: one thread. Lifetimes: the clock outlives it.
+//   - A gang is asked about immediately when its pods have changed, and then at intervals that
+//     double from 250 ms to 10 s.
+//   - One pass asks about at most `per_pass` gangs, those first that have been due for longest. So
+//     many gangs in one namespace do not delay the others.
+//
+// Thread safety: one thread. Lifetimes: the clock outlives the limiter.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +22,20 @@ namespace yardmaster::extender {
 
 class OwnerQueryLimiter {
  public:
-  // `per_pass`: gangs that a pass asks, at least one.
+  // `per_pass`: maximum number of gangs per pass, at least one.
   OwnerQueryLimiter(const Clock& clock, std::size_t per_pass)
       : clock_(clock), per_pass_(per_pass) {}
 
-  // Around the questions of one pass; gangs that no question was about are forgotten.
+  // Begin and end the questions of a pass. End forgets the gangs about which no question was asked.
   void Begin();
   void End();
-  // True: ask now. `pods`: of the gang. Wakes the pass that asks next.
+  // Returns true if the question may be asked now; else `report` is told when to start the next
+  // pass. `pods`: the gang's pods.
   bool IsDue(const NamespacedName& gang, std::shared_ptr<const gather::GatheredGang> pods,
              PassReport& report);
 
  private:
-  // When a gang was asked about last, and what its pods were then.
+  // When to ask about a gang next, and its pods at the last question.
   struct Asked {
     std::shared_ptr<const gather::GatheredGang> pods;
     std::int64_t next_ms = 0;  // steady
@@ -42,8 +46,8 @@ class OwnerQueryLimiter {
   const Clock& clock_;
   const std::size_t per_pass_;
   std::uint64_t round_ = 0;
-  std::size_t left_ = 0;      // questions of this pass
-  std::int64_t turn_ms_ = 0;  // questions that became due later are left to the next pass
+  std::size_t left_ = 0;      // questions left in this pass
+  std::int64_t turn_ms_ = 0;  // gangs that became due later wait for the next pass
   std::map<NamespacedName, Asked> asked_;
 };
 

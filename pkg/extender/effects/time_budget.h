@@ -1,11 +1,11 @@
-// The time that one kind of work has in a pass. What is left when it is over is for the next pass,
-// so that no amount of such work holds up what comes after it.
+// TimeBudget limits the time that one kind of work may use in a pass. The next pass does the rest,
+// so that this work cannot delay the work after it indefinitely.
 //
-// Only time that is spent counts: kinds of work that take turns do not use up each other's time. A
-// call that is under way when the time ends is finished, so that every pass does some of the work.
+// Only time within a Spending counts, so kinds of work that alternate do not use each other's
+// budget. A call that has begun when the budget ends is completed, so every pass makes progress.
 //
-// Thread safety: IsOver from any thread while none begins or ends spending. Lifetimes: the clock
-// outlives it.
+// Thread safety: IsOver from any thread while no Spending begins or ends. Lifetimes: the clock
+// outlives the budget.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class TimeBudget {
     return spent_ms_ + (began_ms_ ? clock_.SteadyMs() - *began_ms_ : 0) >= ms_;
   }
 
-  // Time is spent for as long as it lives. One at a time.
+  // Counts the time of its life against the budget. At most one exists at a time.
   class Spending {
    public:
     explicit Spending(TimeBudget& budget) : budget_(budget) {
