@@ -1,7 +1,7 @@
-// What fits into domains, segments and fabric pods: by size, the places with at least so many
-// ordinary hosts that are wholly free, and the gangs of that many hosts, each inside one place,
-// that fit beside each other. Sizes are few and fixed, so that metrics of them stay as few on the
-// largest fabric.
+// Counts the free capacity of domains, segments and fabric pods, for metrics: for each of a few
+// fixed sizes, how many places have that many free ordinary hosts, and how many gangs of that size
+// fit at once, each inside one place. The sizes are fixed so that the number of metrics does not
+// grow with the fabric. A host is free if it is available and all its GPUs are free.
 //
 // Complexity: O(hosts). Thread safety: pure functions.
 #pragma once
@@ -21,12 +21,12 @@ struct FreePlaces {
   workload::TopologyLevel level = workload::TopologyLevel::kSegment;
   // By index into kFreePlaceSizes.
   std::array<int, kFreePlaceSizes.size()> at_least = {};
-  std::array<int, kFreePlaceSizes.size()> slots = {};  // gangs, beside each other
-  int whole = 0;  // places with ordinary hosts, of which all are free
+  std::array<int, kFreePlaceSizes.size()> slots = {};  // gangs that fit at once
+  int whole = 0;  // places with ordinary hosts, all of them free
   bool operator==(const FreePlaces&) const = default;
 };
 
-// Ordinary hosts of a place, and those of them that are wholly free.
+// Ordinary hosts of a place (those that are not backup hosts), and the free ones among them.
 struct OrdinaryHosts {
   int all = 0;
   int free = 0;
@@ -35,7 +35,8 @@ struct OrdinaryHosts {
 OrdinaryHosts OrdinaryHostsOf(const placement::Cluster& cluster,
                               fabric::IdRange<fabric::HostId> hosts);
 
-// Of domains, where hosts have some, of segments and of fabric pods, in this order.
+// Returns the counts of domains, if the hosts have any, of segments and of fabric pods, in this
+// order.
 std::vector<FreePlaces> FreePlacesOf(const placement::Cluster& cluster);
 
 }  // namespace yardmaster::extender

@@ -1,11 +1,13 @@
-// Gangs whose writes fail, and when each is tried again: at once after a first failure without an
-// answer, and then every failure doubles the wait of that gang alone, from 250 ms up to 10 s where
-// there was no answer and from 500 ms up to 2 min where the write was refused. While it waits,
-// nothing is written for it and it is not planned, so that it keeps no host from the gangs behind
-// it, except a place that others were stopped for. A gang that was tried without a failure starts
-// again.
+// GangBackoff records the gangs whose writes fail, and decides when each is tried again.
 //
-// Thread safety: one thread. Lifetimes: the clock outlives it.
+//   - After the first failure without an answer the gang is tried again at once. Every further
+//     failure doubles the wait of this gang: from 250 ms to 10 s if there was no answer, from 500
+//     ms to 2 min if the write was refused.
+//   - While a gang waits, nothing is written for it and it is not planned, so it does not keep
+//     hosts from the gangs behind it. A place for which other gangs were stopped stays kept.
+//   - A pass that tries the gang without a failure resets its wait.
+//
+// Thread safety: one thread. Lifetimes: the clock outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +26,11 @@ class GangBackoff {
  public:
   explicit GangBackoff(const Clock& clock) : clock_(clock) {}
 
-  // Begins a pass: the gangs that wait during all of it.
+  // Begins a pass. Returns the gangs that wait during the whole pass.
   const std::set<NamespacedName>& Begin(PassReport& report);
   bool IsWaiting(const NamespacedName& gang) const { return waiting_.count(gang) != 0; }
-  // A failed write of this pass, also of what is no Gang yet. What another write explains, a
-  // conflict or an object that is gone, does not count.
+  // Records a failed write in this pass, also for a Gang that does not exist yet. Conflicts and
+  // deleted objects are not counted.
   void NoteFailure(const NamespacedName& gang, const absl::Status& status);
   void End(PassReport& report);
 
@@ -42,7 +44,7 @@ class GangBackoff {
   const Clock& clock_;
   std::map<NamespacedName, Entry> entries_;
   std::set<NamespacedName> waiting_;
-  std::map<NamespacedName, Failure> failed_;  // in this pass
+  std::map<NamespacedName, Failure> failed_;  // failed in this pass
 };
 
 }  // namespace yardmaster::extender

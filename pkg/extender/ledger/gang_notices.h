@@ -1,5 +1,5 @@
-// Events about a gang: on its owner, where it can be mended, and on one of its pods, where people
-// look first when pods stay pending. One pod stands for all.
+// Builds the events about a gang: one on its owner, where the fault can be fixed, and one on the
+// first of its pods, where users look when pods stay pending.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,7 +11,8 @@
 
 namespace yardmaster::extender {
 
-// `on_owner`, and the same on the first pod. `pods`: null or without members: there is none.
+// Returns `on_owner` and its copy for the first pod. `pods`: null or without members if the gang
+// has none.
 std::vector<ObjectNotice> OnOwnerAndPod(ObjectNotice on_owner, const gather::GatheredGang* pods);
 
 }  // namespace yardmaster::extender

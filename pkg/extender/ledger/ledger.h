@@ -1,22 +1,22 @@
-// Writes of Gangs, by the process that leads and by no other.
+// Ledger writes Gangs, and ensures that only the leader writes them and that the outcome of every
+// write becomes known.
 //
-// What the ledger promises:
-//   1. One leader writes. Every write carries the fencing token of the hold of the lease under
-//      which its pass began, and is made only while that hold is the current one. A hold's first
-//      pass lists all Gangs, writes its token on every unfinished one and reads it in the same
-//      call: from then on no write of an earlier leader takes effect, however late it arrives,
-//      because it names an older resource version. The API server refuses a smaller token
-//      (validation rule of the Gang), which stops an earlier leader that has read the newer
-//      version.
-//   2. No write stays indeterminate. After a write that may or may not have taken effect the Gang
-//      is written once more (status.settledWrites), which reads what holds and makes a late arrival
-//      of that write impossible. While that fails, too, the Gang is not to be written, and the
-//      hosts of both versions are to be treated as promised.
-// A write that conflicts leaves the gang to the next pass, which sees the newer version. Where it
-// changes no promise, and the newer version differs in what the operator writes alone, it is made
-// again on that version at once.
+//   1. Only one leader writes. Every write carries the fencing token of the hold of the lease under
+//      which its pass began, and is sent only while that hold is current. The first pass of a hold
+//      lists all Gangs and writes its token on every unfinished one. From then on no write of an
+//      earlier leader takes effect, because it names an older resource version. The API server
+//      refuses a smaller token (validation rule of the Gang), which stops an earlier leader that
+//      has read the newer version. A Gang whose status cannot be written by this process is
+//      reported as a problem and skipped.
+//   2. No write stays indeterminate. After a write whose outcome is unknown, the ledger increments
+//      status.settledWrites of the Gang: the answer shows which version holds, and the unknown
+//      write can no longer take effect. While that write fails, too, the Gang must not be written,
+//      and the hosts of both versions count as promised.
+//   3. After a conflict the next pass decides again from the newer version. If the write changes no
+//      promise, and the newer version differs only in what the operator writes, the ledger repeats
+//      the write at once.
 //
-// Thread safety: one thread, but may_write from any. Lifetimes: everything passed in outlives the
+// Thread safety: one thread; may_write: any thread. Lifetimes: everything passed in outlives the
 // ledger.
 #pragma once
 
@@ -40,23 +40,23 @@
 
 namespace yardmaster::extender {
 
-// The manager's name in metadata.managedFields.
+// The name in metadata.managedFields.
 inline constexpr char kFieldManager[] = "yardmaster-extender";
 
-// This process's hold of the lease. Both from any thread.
+// The hold of the lease by this process. Both functions may be called from any thread.
 struct Fence {
-  // Fencing token of the present hold; 0 while this process does not lead. Greater than that of
-  // every earlier hold of any process.
+  // Returns the fencing token of the present hold; 0: this process does not lead. It is greater
+  // than that of every earlier hold of any process.
   std::function<std::int64_t()> token;
-  // Ends a present hold whose token is not greater than `token`, and makes those of later holds
-  // greater: the ledger holds `token`, although the lease does not know of it.
+  // Ends the present hold if its token is not greater than `token`, and makes later tokens greater.
+  // Called when a Gang has a token that the lease does not know.
   std::function<void(std::int64_t token)> require_above;
 };
 
 class Ledger {
  public:
   struct Options {
-    kube::Client* fence_client = nullptr;  // with a rate limit of its own; null: the other one
+    kube::Client* fence_client = nullptr;  // has its own rate limit; null: `client`
     std::size_t fence_threads = 32;
   };
 
@@ -69,31 +69,31 @@ class Ledger {
         fence_(std::move(fence)),
         options_(options) {}
 
-  // Begins a pass under the present hold. True: this process leads, the cache has every Gang as it
-  // is, and no write of an earlier leader can take effect. False: the pass writes nothing; `report`
-  // says why, unless this process simply does not lead. Indeterminate writes of gangs that back off
-  // stay so.
+  // Begins a pass under the present hold. Returns true if this process leads; then the cache has
+  // the current version of every Gang, and no write of an earlier leader can take effect. Returns
+  // false if the pass must not write; `report` has the error, unless this process does not lead.
+  // Indeterminate writes of gangs that back off stay indeterminate.
   bool BeginPass(PassReport& report);
-  // The hold under which the pass began is the current one. Ask before every write.
+  // Whether the hold under which the pass began is current. Callers check it before every write.
   bool may_write() const { return pass_token_ != 0 && fence_.token() == pass_token_; }
 
-  // What became of a write.
+  // The result of a write.
   struct Written {
-    bool is_done = false;  // the Gang is as it was to be; else it is not, or not known to be
-    std::shared_ptr<const api::Gang> gang;  // the newest version, as far as one was read; else null
+    bool is_done = false;  // the Gang has the written state; false: it has not, or it is unknown
+    std::shared_ptr<const api::Gang> gang;  // the newest version that was read; null: none
   };
-  // The plan of `base`, and all else of its status. Of a failure `report` says why, and it counts
-  // against the gang. REQUIRES: may_write, and the gang's last write is not indeterminate.
+  // Writes the status of `base`. On failure `report` has the error, and the gang backs off.
+  // REQUIRES: may_write, and the gang has no indeterminate write.
   Written WriteStatus(const api::Gang& base, const api::GangStatus& status, PassReport& report);
-  // Makes the Gang (`is_new`), or gives it this spec.
+  // Creates the Gang (`is_new`), or replaces its spec.
   Written WriteSpec(const api::Gang& gang, bool is_new, PassReport& report);
 
   // A write that may still take effect.
   struct IndeterminateWrite {
-    // The version that it names is gone: it has taken effect, or never will.
+    // The write named an old version: it has taken effect, or never will.
     bool conflicted = false;
     std::shared_ptr<const api::Gang>
-        attempted;  // as the Gang would be, on top of the version that was written
+        attempted;  // the Gang as the write would leave it, based on the version that it named
   };
   const std::map<NamespacedName, IndeterminateWrite>& indeterminate() const {
     return indeterminate_;
@@ -101,19 +101,20 @@ class Ledger {
 
  private:
   bool TakeOver(std::int64_t token, PassReport& report);
-  // True: some Gang has a token that `token` is not above, and a greater one was asked for.
+  // Returns true if a Gang has a token that is not smaller than `token`; a greater one was
+  // requested.
   bool RaiseToken(const std::vector<kube::ObjectPtr>& gangs, std::int64_t token);
   bool FenceAll(const std::vector<kube::ObjectPtr>& gangs, std::int64_t token, PassReport& report);
-  // OK: no earlier write of this Gang can take effect any more.
+  // OK: no earlier write of this Gang can take effect, or `problem` says why it cannot be fenced.
   absl::Status FenceOne(const nlohmann::json& gang, std::int64_t token, std::string& problem);
   void ResolveAll(PassReport& report);
-  // The present Gang, after the write was made impossible.
+  // Prevents the write from taking effect later. Returns the present Gang.
   absl::StatusOr<nlohmann::json> Resolve(const IndeterminateWrite& write);
   Written Resolve(IndeterminateWrite write, PassReport& report);
-  // `wanted`, which was made from `base`, on the version that is there now. Null: it is to be
-  // decided again from that version, or is there already.
+  // Applies `wanted`, which was computed from `base`, to the present version. Null: it must be
+  // decided again, or it holds already.
   std::shared_ptr<const api::Gang> OnNewer(const api::Gang& base, const api::Gang& wanted);
-  // Null, and a problem is reported, where the answer cannot be read.
+  // Returns null, with an error in `report`, if the answer cannot be decoded.
   std::shared_ptr<const api::Gang> Assume(const nlohmann::json& gang, PassReport& report);
 
   kube::Client& client_;

@@ -1,5 +1,7 @@
-// yardmaster_extender_* about passes; docs/reference/metrics.md says what each means and what a bad
-// value is. Thread safety: one thread.
+// PassMetrics exports the metrics yardmaster_extender_* about passes. docs/reference/metrics.md
+// describes each one and its bad values.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <set>
@@ -23,7 +25,8 @@ class PassMetrics {
   std::string LabelOf(int priority);
 
   metrics::Registry& registry_;
-  // Those that have series of their own. Jobs choose priorities, so their number has a bound.
+  // Priorities that have their own series. Their number is limited, because users choose
+  // priorities.
   std::set<int> priorities_;
 };
 
