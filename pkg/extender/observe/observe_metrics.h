@@ -1,4 +1,6 @@
-// What Observe mode exports (docs/reference/metrics.md). Thread safety: as the registry's.
+// Exports the metrics of Observe mode (docs/reference/metrics.md).
+//
+// Thread safety: that of the registry.
 #pragma once
 
 #include "pkg/extender/observe/observer.h"

@@ -1,11 +1,14 @@
-// A cluster in which the pods of other controllers have the Gangs that the extender would make of
-// them, without anything being written: what Observe mode and the command line look at.
+// Adds to a cluster state the Gangs that the extender would create for the pods of other
+// controllers, without writing them. Observe mode and the command line use it.
 //
-// A gang whose pods all have a host is placed there. Pods of a numbered kind that say no
-// parallelism are taken as one data-parallel group of all their GPUs, and their gang is among
-// `guessed`.
+//   - A gang whose pods all run, or for all of whose pods another controller has chosen hosts, is
+//     placed there.
+//   - A gang of which some pods have ended, or which runs on hosts whose place is not known, gets
+//     no Gang.
+//   - Pods that do not state their parallelism, and whose controller numbers them, count as one
+//     data-parallel group of all their GPUs. Their gang is in `guessed`.
 //
-// Determinism: the ClusterState alone decides. Complexity: O(pods log pods). Thread safety: pure
+// Determinism: a function of the ClusterState. Complexity: O(pods log pods). Thread safety: pure
 // functions.
 #pragma once
 
@@ -19,27 +22,26 @@
 
 namespace yardmaster::extender {
 
-// Gives those pods the annotation yardmaster.dev/parallelism that want no gang, are of a kind that
-// numbers its pods, and are at least `min_pods`. Returns the gangs they become. Gangs of which some
-// pod says its parallelism stay as they are.
+// Adds the annotation yardmaster.dev/parallelism to the pods of gangs of at least `min_pods`
+// numbered pods of which none states its parallelism. Returns these gangs.
 std::set<NamespacedName> GuessParallelism(std::size_t min_pods, std::vector<gather::PodPtr>& pods);
 
-// By rank, where all pods of the gang run, or where another controller wants all of them. Empty:
-// the gang is to be planned.
+// Returns the hosts by rank, if all pods of the gang run or another controller has chosen all their
+// hosts. Empty: otherwise, or if a pod has ended or the place of a host is not known.
 std::vector<std::string> HostsOfPods(const gather::GatheredGang& pods, const api::Gang& gang,
                                      const state::ClusterState& cluster);
 
-// The Gang as if its plan said these hosts, by rank; none: as if it had none.
+// Sets the plan of `gang` to these hosts, by rank. Empty: to none.
 void PlaceOnHosts(const std::vector<std::string>& hosts, api::Gang& gang);
 
 struct PodsAsGangs {
   state::ClusterState cluster;
   std::set<NamespacedName> guessed;
-  // Of each gang that has pods, by the Gang's name.
+  // The pods of each gang, by the Gang's name.
   std::map<NamespacedName, std::vector<NamespacedName>> pods_of;
 };
 
-// Gangs that are there stay as they are.
+// Existing Gangs are not changed.
 PodsAsGangs WithGangsOfPods(const state::ClusterState& cluster);
 
 }  // namespace yardmaster::extender
