@@ -1,11 +1,13 @@
-// The bind verb: binds a pod to a node for kube-scheduler, after a check against the ledger of its
-// gang. For schedulers that are configured with `bindVerb`; others bind themselves.
+// Binder binds a pod to a node for schedulers that are configured with `bindVerb`, after it has
+// checked the plan of the pod's gang.
 //
-// A pod of a gang is bound to its slot's host alone: for another node, and before the gang is
-// committed, Bind fails. A pod that the view does not know is bound as asked. The pod's uid is part
-// of the binding, so that a later pod of the same name is never bound.
+//   - A pod of a gang is bound only to the host of its slot. For another node, and before the gang
+//     has a place, Bind fails. Pods of a core PodGroup that kube-scheduler places are bound as
+//     requested.
+//   - A pod that the view does not know is bound as requested.
+//   - The binding names the pod's uid, so that another pod of the same name is not bound.
 //
-// Thread safety: all methods from any thread. Bind waits for the API server.
+// Thread safety: all methods from any thread. Bind blocks until the API server answers.
 #pragma once
 
 #include "absl/status/status.h"
@@ -20,8 +22,8 @@ class Binder {
  public:
   explicit Binder(kube::Client& client) : client_(client) {}
 
-  // Errors: Unavailable when `view` is null, because nothing is known yet; FailedPrecondition when
-  // the pod belongs elsewhere; else what the API server said.
+  // Errors: Unavailable if `view` is null, before the cluster was read; FailedPrecondition if the
+  // pod belongs on another node; otherwise those of the API server.
   absl::Status Bind(const View* view, const BindArgs& args);
 
  private:

@@ -1,10 +1,14 @@
-// The admission webhook that puts pods behind the gate, for API servers that serve no
-// MutatingAdmissionPolicy: a v1.AdmissionReview in, one out. It decides as the chart's policy does:
-// a pod that is created with the annotation yardmaster.dev/parallelism, has no gate of ours and is
-// not bound gets the gate as its last one; every other pod is admitted as it is. No pod is refused.
+// Implements the admission webhook that adds the scheduling gate to pods, for API servers that do
+// not serve MutatingAdmissionPolicy. It decides as the chart's policy does:
 //
-// The answer is a function of the body alone, so it needs no view of the cluster, no leader and no
-// caller who proves who it is. Thread safety: a pure function. Complexity: linear in the body.
+//   - A pod is created with the annotation yardmaster.dev/parallelism, is not bound and does not
+//     have the gate: the gate is appended.
+//   - Every other pod is admitted unchanged. No pod is rejected.
+//
+// The answer depends on the request body only. It needs no view of the cluster, no leader and no
+// authenticated client.
+//
+// Thread safety: pure function. Complexity: linear in the body.
 #pragma once
 
 #include <string>
@@ -14,8 +18,8 @@
 
 namespace yardmaster::extender {
 
-// Errors: InvalidArgument that names the field when the body is no AdmissionReview with a uid. The
-// API server then does what the webhook's failurePolicy says.
+// Takes and returns a v1.AdmissionReview. Errors: InvalidArgument, with the field, if the body is
+// not an AdmissionReview with a uid. Then the webhook's failurePolicy applies.
 absl::StatusOr<std::string> AdmitBehindGate(std::string_view body);
 
 }  // namespace yardmaster::extender

@@ -1,8 +1,8 @@
-// The calls of kube-scheduler that decide, as HTTP bodies in, bodies out: decode, look up the pod's
-// gang and rank, decide on the current View, encode. No call plans, writes or waits; binder.h has
-// the one that does.
+// Webhook answers the filter, prioritize and preempt calls of kube-scheduler: it decodes the
+// request body, finds the pod's gang and rank, decides on the current View and encodes the answer.
+// No call plans, writes or blocks. The bind call is in binder.h.
 //
-// Thread safety: Publish and all calls from any thread; a call keeps the View it began with.
+// Thread safety: Publish and all calls from any thread; a call uses one View throughout.
 #pragma once
 
 #include <memory>
@@ -20,34 +20,34 @@ namespace yardmaster::extender {
 class Webhook {
  public:
   struct Options {
-    // Nothing is decided: Filter and Preempt let every node pass, and Prioritize prefers none.
+    // Filter and Preempt accept every node, and Prioritize prefers none.
     bool passes_all = false;
-    // Pods that state their parallelism and came without our gate are ordinary ones
+    // Pods that state their parallelism but were created without the gate are ordinary pods
     // (gather/gatherer.h).
     bool gated_only = false;
   };
   Webhook() = default;
   explicit Webhook(Options options) : options_(options) {}
 
-  // Before the first Publish, Filter answers every pod with an error, Prioritize gives 0 to every
-  // node and Preempt keeps no candidate, so that pods stay pending instead of going where a gang
-  // will be.
+  // Sets the View for later calls. Before the first Publish, Filter returns an error for every pod,
+  // Prioritize returns 0 for every node and Preempt keeps no candidate (unless `passes_all`): pods
+  // stay pending and do not take the place of a gang.
   void Publish(std::shared_ptr<const View> view);
   bool ready() const { return view() != nullptr; }
 
-  // Errors: InvalidArgument when the body is not what the scheduler sends.
+  // Errors: InvalidArgument if the body is not a request of the scheduler.
   absl::StatusOr<std::string> Filter(std::string_view body) const;
   absl::StatusOr<std::string> Prioritize(std::string_view body) const;
-  // Keeps the candidates that Filter would accept once the victims are gone. Members of gangs are
-  // no victims that help: their slots stay promised.
+  // Returns the candidates that Filter would accept when the victims are gone. Evicting a member of
+  // a gang does not help, because its slot stays promised.
   absl::StatusOr<std::string> Preempt(std::string_view body) const;
 
-  // The View published last, or null.
+  // Returns the current View, or null.
   std::shared_ptr<const View> view() const;
 
  private:
   const Options options_ = {};
-  mutable Mutex mutex_;  // held for the copy of a pointer only
+  mutable Mutex mutex_;  // held only to copy a pointer
   std::shared_ptr<const View> view_ ABSL_GUARDED_BY(mutex_);
 };
 

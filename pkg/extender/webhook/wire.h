@@ -1,14 +1,18 @@
-// kube-scheduler's extender protocol v1: ExtenderArgs in, filter / prioritize / preempt results
-// out.
+// Reads and writes the messages of kube-scheduler's extender protocol v1: ExtenderArgs, and the
+// results of filter, prioritize, preempt and bind.
 //
-// Keys are Go field names; old schedulers send them in lower case, so reading ignores case. Both
-// forms of a node list are read, NodeNames (nodeCacheCapable) and full Nodes, and answered in kind.
-// A list that is null is an empty one; a body with neither is refused. Node lists are always
-// written as arrays, because the scheduler takes null for "no node".
+//   - Keys are Go field names. Old schedulers send them in lower case, so reading ignores case.
+//   - Node lists are read as NodeNames (nodeCacheCapable) or as Nodes, and answered in the same
+//     form.
+//   - A list that is null counts as empty. A body with neither list is rejected.
+//   - Results have arrays, never null, for node lists that were requested: the scheduler takes null
+//     for "no node".
 //
-// simdjson reads (a request may hold 16,000 node names), plain appending writes. What a reader has
-// returned points into it and is valid until its next call. Thread safety: an ArgsReader belongs to
-// one thread; the encoders are pure functions.
+// Bodies are read with simdjson, because a request may have 16,000 node names. Results are appended
+// to a string.
+//
+// Thread safety: an ArgsReader belongs to one thread; the encoders are pure functions. Lifetimes:
+// what a reader returns points into the reader and is valid until its next call.
 #pragma once
 
 #include <string>
@@ -26,10 +30,10 @@ struct ExtenderArgs {
   JsonView pod;  // a v1.Pod
   std::vector<std::string_view> node_names;
   bool nodes_were_objects = false;  // the scheduler is not nodeCacheCapable
-  std::vector<JsonView> nodes;      // then: the v1.Nodes
+  std::vector<JsonView> nodes;      // the v1.Nodes, if so
 };
 
-// One candidate of a preemption: the node and the pods that would go.
+// A candidate of a preemption: the node and the pods that would be evicted.
 struct PreemptCandidate {
   std::string node;
   std::vector<std::string> victim_uids;
@@ -51,7 +55,7 @@ struct BindArgs {
 
 class ArgsReader {
  public:
-  // Errors: InvalidArgument that names the key which is missing or of the wrong type.
+  // Errors: InvalidArgument, with the key that is missing or has the wrong type.
   absl::StatusOr<ExtenderArgs> Read(std::string_view body);
   absl::StatusOr<PreemptArgs> ReadPreempt(std::string_view body);
   absl::StatusOr<BindArgs> ReadBind(std::string_view body);
@@ -62,12 +66,12 @@ class ArgsReader {
   JsonParser parser_;
 };
 
-// The answer to `args`; `verdicts` by position in its node_names. A scheduler that sent Nodes gets
-// those that fit back.
+// Encodes the answer to `args`. `verdicts`: by position in node_names. A scheduler that sent Nodes
+// gets the accepted Nodes.
 std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<NodeVerdict>& verdicts);
-// Empty: the pod is bound.
+// `error`: empty if the pod is bound.
 std::string EncodeBindResult(std::string_view error);
-// A result that fails the pod's scheduling attempt with a message.
+// Encodes a result that fails the scheduling attempt of the pod with this message.
 std::string EncodeFilterError(std::string_view message);
 std::string EncodeHostPriorities(const std::vector<std::string_view>& names,
                                  const std::vector<int>& scores);
