@@ -1,18 +1,20 @@
-// Which of the proposed moves of running TrainingJobs the operator asks for by itself
+// Decides which of the proposed moves of running TrainingJobs the operator requests itself
 // (--moves=Auto), and when.
 //
-// Of the proposals (plan/rebalance) those that gain what the policy wants for their price are
-// looked at in their order; moves that only together let a waiting gang start are one choice, and
-// begin with their first. A choice is taken where
-//   - no move under way has hosts in a segment that it leaves or goes to;
-//   - what it costs is left of the day's GPU seconds;
-//   - disruption budgets let all pods of the job go;
-//   - no move of the job that the policy asked for was refused in the last hour.
-// One move is asked for at a look.
+// The policy considers, in their order, the proposals (plan/rebalance) whose gain is worth their
+// price. Moves that admit a waiting gang only together are one choice, of which the first move is
+// requested. A choice is taken if
 //
-// What was spent in the last day follows from the records of jobs (api/job_move.h), which later
-// requests do not replace, and from what this process has seen of jobs, or asked of them, that are
-// gone since: another leader does not know of those. A move that was refused has cost nothing.
+//   - no move in progress has hosts in a segment that the first move leaves or enters,
+//   - its price is within the rest of the day's GPU seconds,
+//   - disruption budgets allow the eviction of all pods of the job, and
+//   - the job has not refused a move of the policy in the last hour.
+//
+// The policy requests one move per reconcile.
+//
+// The price of the last day is the sum over the records in jobs (api/job_move.h), which later
+// requests do not overwrite, and over deleted jobs that this process has seen or asked. A new
+// leader does not know of those. A refused move costs nothing.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the object.
 #pragma once
@@ -37,53 +39,53 @@ namespace yardmaster::op {
 
 enum class MovesMode { kOff, kPropose, kAuto };
 
-// Of the GPU time of all hosts, what moves may cost where the policy does not say: a fixed number
-// of GPU seconds fits one size of cluster. A gang of every eighth GPU may lose nearly two hours.
+// The default fraction of the GPU time of all hosts that moves may cost per day. A fraction fits
+// clusters of every size. With it, a gang with an eighth of all GPUs may lose nearly two hours.
 inline constexpr double kMovesShare = 0.01;
 
 struct MovePolicyOptions {
   MovesMode mode = MovesMode::kPropose;
-  std::optional<double> gpu_seconds_per_day = {};  // that moves may cost; nothing: by kMovesShare
-  double min_gain = 3;                             // GPU seconds for each that a move costs
+  std::optional<double> gpu_seconds_per_day = {};  // price limit; nullopt: by kMovesShare
+  double min_gain = 3;                             // GPU seconds gained per GPU second of the price
   std::int64_t least_run_ms = kLeastRunMs;
 };
 
-// Jobs that have refused no move of the policy in the last hour are as movable as before, others
-// are not.
+// Makes jobs immovable that have refused a move of the policy in the last hour.
 void KeepWilling(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
                  TermsByGang& terms);
-// Jobs whose pods no budget keeps are as movable as before, others are not.
+// Makes jobs immovable if a disruption budget forbids the eviction of their pods.
 void KeepWithinBudgets(const std::vector<api::DisruptionBudget>& budgets,
                        const state::ObjectTable<api::Pod>& pods, TermsByGang& terms);
 
-// GPU seconds that moves by the policy have cost, or were to cost.
+// GPU seconds that moves of the policy have cost, or will cost.
 class MoveSpending {
  public:
-  // Of the last day, up to now.
+  // Reads the records of the jobs. Returns the sum of the last day.
   double Update(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms);
-  // A move of the job may have been asked for. The job's record replaces it as soon as Update has
-  // the job; of one that is gone by then it stays.
+  // Adds a move that may have been requested. The next Update replaces it by the job's record,
+  // unless the job is deleted.
   void Add(const std::string& uid, const api::MoveExpense& expense);
 
  private:
   std::map<std::string, std::vector<api::MoveExpense>> spent_;  // by uid of the job
 };
 
-// GPU seconds that moves may cost in a day.
+// Returns the GPU seconds that moves may cost per day.
 double DayLimit(const MovePolicyOptions& options, const plan::Snapshot& snapshot);
 
 struct MoveChoice {
-  const plan::Move* move = nullptr;  // that is asked for next; null: none
-  // Choices before it that wait.
-  int too_dear = 0;  // they cost more than is left of the day
-  int busy = 0;      // another move is under way in a segment of theirs
+  const plan::Move* move = nullptr;  // to be requested next; null: none
+  // Choices before it that must wait.
+  int too_dear = 0;  // their price exceeds the rest of the day
+  int busy = 0;      // another move is in progress in one of their segments
 };
-// `left`: GPU seconds of the day.
+// `left`: rest of the day, in GPU seconds.
 MoveChoice ChooseMove(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                       const plan::Rebalancing& proposed, double left);
 
-// Writes that the policy asks for it, and adds it to `spending`, also where the answer is lost.
-// False: the job is gone. Errors: Aborted where the job is newer than `cluster` has it.
+// Requests the move in the job's status, and adds it to `spending`, also if the answer is lost.
+// Returns false if the job is deleted. Errors: Aborted if the job has changed since `cluster` was
+// read.
 absl::StatusOr<bool> AskForMove(kube::Client& client, state::ClusterCache& cache,
                                 const state::ClusterState& cluster, const plan::Snapshot& snapshot,
                                 const plan::Move& move, std::int64_t now_ms,

@@ -1,21 +1,24 @@
-// Moves of running TrainingJobs that would let waiting gangs start, or give jobs better places: as
-// metrics, and, where the policy says so, asked for (move_policy.h).
+// MoveProposals computes moves of running TrainingJobs that would admit waiting gangs or give jobs
+// better places. It exports them as metrics, and requests them if the policy says so
+// (move_policy.h).
 //
-//   yardmaster_operator_proposed_moves                    moves
-//   yardmaster_operator_proposed_moves_price_gpu_seconds  what they cost
-//   yardmaster_operator_proposed_moves_gain_gpu_seconds   what they gain
-//   yardmaster_operator_proposed_admissions               waiting gangs that would fit then
-//   yardmaster_operator_asked_moves_total                 moves that the policy has asked for
-//   yardmaster_operator_moves_spent_gpu_seconds           what those of the last day have cost
-//   yardmaster_operator_moves_limit_gpu_seconds           what they may cost in a day
-//   yardmaster_operator_moves_left_out{reason}            gangs that wait, or could stand better,
-//       and that no move helps, by plan::StayReason; and moves that were not asked for: DayIsSpent,
-//       SegmentIsBusy
+//   yardmaster_operator_proposed_moves                    number of moves
+//   yardmaster_operator_proposed_moves_price_gpu_seconds  their price
+//   yardmaster_operator_proposed_moves_gain_gpu_seconds   their gain
+//   yardmaster_operator_proposed_admissions               waiting gangs that they would admit
+//   yardmaster_operator_asked_moves_total                 moves that the policy has requested
+//   yardmaster_operator_moves_spent_gpu_seconds           price of those of the last day
+//   yardmaster_operator_moves_limit_gpu_seconds           maximum price per day
+//   yardmaster_operator_moves_left_out{reason}            gangs that wait, or could have a better
+//       place, and that no move helps, by plan::StayReason; and moves that were not requested:
+//       DayIsSpent, SegmentIsBusy
 //
-// Only moves that gain at least what they cost are counted; where the policy asks for them, at
-// least what it wants, and only those that disruption budgets allow and that no job refused it in
-// the last hour. Gangs whose pods do not follow their place stay (move_terms.h). Thread safety: one
-// thread. Lifetimes: everything passed in outlives it.
+//   - In mode Propose, moves that gain at least their price are counted.
+//   - In mode Auto, moves are counted that gain what the policy demands, that disruption budgets
+//     allow, and whose jobs have not refused the policy in the last hour.
+//   - Gangs whose pods exist before their place does are not moved (move_terms.h).
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives the object.
 #pragma once
 
 #include <cstdint>
@@ -37,18 +40,18 @@ namespace yardmaster::op {
 
 class MoveProposals {
  public:
-  // Told what each Look has found in its snapshot; after Clear: nothing.
+  // Called with the result of each Look and its snapshot; with empty ones after Clear.
   using Listener = std::function<void(const plan::Rebalancing&, const plan::Snapshot&)>;
 
   MoveProposals(metrics::Registry& registry, kube::Client& client, state::ClusterCache& cache,
                 MovePolicyOptions options = {}, Listener listener = nullptr);
 
-  // Counts those of this cluster, and asks for one where that is the policy. Errors: of
-  // plan::ProposeMoves, then the metrics of proposals are as they were; of reading disruption
-  // budgets and of asking. `stop` cuts the search, and nothing is asked for then.
+  // Computes the moves of this cluster, and requests one in mode Auto. Errors: those of
+  // plan::ProposeMoves, with the metrics of proposals unchanged; those of reading disruption
+  // budgets and of the request. `stop` cuts the search; then no move is requested.
   absl::Status Look(const state::ClusterState& cluster, std::int64_t now_ms,
                     const std::stop_token& stop = {});
-  // Another process says them.
+  // Sets the metrics to 0, because another process leads.
   void Clear();
 
  private:

@@ -1,13 +1,14 @@
-// The cluster as moves of running jobs are looked for in it.
+// Builds the snapshot in which moves of running jobs are searched.
 //
-// It differs from state::BuildSnapshot:
-//   - TrainingJobs without hosts that want none now are left out: suspended, ended or deleted ones,
-//     those that wait for quota or for rented hosts, and those that another controller runs;
-//   - others are moved for a waiting gang only where the extender has said that it does not fit
-//     now. A gang that is not complete would not start after the moves;
-//   - measured profiles count, and links that are down.
+// It differs from that of state::BuildSnapshot:
 //
-// Cost: O(objects). Thread safety: pure functions.
+//   - TrainingJobs that have no hosts and want none now are left out: those that are suspended,
+//     ended or deleted, wait for quota or rented hosts, or belong to another controller.
+//   - Other gangs may be moved for a waiting gang only if the extender has reported that it does
+//     not fit now. An incomplete gang would not start after the moves.
+//   - Measured profiles and links that are down are taken into account.
+//
+// Complexity: O(objects). Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace yardmaster::op {
 
 plan::Snapshot MoveSnapshot(const state::ClusterState& cluster, std::int64_t now_ms);
 
-// The parts of it, for snapshots that are made in other ways.
+// The parts of MoveSnapshot, for snapshots that are built in other ways.
 state::ClusterState WithoutIdleJobs(state::ClusterState cluster);
 void MoveOthersForThoseThatDoNotFit(const state::ObjectTable<api::Gang>& gangs,
                                     plan::Snapshot& snapshot);

@@ -1,10 +1,12 @@
-// What a TrainingJob says about being moved to other hosts, and what a move costs it.
+// Computes whether a TrainingJob may be moved to other hosts, and the price of a move.
 //
-// A move costs the restart (spec.capacity.restartSeconds) and the work since the last checkpoint,
-// as an incident does (work_loss.h). Where no checkpoint was reported since all workers ran, that
-// is half of the interval: spec.checkpoint.intervalSeconds, else the recommended one, else the one
-// that loses least at the usual rate of failures; or half of the time that the job ran, where that
-// is shorter. Thread safety: pure functions.
+// The price is the time of the restart (spec.capacity.restartSeconds) plus the work since the last
+// checkpoint, as for an incident (work_loss.h), times the GPUs of the job. If no checkpoint was
+// reported since all workers run, half of the checkpoint interval counts, or half of the time since
+// then if that is shorter. The interval is spec.checkpoint.intervalSeconds, else the recommended
+// one, else the optimal one for the default failure rate.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -23,37 +25,44 @@ namespace yardmaster::op {
 
 // Minimum running time before a job may be moved.
 inline constexpr std::int64_t kLeastRunMs = 10 * 60 * 1000;
-// From the end of a move of a job until it may be moved again.
+// Minimum time from the end of a move of a job to the next one.
 inline constexpr std::int64_t kMoveAgainMs = 60 * 60 * 1000;
 
-// It was less than `span_ms` ago. What lies as far ahead was written by a clock that was wrong.
+// Whether `then_ms` is less than `span_ms` before or after `now_ms`. A time further in the future
+// was written by a wrong clock.
 bool IsWithin(std::int64_t then_ms, std::int64_t now_ms, std::int64_t span_ms);
 
-// Why a job that runs or restarts is about to do something else than move; empty: it is not.
+// Returns why a job that runs or restarts is about to do something else than move; empty: it is
+// not.
 std::string WhyInterrupted(const api::TrainingJob& job);
-// Why a job may not be asked to move now; empty: it may. Not movable are jobs with movable Never;
-// that another controller runs; that have ended, are suspended, wait for quota, recover, change
-// their size, move already, or have rented hosts; whose workers have not all run for
-// `least_run_ms`; and whose last move that was not refused ended less than kMoveAgainMs ago.
-// `now_ms` 0: unknown, as for manifests; then a job without conditions runs.
+// Returns why a job may not be moved now; empty: it may. These jobs may not:
+//
+//   - jobs with spec.movable Never, and jobs of another controller;
+//   - jobs that have ended, are deleted or suspended, wait for quota, recover, change their size,
+//     move already, or have rented hosts;
+//   - jobs whose workers have not all run for `least_run_ms`;
+//   - jobs whose last move that was Done or Abandoned ended less than kMoveAgainMs ago.
+//
+// `now_ms` 0: unknown, as for manifests; then a job without conditions counts as running.
 std::string WhyNotMovable(const api::TrainingJob& job, std::int64_t now_ms,
                           std::int64_t least_run_ms);
-// GPU seconds.
+// Returns GPU seconds.
 double PriceOfMove(const api::TrainingJob& job, std::int64_t now_ms);
 
-// `now_ms` 0: half of the interval between checkpoints counts as lost.
+// `now_ms` 0: unknown; then half of the checkpoint interval counts as lost.
 plan::MoveTerms MoveTermsOf(const api::TrainingJob& job, std::int64_t now_ms,
                             std::int64_t least_run_ms = kLeastRunMs);
 
-// By the key of each job's gang. Other gangs are not movable: their owners restart them.
+// By the key of each job's gang. Gangs of other owners are not movable, because their owners
+// restart them.
 using TermsByGang = std::map<NamespacedName, plan::MoveTerms>;
 TermsByGang MoveTermsOf(const state::ObjectTable<api::TrainingJob>& jobs, std::int64_t now_ms,
                         std::int64_t least_run_ms = kLeastRunMs);
-// It is not movable any more. Where it was not before, the first reason stays.
+// Makes the job immovable. An earlier reason stays.
 void Hold(const char* why, plan::MoveTerms& job);
-// Gangs whose pods do not follow their place are not movable: those pods stay where they are.
+// Makes gangs immovable whose pods are created before the place: their pods would stay.
 void KeepFollowing(const state::ObjectTable<api::Gang>& gangs, TermsByGang& terms);
-// By JobId of the snapshot.
+// Returns the terms by JobId of the snapshot.
 std::vector<plan::MoveTerms> TermsInOrder(const TermsByGang& terms, const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::op
