@@ -1,5 +1,7 @@
-// What a Fabric's status says: how many places and hosts its Nodes make, whether it can be planned
-// on, and what state its links, cables and hashes are in. Pure. Thread safety: pure function.
+// Computes the status of a Fabric: the number of its places and hosts, whether the planner can use
+// it, and the state of its links, cables and hashes.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +19,16 @@ namespace yardmaster::op {
 inline constexpr char kDevicesCountedCondition[] = "DevicesCounted";
 inline constexpr char kDomainsConsistentCondition[] = "DomainsConsistent";
 
-// `used`: this is the Fabric that `snapshot` was made with (one cluster plans on one Fabric).
-// Condition DevicesCounted is False while devices by claims cannot be counted exactly, and not set
-// where they always could. Condition Ready is False when another Fabric is used, and when the spec
-// does not add up or its Nodes need more ports than it has; in the last two cases the message is
-// the warning of `snapshot`. Condition DomainsConsistent is False while labels of domains
-// contradict the Fabric or each other, and not set where they never did.
+// Returns the status with its counts and these conditions:
+//
+//   - Ready: False if `used` is false, if the spec is invalid, or if the Nodes need more ports than
+//     the Fabric has. In the last two cases the message is the warning of `snapshot`.
+//   - DevicesCounted: False while devices that pods claim cannot be counted exactly. Not set if
+//     they always could.
+//   - DomainsConsistent: False while domain labels contradict the Fabric or each other. Not set if
+//     they never did.
+//
+// `used`: `snapshot` was built with this Fabric. A cluster uses one Fabric.
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
 
@@ -34,44 +40,45 @@ inline constexpr char kPathsPlannedCondition[] = "PathsPlanned";
 inline constexpr char kLinksCleanCondition[] = "LinksClean";
 
 struct NetworkHealth {
-  std::vector<std::string> down;  // names of cables reported down, in order
+  std::vector<std::string> down;  // names of the cables reported down, in order
   int held = 0;                   // cables that are up and held back
-  int distrusted = 0;             // NIC ports reported down, too many to be believed
-  std::string links_problem;      // what is wrong with the down-links annotation
+  int distrusted = 0;  // NIC ports reported down, if they are so many that the reports are dropped
+  std::string links_problem;  // error of the annotation down-links
   LossyCables lossy;
   Evidence evidence;
   int unplanned_flows = 0;
-  std::string unplanned_reason;  // of one of them
-  std::string hashes_problem;    // why no hash of the Fabric can be used
+  std::string unplanned_reason;  // why one of them is not planned
+  std::string hashes_problem;    // why the Fabric's hashes cannot be used
 };
 
-// Sets the conditions, with switches as `spec` shows them. Texts change only when the reported
-// state changes. LinksClean is not set where no port ever lost packets.
+// Sets the conditions. `spec`: how switches are named. Messages change only if the reported state
+// changes. LinksClean is not set if no port ever lost packets.
 void AddNetworkConditions(const fabric::FabricSpec& spec, const NetworkHealth& health,
                           std::int64_t generation, std::int64_t now_ms, api::FabricStatus& status);
 
 inline constexpr char kAgentsReportCondition[] = "AgentsReport";
 
-// Says whether any agent has a stream. None: most likely the DaemonSet's node affinity names
-// another label than the Fabric, so that it runs on no host.
+// Sets AgentsReport: whether any agent has a stream. If none has, the node affinity of the
+// DaemonSet probably names another label than the Fabric, so that no agent runs.
 void AddAgentsCondition(bool any_reports, const std::string& segment_label, std::int64_t generation,
                         std::int64_t now_ms, api::FabricStatus& status);
 
 inline constexpr char kSegmentsUpCondition[] = "SegmentsUp";
 
-// Sets lostSegments and condition SegmentsUp from the segments that are not up. A segment that
-// the status names already, as the previous leader left it, stays lost while it is suspected or
-// lost; one that a limit holds back is not lost. `steady_ms` and `now_ms`: the same instant.
+// Sets lostSegments and condition SegmentsUp from the segments that are not up. A segment that the
+// status already names stays lost while it is suspected or lost, also if a previous leader wrote
+// it. A segment that a limit holds back is not lost. `steady_ms`, `now_ms`: the same time by both
+// clocks.
 void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
                      std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status);
 
 inline constexpr char kDomainsUpCondition[] = "DomainsUp";
 
-// The same for domains.
+// Like AddLostSegments, for domains.
 void AddLostDomains(const std::vector<SegmentVerdict>& domains, std::int64_t generation,
                     std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status);
 
-// As in SegmentVerdict::name.
+// Return the name as in SegmentVerdict::name.
 std::string LostPlaceName(const api::LostSegment& lost);
 std::string LostPlaceName(const api::LostDomain& lost);
 

@@ -1,17 +1,22 @@
-// Writes Crux's numbers, levels and RePaC's source ports for all placed gangs together, because
-// they share links. A round plans on a snapshot, starting from the present plan, then writes only
-// what differs (network_writes.h has order and rate).
+// NetworkController plans Crux's numbers and levels and RePaC's source ports for all placed gangs
+// together, because they share links, and writes them to Gangs and pods.
 //
-// The present plan is kept from round to round; a controller that has just started, or whose fabric
-// has just changed, reads it from Gangs and pods (previous_network_reader.h). Around the plan,
-// every round: which cables are down or held back (network_faults.h), whether reports agree with
-// the Fabric (network_evidence.h), what jobs measured (network_profiles.h), which jobs starve
-// (network_starvation.h). The findings are written to the Fabric's conditions; a condition that
-// turns is an event. Plans of ranks whose pods are yet to be made are handed over before anything
-// is written (planned_ranks.h): those pods are made with them.
+// A round:
 //
-// Rounds are called by one debounced thread. A write that fails is reported and made by the next
-// round. Writes that the rate defers go out by WriteDeferred, between rounds and without a plan.
+//   1. reads a snapshot, and the facts: cables that are down or held back (network_faults.h),
+//      whether reports agree with the Fabric (network_evidence.h), measured profiles
+//      (network_profiles.h);
+//   2. plans from the previous plan, and protects jobs that starve (network_starvation.h);
+//   3. hands over the plans of ranks that have no pod yet (planned_ranks.h), so that these pods are
+//      created with them;
+//   4. writes what has changed (network_writes.h has order and rate), and the Fabric's conditions.
+//      A condition that changes its status is an event.
+//
+// The controller keeps the previous plan between rounds. After its start, or when the Fabric has
+// changed, it reads that plan from Gangs and pods (previous_network_reader.h). The next round
+// repeats a write that has failed. WriteDeferred sends the writes that the rate limit has deferred,
+// without a new plan.
+//
 // Thread safety: one thread calls RunOnce, WriteDeferred, Forget and Reset. Lifetimes: everything
 // passed in outlives the controller.
 #pragma once
@@ -51,14 +56,13 @@
 
 namespace yardmaster::op {
 
-// Receives every plan and the snapshot it was made of, on the planning thread; both are valid
-// during the call.
+// Called with every plan and its snapshot, on the planning thread. Both are valid during the call.
 using PlanHandler = std::function<void(const netplan::NetworkPlan&, const plan::Snapshot&)>;
 struct NetworkHandlers {
   std::function<void(const NetworkNotice&)> on_notice = {};
   PlanHandler on_plan = {};
-  // The job of the gang is to look again: ranks that have no pod have their first plan for its
-  // present places, or something is new of what holds the job back.
+  // Requests a reconcile of the gang's job: ranks without a pod have their first plan for the
+  // present place, or the set of hosts that slow the job down has changed.
   std::function<void(const api::Gang&)> wake_job = {};
 };
 
@@ -69,37 +73,37 @@ class NetworkController {
     std::int64_t path_plan_life_ms = 24LL * 3600 * 1000;
     PodWriterOptions writes;
     repac::DampingOptions damping;
-    // How long switches need to stop hashing over a lost link.
+    // Time for which switches still hash over a lost link.
     std::int64_t reconverge_ms = 3'000;
     crux::StarvationOptions starvation;
-    // Simulated events that a round may spend on the search for a better schedule; 0: no search.
+    // Maximum number of simulated events per round in the search for a better schedule; 0: no
+    // search.
     std::int64_t crux_budget = crux::AnytimeSearchOptions().event_budget;
-    // Port states from the agents' streams; null: annotations alone count.
+    // Port states from the agents' streams; null: only annotations are used.
     const LiveLinks* live_links = nullptr;
-    // Agents are expected to have streams.
+    // Whether agents are expected to have streams.
     bool agents_have_streams = false;
-    // Says which segments are lost as a whole, and is told what holds jobs back; null: neither.
+    // Decides which segments are lost, and receives which hosts slow jobs down; null: neither.
     HostHealth* hosts = nullptr;
-    // Gets the plans of ranks that have no pod yet; null: they are not kept.
+    // Receives the plans of ranks without a pod; null: they are not kept.
     PlannedRanks* planned_ranks = nullptr;
   };
 
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                     Options options, NetworkHandlers handlers = {});
   RoundReport RunOnce();
-  // Writes as much of what was deferred as the rate allows.
+  // Sends deferred writes as far as the rate limit allows.
   WriteResult WriteDeferred() { return writer_.WriteLeft(clock_.SteadyMs()); }
   bool HasDeferred() const { return writer_.HasLeft(); }
-  // The release of pods waits for what was deferred.
+  // Whether pods wait for deferred writes to be released.
   bool HasWaiting() const { return writer_.HasWaiting(); }
-  // Drops cached state, since another process may have written: the next round reads the objects.
+  // Drops cached state, because another process may have written. The next round reads the objects.
   void Forget();
-  // After a run that threw, which may have broken off anywhere: as Forget, and what was derived
-  // from the objects is derived again.
+  // Like Forget, and also drops what was derived from objects. Called after a round that threw.
   void Reset();
 
  private:
-  // What a round works on.
+  // The objects of a round.
   struct Objects {
     std::map<std::string, std::set<std::string>> avoided_hosts;  // held_back_jobs.h
     state::ClusterState cluster;
@@ -108,7 +112,7 @@ class NetworkController {
     bool gangs_wait = false;        // some gang has no place
     plan::Snapshot snapshot;
   };
-  // The Fabric that is planned on (state::UsedFabric); null: none exists.
+  // Returns the Fabric in use (state::UsedFabric); null: none exists.
   static const api::Fabric* FabricOf(const state::ClusterState& cluster);
 
   // Facts.
@@ -118,13 +122,12 @@ class NetworkController {
   void ReadProfiles(plan::Snapshot& snapshot, NetworkFacts& facts, RoundReport& report);
   void ReadFacts(Objects& objects, NetworkFacts& facts, RoundReport& report);
 
-  // Decisions (round_decision.h), and what is kept of them for the next round.
+  // Decisions (round_decision.h), and their results for the next round.
   std::vector<GangNetwork> Plan(const Objects& objects, NetworkFacts& facts, RoundReport& report);
   void GuardAgainstStarvation(const Objects& objects, std::vector<GangNetwork>& networks,
                               RoundReport& report);
 
-  // Effects.
-  // Segments and domains that are lost as a whole.
+  // Sets the segments and domains that are lost.
   void AssessLosses(const api::Fabric& fabric, const fabric::Places& places,
                     api::FabricStatus& status, RoundReport& report);
   void AssessAgents(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
@@ -138,11 +141,11 @@ class NetworkController {
   using RankPods = std::map<int, std::shared_ptr<const api::Pod>>;
   void KeepPlansOf(const GangNetwork& network, const api::Gang& gang, const RankPods& members,
                    const NetworkOptions& options);
-  // Of gangs that lack pods, and of no others.
+  // Keeps the plans of gangs that lack pods, and drops all others.
   void KeepPlans(const Objects& objects, const NetworkFacts& facts,
                  const std::vector<GangNetwork>& networks, const NetworkOptions& options,
                  RoundReport& report);
-  // Which jobs one host holds back, for their next looks.
+  // Passes on which jobs one host slows down.
   void AssessHeldBack(const Objects& objects, const NetworkFacts& facts);
   void WritePods(std::vector<PodWrite> writes, RoundReport& report);
   static void AddFindings(const NetworkFacts& facts, RoundReport& report);
@@ -153,7 +156,7 @@ class NetworkController {
   const Options options_;
   const NetworkHandlers handlers_;
 
-  // The network that ids in what follows mean.
+  // The network to which the ids below belong.
   std::shared_ptr<const fabric::Places> places_;
   std::string fabric_uid_;
   std::string forwarding_;  // api::ForwardingText of the Fabric's spec; empty: not known

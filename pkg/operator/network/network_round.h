@@ -1,4 +1,5 @@
-// What a round of the network controller did and found, and the events that follow from it.
+// Defines the report of a round of the network controller, and the events that follow from it.
+//
 // Thread safety: values.
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace yardmaster::op {
 
-// What happened to a Fabric or a Gang; becomes an event on it.
+// An event on a Fabric or a Gang.
 struct NetworkNotice {
   std::string kind;  // "Fabric" or "Gang"
   std::string namespace_name;
@@ -24,22 +25,22 @@ struct NetworkNotice {
   std::string note;
 };
 
-// `done`: statuses and pods written. Failures are those of Gangs, Fabrics and pods.
+// `done`: number of statuses and pods that were written. `failures`: of Gangs, Fabrics and pods.
 struct RoundReport : RunResult {
   int gangs = 0;                      // placed gangs with a network plan
   int statuses = 0;                   // Gang and Fabric statuses written
   int pods = 0;                       // pods annotated
-  int released = 0;                   // of them, released with the same patch
+  int released = 0;                   // pods released by the same patch
   int deferred = 0;                   // pods left for WriteDeferred
   std::vector<std::string> problems;  // input that cannot be used
 
   netplan::NetworkReport plan;
-  double plan_seconds = 0;     // planning alone
-  std::int64_t waited_ms = 0;  // for the API server, with writes
-  int measured_gangs = 0;      // whose numbers are measured or blended
-  int cables_down = 0;         // reported
-  int cables_held = 0;         // up again, held back
-  int cables_lossy = 0;        // up, and reported to lose packets
+  double plan_seconds = 0;     // duration of the planning
+  std::int64_t waited_ms = 0;  // duration of the writes
+  int measured_gangs = 0;      // gangs with measured or blended profiles
+  int cables_down = 0;         // cables reported down
+  int cables_held = 0;         // cables that are up and held back
+  int cables_lossy = 0;        // cables that are up and lose packets
   int lost_segments = 0;
   std::optional<int> lost_domains;  // nullopt: the fabric has no domains
   int miswired_ports = 0;
@@ -47,7 +48,7 @@ struct RoundReport : RunResult {
   std::vector<repac::RoleTrust> roles;
   int starving = 0;
   int lifted = 0;
-  double oldest_plan_seconds = 0;  // age of the oldest path plan that stands on a pod
+  double oldest_plan_seconds = 0;  // age of the oldest path plan on a pod
 };
 
 }  // namespace yardmaster::op
