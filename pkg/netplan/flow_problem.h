@@ -1,23 +1,28 @@
-// Placed jobs' traffic as a Crux problem on a fabric: which flows there are, which uplinks each may
-// take, and what that means in links.
+// FlowProblem converts the traffic of placed jobs on a fabric into a Crux problem: the flows, the
+// candidate uplinks of each flow, and the links of each candidate.
 //
-// A connection between two NICs is one flow per NIC port that has a way there, so that both planes
-// carry half. A flow's candidates are the uplinks of its ToR whose way is up (all of them up to
-// max_candidates, else so many spread over them), begun elsewhere for every host; where later
-// switches have a choice of their own, the candidate takes one of them for the load estimate.
-// Flows of a job that leave by one rail and NIC port are taken for one ring, which moves as one.
-// A flow whose receiver sends nothing to the sender's NIC has an acknowledgement path of its own:
-// that of the acknowledgements of its queue pair, which are no part of the load that Crux counts.
-// A port that loses packets, at either end, carries a connection only where no other has a way.
-// What is sprayed has no path of its own (spreading.h): NICs that spray make one flow of a
-// connection, whose one candidate loads all links of all planes; switches that spray make
-// candidates of the choices that other switches' hashes leave. Links that are loaded alike are one
-// link of the problem then.
-// Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
-// alone on a whole network they take that time: what a job asks of a link is then measured too.
-// Links keep the numbers that `numbers` gives them, unless it is of a network with another number
-// of links; then it is ignored. Deterministic. Thread safety: none while jobs are added. Lifetimes:
-// network and `unusable` must outlive the problem; FlowSource::routes points into it.
+//   - A connection between two NICs becomes one flow for each NIC port that has a path, with an
+//     equal part of the bytes. So both planes carry half.
+//   - The candidates of a flow are the uplinks of its ToR with a usable path: all of them up to
+//     `max_candidates`, else that many, spread evenly. Every host starts at another one. If later
+//     switches choose, too, the candidate assumes one of their choices for the load estimate.
+//   - Flows of a job that leave by the same rail and NIC port form one ring, which moves as a
+//     whole.
+//   - A flow has an acknowledgement path of its own if its receiver sends nothing to the sender's
+//     NIC. It is the path of the acknowledgements of the flow's queue pair. Crux does not count its
+//     load.
+//   - A port that loses packets, at either end, is used only if no other port has a path.
+//   - Sprayed traffic has no single path (spreading.h). If NICs spray, a connection is one flow,
+//     whose one candidate loads all links of all planes. If switches spray, the candidates are the
+//     choices that the hashes of the other switches leave. Links with equal load are one link of
+//     the problem.
+//   - If the communication time of a job was measured, the bytes of its flows are scaled so that
+//     the job takes that time alone on a whole network.
+//   - Links keep the numbers of `numbers`, unless those belong to a network with another number of
+//     links.
+//
+// Determinism: a function of the arguments. Thread safety: one thread. Lifetimes: network and
+// `unusable` outlive the problem; FlowSource::routes points into the problem.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +43,11 @@
 
 namespace yardmaster::netplan {
 
-// Whether switches or NICs spray packets of a flow: all of its choices, or some beside hashes.
+// Whether switches or NICs spray the packets of a flow: at all choices, or at some of them.
 enum class Sprayed { kNo, kPartly, kWholly };
 
-// One flow of the Crux problem: the part of a connection that leaves by one NIC port, or all of it
-// where NICs spray.
+// A flow of the Crux problem: the part of a connection that leaves by one NIC port, or the whole
+// connection if NICs spray.
 struct FlowSource {
   int connection = 0;
   fabric::NicPort from;
@@ -61,20 +66,20 @@ struct FlowSource {
     return (static_cast<std::uint32_t>(from.host.value) + step) % count;
   }
   const Route& route(int candidate) const { return (*routes)[route_index(candidate)]; }
-  // The candidate that a path from NIC to NIC takes at its first switch, or, where switches spray,
-  // at all of them; -1: none.
+  // Returns the candidate that a path from NIC to NIC takes at its first switch, or, if switches
+  // spray, at all switches; -1: none.
   int CandidateOf(std::span<const fabric::LinkId> links) const;
 };
 
 struct JobFlows {
   plan::JobId job;
   std::vector<workload::TrafficDemand> connections;
-  std::vector<FlowSource> flows;      // as in the Crux job
+  std::vector<FlowSource> flows;      // in the order of the Crux job
   std::vector<FlowSource> ack_paths;  // from a flow's receiver to its sender
 };
 
-// How long the busiest NIC of a job sends in an iteration: its communication without contention, by
-// its bytes.
+// Returns how many seconds the busiest NIC of a job sends in an iteration, by its bytes: the
+// communication time without contention.
 double LoneSeconds(const std::vector<workload::TrafficDemand>& connections,
                    const fabric::FabricSpec& spec);
 
@@ -90,10 +95,10 @@ class FlowProblem {
 
   crux::Problem& problem() { return problem_; }
   const std::vector<JobFlows>& jobs() const { return jobs_; }
-  // For the next problem of this network. Afterwards the problem has no links, and AddJob must not
-  // be called.
+  // Returns the numbers for the next problem of this network. Afterwards the problem has no links,
+  // and AddJob must not be called.
   LinkNumbers TakeLinkNumbers();
-  // What sprayed flows put on links. REQUIRES: the problem has its links.
+  // Returns the loads of sprayed flows. REQUIRES: TakeLinkNumbers was not called.
   SprayedLoads LoadsOfSprayed(const crux::Solution& solution) const;
 
  private:
@@ -110,13 +115,13 @@ class FlowProblem {
   const int max_candidates_;
   const std::vector<fabric::CableId> lossy_;
   Routes routes_;
-  std::optional<Spreading> spreading_;                          // where something sprays
-  const std::vector<Route> one_route_ = std::vector<Route>(1);  // of flows that NICs spray
+  std::optional<Spreading> spreading_;                          // set if NICs or switches spray
+  const std::vector<Route> one_route_ = std::vector<Route>(1);  // for flows that NICs spray
   crux::Problem problem_;
   std::vector<JobFlows> jobs_;
-  std::vector<std::int32_t> dense_;  // by link, of bundles by their first; -1: not used yet
-  std::vector<std::int32_t> bundle_of_number_;  // of the problem's links; -1: one link
-  // The routes of a pair of ToRs by link number, where they were used already.
+  std::vector<std::int32_t> dense_;  // by link, for bundles by the first one; -1: not used yet
+  std::vector<std::int32_t> bundle_of_number_;  // by link of the problem; -1: one link
+  // The routes of a pair of ToRs in numbers of links, if they were used.
   absl::flat_hash_map<const std::vector<Route>*, std::vector<std::vector<std::int32_t>>> ways_;
 };
 

@@ -1,5 +1,6 @@
-// What a network plan is made from besides the placed jobs, and what it decides. Thread safety:
-// values.
+// Defines the input of a network plan, besides the placed jobs, and its result.
+//
+// Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -17,51 +18,54 @@
 
 namespace yardmaster::netplan {
 
-// What a network plan may use, and what it starts from.
+// The input of a network plan.
 struct NetworkInput {
   bool ports = true;  // also plan source ports
-  // The previous plan: jobs that did not change keep levels and ports. Null: plan from nothing.
-  // Must outlive the call.
+  // The previous plan: jobs that have not changed keep levels and ports. Null: none. Must outlive
+  // the call.
   const PreviousNetwork* previous = nullptr;
-  // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
-  // miswired), besides Snapshot::cable_down, which routing has left.
+  // Cables that flows must avoid although routing uses them: lost but not yet noticed by routing,
+  // held back after flapping, or miswired. Cables that routing does not use are in
+  // Snapshot::cable_down.
   std::vector<fabric::CableId> avoid;
-  // Cables of NIC ports that lose packets, ascending: a connection uses none of them as long as
-  // another of its NICs' ports has a way. Others are ignored. NICs that spray choose themselves.
+  // Cables of NIC ports that lose packets, ascending. A connection uses none of them if another
+  // port of the NIC has a path. Cables between switches are ignored. NICs that spray choose ports
+  // themselves.
   std::vector<fabric::CableId> lossy;
   std::vector<repac::Nic> exclude;  // NICs that get no source ports
-  // Switch roles whose hashes are not trusted, and why.
+  // Switch roles whose hashes are not trusted: role -> reason.
   std::map<std::string, std::string> mistrusted;
-  // Uplinks a flow may choose among; more are thinned out evenly.
+  // Maximum number of uplinks among which a flow chooses; if there are more, they are thinned out
+  // evenly.
   int max_candidates = 128;
-  // Of earlier rounds of this network; null: none. Must outlive the call.
+  // The state of earlier rounds of this network; null: none. Must outlive the call.
   NetworkMemory* memory = nullptr;
-  // Also predict which share of its ideal rate each job gets, where `held_levels` hold instead of
-  // the planned ones.
+  // Also predict the fraction of its ideal rate that each job gets. `held_levels` replace planned
+  // levels in the prediction.
   bool predict_shares = false;
   std::map<NamespacedName, int> held_levels;
   // The network policy.
   crux::Options policy;
 };
 
-// A flow between two workers, with the path that its source port takes; without links where that
-// cannot be predicted. `bytes` are what it sends in one iteration, not scaled; 0 for an
-// acknowledgement path. Where no port is planned, `src` and `dst` are the NIC ports it asked for.
+// A flow between two workers, with the path of its source port. `links` is empty if the path cannot
+// be predicted. `bytes`: sent per iteration, not scaled; 0 for an acknowledgement path. If no port
+// is planned, `src` and `dst` are the requested NIC ports.
 struct PathAssignment : repac::PlannedFlow {
   plan::JobId job;
   int from_rank = 0;  // workers
   int to_rank = 0;
   FlowKey key;
-  // Where no port is planned: the path Crux chose; for acknowledgements only the two NICs' links,
-  // and none where NICs spray.
+  // If no port is planned: the path that Crux chose. For acknowledgements only the links of both
+  // NICs, and empty if NICs spray.
   fabric::LinkPath wanted_links;
-  // NICs or switches spread it. It has a source port only where hashes choose, too; `links` are one
-  // of the links that carry it at each switch, and NetworkPlan::sprayed has its load.
+  // NICs or switches spray the flow. It has a source port only if hashes choose, too. `links` then
+  // has one of the links that carry it at each switch; NetworkPlan::sprayed has its load.
   bool sprayed = false;
 };
 
-// What sprayed flows put on links: of each job, the bytes of an iteration, not scaled, that all
-// links of a bundle carry together, each the same.
+// The load of sprayed flows on links: for each job, the bytes per iteration, not scaled, that all
+// links of a bundle carry together in equal parts.
 struct SprayedLoads {
   struct Load {
     plan::JobId job;
@@ -72,13 +76,13 @@ struct SprayedLoads {
   std::vector<Load> loads;  // by job, then by bundle
 };
 
-// How the planning went.
+// Statistics and problems of the planning.
 struct NetworkReport {
-  int kept_flows = 0;     // that kept their port
-  int changed_flows = 0;  // with another port than before, or none any more
+  int kept_flows = 0;     // flows that kept their port
+  int changed_flows = 0;  // flows with another port than before, or none now
   int new_flows = 0;
   int unplanned_flows = 0;
-  int changed_jobs = 0;  // that had to choose paths (network_plan.h)
+  int changed_jobs = 0;  // jobs that had to choose paths (network_plan.h)
   crux::DecisionReport decision;
   std::string problem;         // why no job got numbers, e.g. every level is reserved
   std::string hashes_problem;  // why no flow got a port: the Fabric's hashes cannot be compiled
@@ -87,8 +91,8 @@ struct NetworkReport {
 struct NetworkPlan {
   std::vector<std::optional<JobNetwork>> jobs;  // by plan::JobId
   std::vector<PathAssignment> paths;            // with NetworkInput::ports
-  // Paths of acknowledgements, where a job sends one way only: from the receiver of a flow to its
-  // sender. Counts in `report` are without them.
+  // Paths of acknowledgements from the receiver of a flow to its sender, for jobs that send in one
+  // direction only. The counts in `report` do not include them.
   std::vector<PathAssignment> ack_paths;
   SprayedLoads sprayed;  // with NetworkInput::ports
   NetworkReport report;
