@@ -1,9 +1,9 @@
-// The running gangs while moves are sought: where each stands after the moves so far, which may
-// move, and the hosts that gangs about to start will have.
+// Fleet is the state of the running gangs during the search for moves: the hosts of each gang after
+// the moves so far, whether it may move, and the hosts of gangs that are about to start.
 //
-// Every move that it makes is checked by the verifier against the cluster as it is at that moment.
-// Deterministic. Lifetimes: the snapshot given, the terms and the options outlive it. Thread
-// safety: one thread.
+// The verifier checks every move against the state of the cluster at that moment.
+//
+// Deterministic. Lifetimes: the terms and the options outlive the fleet. Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace yardmaster::plan {
 
 class Fleet {
  public:
-  // Gangs of the queue that fit now have their hosts at once, and reservations of the queue hold.
-  // `terms` by JobId. No plans are allowed yet.
+  // Gives their hosts to the gangs of the queue that fit now, and keeps the reservations of the
+  // queue. `terms`: by JobId. Initially no plans are allowed.
   Fleet(const Snapshot& snapshot, const std::vector<MoveTerms>& terms,
         const RebalanceOptions& options);
 
@@ -32,37 +32,37 @@ class Fleet {
   const std::vector<fabric::HostId>& hosts(JobId job) const {
     return state(job).assignment->host_of_rank;
   }
-  // Gangs that may be moved and have not been, ascending: those that run as a whole, whose owner
-  // lets them move, and whose pods disruption budgets let be stopped.
+  // Returns the gangs that may be moved and have not been, ascending. They run as a whole, their
+  // owner permits moves, and disruption budgets allow their eviction.
   std::vector<JobId> MovableGangs() const;
-  // Why a gang may not be moved, for people; empty: it may, or has been.
+  // Returns why a gang may not be moved; empty: it may, or has been.
   std::string WhyFixed(JobId job) const;
-  // Every rank has a host.
+  // Whether every rank has a host.
   bool IsPlaced(JobId job) const;
   bool IsMoved(JobId job) const { return moved_[job.index()] != 0; }
-  // Gangs that wait and fit nowhere, and for which others may be moved, in the order of the queue.
+  // Gangs that wait, do not fit, and may have others moved for them, in the order of the queue.
   const std::vector<JobId>& waiting() const { return waiting_; }
 
-  placement::Objective PlacesOf(JobId job) const;  // of a running gang where it stands
+  placement::Objective PlacesOf(JobId job) const;  // objective of a running gang
   double PriceOf(JobId job) const;                 // GPU seconds
   FleetObjective Value() const;
-  // As `Value().lost_gpus`, were the running gang there.
+  // Returns `Value().lost_gpus` for the case that the running gang has these hosts.
   double LostGpusAt(JobId job, const std::vector<fabric::HostId>& hosts);
-  // ContentionCost::BusyUplinks of the other gangs. REQUIRES: now().network.
+  // Returns ContentionCost::BusyUplinks of the other gangs. REQUIRES: now().network.
   std::vector<double> BusyUplinksWithout(JobId job);
-  // Seconds for which a change of a running gang counts.
+  // Returns for how many seconds a change of a running gang counts.
   double HorizonOf(JobId job) const;
 
   void AllowPlans(int plans) { plans_left_ = std::max(0, plans_left_) + plans; }
-  // Plans a gang on `cluster`, on hosts of `eligible` where that is not null. Counts as one plan;
-  // once there are none left the answer is NotNow.
+  // Plans a gang on `cluster`, restricted to `eligible` unless that is null. Uses up one plan.
+  // Without plans left it returns an empty plan, which is not Placed.
   placement::GangPlan Search(const placement::Cluster& cluster, JobId job,
                              const placement::HostSet* eligible = nullptr);
   bool is_cut() const { return plans_left_ < 0; }
 
-  // Errors: Internal, where the verifier refuses the place.
+  // Errors: Internal if the verifier rejects the place.
   absl::Status MoveTo(JobId job, const std::vector<fabric::HostId>& to);
-  // A waiting gang has these hosts from now on. Errors: as of MoveTo.
+  // Gives these hosts to a waiting gang. Errors: as MoveTo.
   absl::Status Admit(JobId waiting, const std::vector<fabric::HostId>& hosts);
 
  private:

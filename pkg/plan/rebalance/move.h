@@ -1,7 +1,9 @@
-// Moves of running gangs: what one is, what it costs and gains, and what they are to improve.
+// Defines moves of running gangs, their price and gain, and the objective that they improve.
 //
-// A move takes one whole gang off its hosts and puts it where the planner puts it then; in between
-// the gang restarts from a checkpoint. Thread safety: values and pure functions.
+// A move takes a whole gang off its hosts and puts it on other hosts. In between the gang restarts
+// from a checkpoint.
+//
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +17,36 @@
 
 namespace yardmaster::plan {
 
-// What the owner of a placed gang says about moving it.
+// Whether a placed gang may be moved, and at what price.
 struct MoveTerms {
-  bool movable = false;  // it runs, and may be restarted elsewhere
-  // Seconds that a move costs the gang: the restart, and the work since its last checkpoint.
+  bool movable = false;  // it runs and may be restarted on other hosts
+  // Price in seconds: the restart, and the work since the last checkpoint.
   double lost_seconds = 0;
-  std::string why_not = {};  // for people, where it is not movable
+  std::string why_not = {};  // reason if it is not movable
 };
 
 struct RebalanceOptions {
   placement::PlannerOptions placement{.explain = false};
   int max_moves = 8;
-  // A move, or all moves for one waiting gang together, gains at least so many times its price.
-  // What moves for a waiting gang change in lost GPUs is not counted.
+  // Minimum ratio of gain to price of a move, or of all moves for one waiting gang together. For
+  // the latter, changes in lost GPUs are not counted.
   double min_gain = 0;
-  // What is gained counts for so long, and not beyond the expected end of the gang.
+  // Time for which a gain counts, at most until the expected end of the gang.
   double horizon_seconds = 6 * 3600;
-  // Plans of one gang, and predictions of lost GPUs, before the search for moves is cut.
+  // Maximum number of plans of one gang, and of predictions of lost GPUs. The search is cut after
+  // that.
   int max_plans = 2'000;
   int max_predictions = 100;
-  std::stop_token stop = {};  // cuts the search, too
+  std::stop_token stop = {};  // also cuts the search
 };
 
 struct MoveGain {
-  std::int64_t segments = 0;  // fewer that the gang stands in
-  std::int64_t domains = 0;   // likewise; 0 on a fabric without domains
-  double lost_gpus = 0;       // fewer GPUs that all running gangs lose to the network
-  // Waiting gangs that fit once this move and those before it are done.
+  std::int64_t segments = 0;  // reduction of the gang's segments
+  std::int64_t domains = 0;   // reduction of its domains; 0 without domains
+  double lost_gpus = 0;       // reduction of the GPUs that all running gangs lose to the network
+  // Waiting gangs that fit after this move and those before it.
   std::vector<JobId> admits;
-  // GPU time of what is gained by fewer lost GPUs and by starting a waiting gang now.
+  // GPU time gained by fewer lost GPUs and by the earlier start of a waiting gang.
   double gpu_seconds = 0;
 };
 
@@ -55,18 +58,18 @@ struct Move {
   std::string why;  // one sentence
 };
 
-// Minimised in the order of the fields. Gangs that come to fit count among the first only, so that
-// the other numbers are of the same gangs before and after.
+// Minimised in the order of the fields. Gangs that become placed affect only `waiting`, so that the
+// other numbers compare the same gangs.
 struct FleetObjective {
-  std::int64_t waiting = 0;     // gangs that wait and fit nowhere now
+  std::int64_t waiting = 0;     // gangs that wait and do not fit
   placement::Objective places;  // sums over the running gangs
-  double lost_gpus = 0;  // whose work they lose by being cut, and to each other (ContentionCost)
+  double lost_gpus = 0;         // GPU equivalents lost to the network (ContentionCost)
 };
 
-// Whether `a` is better than `b`. A thousandth of a lost GPU is no difference.
+// Whether `a` is better than `b`. Differences of less than a thousandth of a lost GPU do not count.
 bool IsBetter(const FleetObjective& a, const FleetObjective& b);
 
-// `sum` once a gang has changed its place.
+// Returns `sum` after a gang has changed its place.
 placement::Objective Changed(placement::Objective sum, const placement::Objective& before,
                              const placement::Objective& after);
 

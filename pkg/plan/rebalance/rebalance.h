@@ -1,19 +1,20 @@
-// Proposes moves of running gangs: first those that let waiting gangs start (consolidation.h), in
-// the order of the queue, then those that give gangs better places.
+// Proposes moves of running gangs: first those that admit waiting gangs (consolidation.h), in the
+// order of the queue, then those that give gangs better places.
 //
-// No move but those on the way to a place for a waiting gang makes the objective worse, and none
-// gives a gang a worse place by the objective of placement: each lets a waiting gang fit, alone or
-// with those that follow it for the same gang; or gives its gang a better place; or an equal one at
-// which all running gangs are predicted to lose so much less to the network that the price is
-// earned within the horizon. A gang moves once at most. Where a waiting gang has reserved its place
-// by its long wait and gets none, those behind it get none by moves either.
+//   - No move gives a gang a worse place by the objective of placement.
+//   - A move admits a waiting gang, alone or with the following moves for that gang; or it gives
+//     its gang a better place; or an equal place at which all running gangs are predicted to lose
+//     so much less to the network that the gain exceeds the price within the horizon. Only moves on
+//     the way to a place for a waiting gang may make the objective worse meanwhile.
+//   - A gang moves at most once.
+//   - If a gang that has reserved its place by its long wait gets no place, moves give none to the
+//     gangs behind it either.
+//   - When a move is made, its hosts are free after the moves before it; the gang's own hosts count
+//     as free. VerifyPlacement checks each move.
 //
-// A move's hosts are free when it is made, after the moves before it, its own hosts counted as
-// free. VerifyPlacement checks each.
-//
-// Complexity: at most max_plans plans of one gang besides one plan of the queue, at most
-// max_predictions predictions of contention for candidates, and one for each move. Deterministic
-// unless it is stopped. Thread safety: pure function.
+// Complexity: one plan of the queue, at most max_plans plans of one gang, at most max_predictions
+// predictions of contention for candidates, and one prediction for each move. Deterministic unless
+// stopped. Thread safety: pure function.
 #pragma once
 
 #include <string>
@@ -27,14 +28,14 @@
 
 namespace yardmaster::plan {
 
-// Why no move helps a gang that waits, or that stands in more fabric pods, segments or domains than
-// its GPUs need.
+// Why no move helps a gang that waits, or that uses more fabric pods, segments or domains than its
+// GPUs need.
 enum class StayReason {
-  kNotMovable,      // it runs, and its owner, its state or a disruption budget keeps it in place
-  kNoBetterPlace,   // it runs, and no better place is free
-  kGainsTooLittle,  // a move, or its start after moves, gains less than RebalanceOptions ask for
-  kNoMoveHelps,     // it waits, and no moves of the gangs that may move make place for it
-  kSearchCut        // the search ended before
+  kNotMovable,      // running: its owner, state or a disruption budget forbids moves
+  kNoBetterPlace,   // running: no better place is free
+  kGainsTooLittle,  // the gain is less than RebalanceOptions::min_gain demands
+  kNoMoveHelps,     // waiting: no moves of movable gangs make a place
+  kSearchCut        // the search was cut before
 };
 inline constexpr std::string_view kStayReasonNames[] = {
     "NotMovable", "NoBetterPlace", "GainsTooLittle", "NoMoveHelps", "SearchCut"};
@@ -42,18 +43,18 @@ inline constexpr std::string_view kStayReasonNames[] = {
 struct Stay {
   JobId job;
   StayReason reason = StayReason::kSearchCut;
-  std::string why;  // one clause, for people
+  std::string why;  // one clause
 };
 
 struct Rebalancing {
-  std::vector<Move> moves;  // in the order in which they are made
+  std::vector<Move> moves;  // in the order of execution
   std::vector<Stay> stays;  // waiting gangs in the order of the queue, then running ones by id
   FleetObjective before, after;
   bool is_cut = false;  // max_plans, max_predictions or `stop` ended the search
 };
 
-// `terms` by JobId. Errors: InvalidArgument where they are not as many as the jobs; Internal where
-// the verifier refuses a move.
+// `terms`: by JobId. Errors: InvalidArgument unless there is one for each job; Internal if the
+// verifier rejects a move.
 absl::StatusOr<Rebalancing> ProposeMoves(const Snapshot& snapshot,
                                          const std::vector<MoveTerms>& terms,
                                          const RebalanceOptions& options = {});
