@@ -1,5 +1,7 @@
-// The options of an agent, as its command line gives them: the nodes it serves, where it finds
-// things on the host, and where it reports. Thread safety: a value.
+// Defines the options of an agent, as its command line sets them: the nodes that it serves, paths
+// on the host, and where it reports.
+//
+// Thread safety: a value.
 #pragma once
 
 #include <cstdint>
@@ -17,52 +19,53 @@
 namespace yardmaster::agent {
 
 struct AgentOptions {
-  // The nodes that the agent serves: these, or those that the label selector matches. One of the
-  // two. More than one node: one watch of all pods, and folders per node.
+  // The nodes that the agent serves: either this list or those that the label selector matches.
+  // With more than one node, the agent watches all pods once and uses a folder per node.
   std::vector<std::string> nodes;
   std::string nodes_matching;
-  std::string fabric;  // the nodes' Fabric; empty: the one in use
+  std::string fabric;  // the Fabric of the nodes; empty: the one in use
   std::string plan_dir = "/run/yardmaster/plans";
   std::string sysfs_root = "/sys";  // empty: link states are not read
   std::string nic_ports_file;       // empty: discovery
   DebounceTimes debounce;
   LossLimits loss;
   std::int64_t link_poll_ms = 250;
-  // What host programs have seen of the network (report_relay.h); empty: nothing is relayed.
+  // Folder of the reports of host programs about the network (report_relay.h); empty: none are
+  // relayed.
   std::string reports_dir;
-  // How the nodes' NICs balance by themselves, for the annotation
+  // How the nodes' NICs balance load themselves, for the annotation
   // yardmaster.dev/nic-load-balancing.
   std::string nic_load_balancing;
-  // Measures iterations by the NICs' byte counters (host_job_observer.h); needs one node and
-  // sysfs_root.
+  // Whether iterations are measured by the NICs' byte counters (host_job_observer.h). Requires one
+  // node and sysfs_root.
   bool measure_traffic = true;
-  // Traffic class of RDMA connections that choose none (default_class.h); -1: unchanged. Needs
-  // configfs_root, "/sys/kernel/config"; empty: nothing there is touched.
+  // Traffic class of RDMA connections that choose none (default_class.h); -1: unchanged. Requires
+  // configfs_root ("/sys/kernel/config"); if that is empty, configfs is not written.
   int default_traffic_class = -1;
   std::string configfs_root;
-  // Kubelet's PodResources socket, for which NICs pods have (pod_claims.h); empty: it is not asked.
+  // Kubelet's PodResources socket, which tells the NICs of pods (pod_claims.h); empty: not used.
   std::string kubelet_socket;
-  // Kubelet's folder of pods, for what the shims in them did; empty: it is not read.
+  // Kubelet's folder of pods, to read the reports of the shims in pods; empty: not read.
   std::string kubelet_pods_dir;
-  // The same folder, for programs that say by a file that a checkpoint is complete; empty: it is
-  // not read.
-  std::string checkpoint_marks_dir;
-  // The host's /proc, for what the processes of pods do that make no progress; empty: it is not
+  // The same folder, to read the files by which programs report complete checkpoints; empty: not
   // read.
+  std::string checkpoint_marks_dir;
+  // The host's /proc, to read the state of processes of pods without progress; empty: not read.
   std::string proc_root;
-  // A dcgm-exporter and an LLDP daemon of the host; needs one node.
+  // The dcgm-exporter and the LLDP daemon of the host. Requires one node.
   HostProgramOptions programs;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};
   rpc::TlsFiles grpc_tls;
-  // Where the operator takes reports of lost links at once (rpc/report_stream.h), next to the
-  // annotation; target empty: nowhere. Needs one node and sysfs_root; the node is filled in.
+  // The operator's endpoint for immediate reports of lost links (rpc/report_stream.h), in addition
+  // to the annotation. An empty target: none. Requires one node and sysfs_root; the agent fills in
+  // the node.
   rpc::ReportStreamOptions operator_stream;
 
-  // It serves the node of the host that it runs on, and no other.
+  // Whether the agent serves only the node on which it runs.
   bool one_node() const { return nodes_matching.empty() && nodes.size() == 1; }
 };
 
-// InvalidArgument, with the flag, for options that cannot work.
+// Errors: InvalidArgument, with the flag, for invalid options.
 absl::Status CheckOptions(const AgentOptions& options);
 
 }  // namespace yardmaster::agent

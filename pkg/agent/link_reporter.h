@@ -1,20 +1,19 @@
-// Reads the link state of the nodes' NIC ports and writes, when it has changed for some time, the
-// Node annotation yardmaster.dev/down-ports; with it yardmaster.dev/lossy-ports, the ports that
-// lose packets while they are up (ports/port_loss.h).
+// LinkReporter reads the link states of the nodes' NIC ports and writes two annotations on the
+// Node: yardmaster.dev/down-ports, once a change has lasted for some time, and
+// yardmaster.dev/lossy-ports, the ports that are up and lose packets (ports/port_loss.h).
 //
-// A process always writes its first reading of the links, since the annotation may be an earlier
-// process's. Ports that an earlier process found lossy remain so until they are clean. A
-// write that fails is tried again with every Poll; where lossy-ports are refused (by an admission
-// policy that does not know them), down-ports are written alone, and lossy-ports are tried again
-// with every interval of the loss. Ports found by discovery count only when there
-// are as many as the fabric says; otherwise the rail of a device is unknown, and nothing is
-// written.
+//   - A process always writes its first reading of the links, because the annotation may be from an
+//     earlier process. Ports that an earlier process reported as lossy stay reported until they are
+//     clean.
+//   - Each Poll repeats a write that has failed. If an admission policy rejects lossy-ports, the
+//     reporter writes down-ports alone, and tries lossy-ports again after each loss interval.
+//   - Discovered ports are used only if there are as many as the Fabric says. Otherwise the rail of
+//     a device is unknown and the reporter writes nothing.
+//   - With a folder per node, the files of a node are under <sysfs_root>/<node>, and nodes without
+//     such a folder are ignored. So tests can give an agent of simulated nodes a dead port.
 //
-// With a folder per node, a node's tree is <sysfs_root>/<node>, and nodes without one are left
-// alone; so tests can give a dead port to an agent that serves simulated nodes.
-//
-// Thread safety: Poll from one thread; the others from any. Lifetime: the client outlives
-// it.
+// Thread safety: Poll and Forget from one thread; the others from any. Lifetimes: the client
+// outlives the reporter.
 #pragma once
 
 #include <atomic>
@@ -50,34 +49,35 @@ class LinkReporter {
   LinkReporter(kube::Client& client, LinkOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // What went wrong, one status a node; empty: nothing.
+  // Returns the errors, at most one per node.
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes,
                                  const std::optional<FabricView>& fabric);
 
-  // The Node was deleted: one that is recreated under its name gets the annotation at the next
-  // Poll. On the polling thread.
+  // Called when the Node is deleted: a new Node of that name gets the annotations at the next Poll.
+  // On the polling thread.
   void Forget(const std::string& node);
 
-  // Calls `on_down` with a node's ports that are down, at the node's first reading and at every
-  // change, before the annotation is written; on the polling thread. Set it before the first Poll.
+  // Sets a function that is called with the ports of a node that are down, at the first reading and
+  // at every change, before the annotation is written. It is called on the polling thread.
+  // REQUIRES: called before the first Poll.
   using OnDownPorts = std::function<void(const std::string& node, const std::vector<PortKey>&)>;
   void OnDown(OnDownPorts on_down) { on_down_ = std::move(on_down); }
 
-  // As last read, in the order of node, rail and port.
+  // The links as last read, by node, rail and port.
   std::vector<rpc::LinkStatus> links() const;
   struct PortReading {
     std::string node;
     std::string device;
     PortCounters counters;
   };
-  // Of the ports of the last Poll, read now.
+  // Reads the counters of the ports of the last Poll.
   std::vector<PortReading> ReadCounters() const;
   struct PortLoss {
     std::string node;
     std::string device;
     int per_million = 0;  // frames
   };
-  // As of the last Poll.
+  // The lossy ports of the last Poll.
   std::vector<PortLoss> lossy() const;
   std::int64_t writes() const { return writes_; }
   std::int64_t failures() const { return failures_; }
@@ -94,12 +94,12 @@ class LinkReporter {
     std::vector<LocalNicPort> ports;
     std::optional<std::vector<PortKey>> down;
     std::vector<api::LossyPort> lossy;
-    std::int64_t next_loss_ms = std::numeric_limits<std::int64_t>::min();  // to be looked for
-    bool adopted = false;  // knows what an earlier process had found
-    std::optional<std::string> written_down, written_lossy;                       // as last written
+    std::int64_t next_loss_ms = std::numeric_limits<std::int64_t>::min();  // next search for loss
+    bool adopted = false;  // the ports that an earlier process found are known
+    std::optional<std::string> written_down, written_lossy;  // last written values
     std::int64_t next_lossy_write_ms = std::numeric_limits<std::int64_t>::min();  // not before
   };
-  // What a Poll has seen, in the same order.
+  // The results of a Poll, in the same order.
   struct Seen {
     std::vector<rpc::LinkStatus> links;
     std::vector<LocalNicPort> ports;
@@ -118,7 +118,7 @@ class LinkReporter {
   kube::Client& client_;
   const LinkOptions options_;
   OnDownPorts on_down_;
-  std::map<std::string, Node> nodes_;  // the polling thread's alone
+  std::map<std::string, Node> nodes_;  // used by the polling thread only
   mutable Mutex mutex_;
   Seen seen_ ABSL_GUARDED_BY(mutex_);
   std::atomic<std::int64_t> writes_ = 0;

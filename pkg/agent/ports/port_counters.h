@@ -1,11 +1,11 @@
-// What the kernel counts on a NIC port besides its bytes: speed, errors, waiting for pause frames,
-// congestion.
+// Reads the kernel's counters of a NIC port, except its bytes: speed, errors, pauses, congestion,
+// and frames.
 //
-// From sysfs: class/net/<interface>/{speed,carrier_changes,statistics/*} of a network device,
-// class/infiniband/<device>/ports/<port>/{rate,counters/*,hw_counters/*} of a port of an RDMA
-// device. What a driver does not have is left out.
+// The files are in sysfs: class/net/<interface>/{speed,carrier_changes,statistics/*} for a network
+// device, class/infiniband/<device>/ports/<port>/{rate,counters/*,hw_counters/*} for a port of an
+// RDMA device. Counters that the driver does not have are left out.
 //
-// Thread safety: a function without state; it reads the file system.
+// Thread safety: functions without state that read the file system.
 #pragma once
 
 #include <array>
@@ -27,22 +27,23 @@ struct PortCounters {
 
 PortCounters ReadPortCounters(const std::string& sysfs_root, const LocalNicPort& port);
 
-// Frames that came to a port, ever; nullopt: the counter is not there, or has reached its end.
+// Total numbers of frames that a port received. nullopt: the counter does not exist or has reached
+// its maximum.
 struct PortFrames {
-  // Of Ethernet rx_crc_errors and rx_frame_errors of the network device, of InfiniBand the port's
-  // port_rcv_errors, which has 16 bits on some devices and stops at their end. Drivers have that
-  // counter for RoCE as well; there it does not count what the wire damages.
+  // Ethernet: rx_crc_errors and rx_frame_errors of the network device. InfiniBand: port_rcv_errors,
+  // which on some devices has 16 bits and stops at its maximum. For RoCE that counter exists, too,
+  // but does not count frames that the wire damages, so it is not used.
   std::array<std::optional<std::uint64_t>, 3> damaged;
-  // Of Ethernet rx_packets of the network device, and port_rcv_packets of the RDMA port: the
-  // kernel's network device does not count RDMA packets. Where the ports of a NIC are bonded, its
-  // RDMA packets count at each of them. Neither where a part of what the wire carries is not
-  // counted: the RDMA port has no such counter, or the NIC has virtual functions (sriov_numvfs).
+  // Ethernet: rx_packets of the network device, which does not count RDMA packets. RDMA:
+  // port_rcv_packets. If ports of a NIC are bonded, its RDMA packets count at each of them. Both
+  // are nullopt if a part of the packets is not counted: the RDMA port has no such counter, or the
+  // NIC has virtual functions (sriov_numvfs).
   std::array<std::optional<std::uint64_t>, 2> received;
   bool operator==(const PortFrames&) const = default;
 };
 
-// Of a port of an RDMA device the network device is that of its first GID (gid_attrs/ndevs/0); of a
-// network device the RDMA port is the one whose first GID is the device's or its bond's.
+// The network device of an RDMA port is that of its first GID (gid_attrs/ndevs/0). The RDMA port of
+// a network device is the one whose first GID belongs to the device or its bond.
 PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& port);
 
 }  // namespace yardmaster::agent
