@@ -1,9 +1,10 @@
-// How many workers of one gang every host and every segment takes, now or in another state of the
-// cluster, and what a segment's choice costs beyond the objective.
+// Computes how many workers of a gang each host, domain and segment can take, now or in another
+// state of the cluster, and the scores that decide ties between segments.
 //
-// A new gang uses hosts that are in service, not backup, allowed by the pod template, not reserved
-// for another job, and have room for a worker by every resource (worker_need.h).
-// Thread safety: values and pure functions. Complexity: O(hosts).
+// A new gang may use a host that is available, not a backup host, allowed by the pod template, not
+// reserved for another job, and has enough of every resource for a worker (worker_need.h).
+//
+// Complexity: O(hosts). Thread safety: values and pure functions.
 #pragma once
 
 #include <compare>
@@ -17,54 +18,55 @@
 
 namespace yardmaster::placement {
 
-// The state of the cluster that is asked about.
+// The state of the cluster for which capacity is computed.
 struct CapacityView {
-  bool empty = false;       // as if every host were free, in service and not reserved
+  bool empty = false;       // as if every host were free, available and not reserved
   bool use_backup = false;  // backup hosts are used like ordinary ones
 };
 
 struct Capacity {
   std::vector<std::int32_t> of_host;  // workers, by HostId
-  // Workers, by DomainId, in whole domain sets (gang_model.h); empty where there are no domains.
+  // Workers by DomainId, in whole domain sets (gang_model.h); empty without domains.
   std::vector<std::int32_t> of_domain;
-  std::vector<std::int32_t> of_segment;  // workers, by SegmentId; of its domains where there are
+  std::vector<std::int32_t> of_segment;  // workers, by SegmentId; with domains: the sum over them
   std::int64_t total = 0;
   std::int32_t max_on_host = 0;
-  // Where workers may use different hosts; the numbers above then count workers of any class.
+  // Set if workers may use different hosts. The numbers above then count workers of any class.
   ClassCapacities classes;
 
-  // Hosts that so many workers take, each as large as the largest one; a host each if none takes
-  // any.
+  // Returns how many hosts of the largest capacity `workers` need; `workers` if no host takes any.
   std::int64_t HostsFor(std::int64_t workers) const {
     return max_on_host == 0 ? workers : (workers + max_on_host - 1) / max_on_host;
   }
 };
 
-// `host_set_size`: workers that must share a host, so only multiples of it count (1: any number).
+// `host_set_size`: number of workers that must share a host; only multiples of it count (1: any
+// number).
 Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
                      const CapacityView& view = {});
-// For the host sets and domain sets of `model`, of the gang that `request` names: of hosts that
-// only some workers may use, those count that all workers of a host set may use. (Where host sets
-// mix workers in more than kMaxHostClasses ways, every worker counts by itself.)
+// Returns the capacity for the host sets and domain sets of `model`, for the gang of `request`. A
+// host that only some workers may use counts if all workers of a host set may use it. (If host sets
+// mix workers in more than kMaxHostClasses ways, each worker counts alone.)
 Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, const GangModel& model,
                      const CapacityView& view = {});
 
-// The gang's model on the fabric of the cluster.
+// Returns the gang's model on the fabric of the cluster.
 GangModel ModelFor(const Cluster& cluster, const workload::Job& job,
                    const workload::WorkerGroups& groups);
 
-// Ties between equally good segments, summed over the segments used and compared in order.
+// Decides between segments of equal objective. Scores are summed over the segments used and
+// compared by the fields in order; lower is better.
 struct SegmentScore {
-  std::int64_t load = 0;          // predicted uplink load, in millionths of the highest
-  std::int64_t whole_free = 0;    // 1: all its ordinary hosts in service are wholly free
-  std::int64_t free_workers = 0;  // room in it: tight segments first
-  std::int64_t degraded = 0;      // of that room, each by the ports down of its host
-  std::int64_t no_backup = 0;     // 1: no backup host of it is in service and free
+  std::int64_t load = 0;          // predicted uplink load, in millionths of the highest one
+  std::int64_t whole_free = 0;    // 1: all its available ordinary hosts are completely free
+  std::int64_t free_workers = 0;  // its capacity: the tightest segments first
+  std::int64_t degraded = 0;      // of these, each times the ports that are down at its host
+  std::int64_t no_backup = 0;     // 1: it has no available free backup host
   auto operator<=>(const SegmentScore&) const = default;
   SegmentScore& operator+=(const SegmentScore& other);
 };
 
-// By SegmentId.
+// Returns the scores by SegmentId.
 std::vector<SegmentScore> ScoreSegments(const Cluster& cluster, const Capacity& capacity);
 
 }  // namespace yardmaster::placement

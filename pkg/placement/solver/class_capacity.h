@@ -1,8 +1,9 @@
-// What segments take of workers that may use different hosts (role_hosts.h): how many of them find
-// a place at once is a flow from classes of workers to hosts by the classes that may use them.
+// Computes how many workers of different classes segments can take. A class is a set of workers
+// that may use the same hosts (role_hosts.h). Whether all workers fit at once is a flow problem
+// from classes to groups of hosts with the same permitted classes.
 //
-// Complexity of Fits: O(workers' classes * capacities) for each augmentation, at most as many as
-// there are pairs. Thread safety: values and pure functions.
+// Complexity of Fits: O(classes of the workers * capacities) for each augmentation; there are at
+// most as many augmentations as pairs. Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@
 
 namespace yardmaster::placement {
 
-// The hosts that the same classes may use, counted together.
+// Hosts that the same classes may use, counted together.
 struct ClassCapacity {
   std::uint32_t classes = 0;  // bit c: class c may use them
-  std::int32_t workers = 0;   // that they take
+  std::int32_t workers = 0;   // the workers that the hosts take
 };
 using ClassCounts = std::vector<int>;  // workers by class
 
@@ -26,17 +27,18 @@ struct ClassCapacities {
   std::vector<std::vector<ClassCapacity>> of_segment;
 
   bool any() const { return !class_of_worker.empty(); }
-  // Adds to the segment hosts that take `workers` workers of any class.
+  // Adds hosts for `workers` workers of any class to the segment.
   void AddForAll(std::size_t segment, std::int32_t workers);
-  // Of all segments together.
+  // Returns the sum over all segments.
   std::vector<ClassCapacity> Total() const;
 };
 
 void AddCapacity(std::vector<ClassCapacity>& capacities, const ClassCapacity& capacity);
 std::int64_t CapacityForClass(const std::vector<ClassCapacity>& capacities, int class_number);
-// Whether so many workers of each class find a place there at once.
+// Whether the workers of all classes fit at once.
 bool Fits(const ClassCounts& workers, const std::vector<ClassCapacity>& capacities);
-// By class; `pieces[w]` is the piece of worker w, of `count` ones.
+// Returns the number of workers by class, for each of `count` pieces. `pieces[w]`: the piece of
+// worker w.
 std::vector<ClassCounts> CountClasses(const ClassCapacities& classes,
                                       const std::vector<int>& pieces, int count);
 

@@ -1,12 +1,14 @@
-// Chooses a domain for every worker, and with it the segment.
+// Chooses a domain, and with it a segment, for every worker.
 //
-// The segments are chosen as on a fabric without domains (gang_solver.h), with workers that should
-// share a domain as one piece and with the whole pieces that the domains of a segment take as its
-// room: first with whole units, where nothing is split and the choice of segments stays exact, then
-// with finer pieces where those do not fit. The domains of each segment are filled by
-// domain_fill.h, and a segment gives way to one that does with fewer domains. What does not meet
-// the bound is left to gang_search.h, for gangs of few pieces: exact unless cut. Larger gangs may
-// be unproven then, above all in the number of domains.
+//   1. The segments are chosen as on a fabric without domains (gang_solver.h). Workers that should
+//      share a domain are one piece, and the capacity of a segment is the number of whole pieces
+//      that its domains take. Whole units are tried first: then nothing is split, and the choice of
+//      segments is exact. If they do not fit, finer pieces follow.
+//   2. The domains of each segment are filled by domain_fill.h. A segment is exchanged for one in
+//      which the workers need fewer domains.
+//   3. If the result does not reach the bound and the gang has few pieces, gang_search.h searches
+//      for a better one: exact unless cut. For larger gangs the result may be unproven, mainly in
+//      the number of domains.
 //
 // Deterministic. Thread safety: pure function.
 #pragma once
@@ -19,8 +21,8 @@
 
 namespace yardmaster::placement {
 
-// `capacity` of `problem.model`. Of a plan that is found `domain_of_worker` is set, too.
-// REQUIRES: the fabric has domains.
+// `capacity`: of `problem.model`. A plan that is found also has `domain_of_worker`. REQUIRES: the
+// fabric has domains.
 SegmentPlan ChooseDomains(const SegmentProblem& problem, const Cluster& cluster,
                           const Capacity& capacity, std::int64_t max_steps);
 

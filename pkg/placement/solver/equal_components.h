@@ -1,8 +1,8 @@
-// Gangs of equal components (gang_model.h) by the closed forms of whole_choice.h and
-// uniform_solver.h: workers to pieces, and the answer back to workers.
+// Solves gangs of equal components (gang_model.h) by the closed forms of whole_choice.h and
+// uniform_solver.h: converts workers to pieces, and the result back to workers.
 //
-// Deterministic. Thread safety: pure functions. Complexity: as the closed forms, and linear in
-// workers.
+// Complexity: that of the closed forms, plus linear in the workers. Deterministic. Thread safety:
+// pure functions.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,19 @@
 
 namespace yardmaster::placement {
 
-// Components of a split gang that may take part in one segment, by the limit of stages; 0: any
-// number; nullopt: not even one.
+// Returns how many components of a split gang may use one segment, by the limit of stages; 0: any
+// number; nullopt: none.
 std::optional<int> ComponentsPerSegment(const GangModel& model, const Capacity& capacity);
 
-// Every component in one segment; nullopt where they do not all fit so. REQUIRES:
-// model.equal_components, and no pod set over several components.
+// Puts every component into one segment. Returns nullopt if they do not all fit so. REQUIRES:
+// model.equal_components, and no pod set with several components.
 std::optional<SegmentPlan> KeepComponentsWhole(const SegmentProblem& problem,
                                                const Capacity& capacity);
 
-// Splits components between `pieces`: units, which keeps tensor groups whole, or atoms, which finds
-// a placement wherever splitting does, but not the best. REQUIRES: model.equal_components, equal
-// pieces, `per_segment` of ComponentsPerSegment, no pod set over several components.
+// Splits components between `pieces`. With units as pieces, tensor groups stay whole. With atoms, a
+// placement is found whenever splitting gives one, but not always the best. REQUIRES:
+// model.equal_components, equal pieces, `per_segment` from ComponentsPerSegment, no pod set with
+// several components.
 SegmentPlan SplitComponents(const SegmentProblem& problem, const Capacity& capacity, PodRule rule,
                             const Partition& pieces, int per_segment);
 

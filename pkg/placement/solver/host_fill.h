@@ -1,13 +1,15 @@
 // Assigns the workers of a gang to hosts of their segments, or of their domains if the fabric has
 // some.
 //
-// The objective does not depend on hosts, so only ties are decided here: host sets are never
-// divided; units (tensor groups) stay together if they fit; tightest host first; hosts with all
-// links up before degraded ones, the least degraded of these first; then the lowest id. If every
-// worker of a segment (or domain) has its own host, ranks ascend with hosts. If workers may use
-// different hosts, they are matched with hosts one host set after another, and units may be
-// divided. Host sets of equal size then find hosts whenever a matching exists; with unequal sizes
-// one may be missed.
+// The objective does not depend on hosts, so the rules only decide ties:
+//
+//   - Host sets are never divided. Units (tensor groups) stay together if they fit.
+//   - The tightest host comes first; then hosts with all links up, then the least degraded ones;
+//     then the lowest id.
+//   - If every worker of a segment (or domain) has its own host, ranks ascend with hosts.
+//   - If workers may use different hosts, host sets are matched with hosts one after another, and
+//     units may be divided. Host sets of equal size find hosts whenever a matching exists; with
+//     unequal sizes a matching may be missed.
 //
 // Complexity: O(hosts log hosts + workers log hosts); a matching is O(workers * (hosts + workers) *
 // kinds of host sets). Deterministic. Thread safety: pure function.

@@ -1,8 +1,10 @@
-// A gang cut into pieces that are not split any further, as a problem for gang_search.h.
+// Builds the problem for gang_search.h from a gang that is cut into pieces, which the search does
+// not split.
 //
-// The finest pieces are atoms; coarser ones (whole tensor groups, units, components) make smaller
-// problems whose solutions are placements, too, but not always the best. Complexity: near-linear in
-// the sum of group sizes. Deterministic. Thread safety: pure functions.
+// The finest pieces are atoms. Coarser ones (whole tensor groups, units, components) give smaller
+// problems, whose solutions are placements but not always the best ones.
+//
+// Complexity: near-linear in the sum of group sizes. Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <vector>
@@ -13,10 +15,10 @@
 
 namespace yardmaster::placement {
 
-// The coarser class of every class of `fine`.
+// Returns the coarser class of every class of `fine`.
 std::vector<int> HomeOf(const Partition& fine, const Partition& coarse);
 
-// Stages of every piece, ascending; empty lists where the model does not limit them.
+// Returns the stages of every piece, ascending; empty lists if the model does not limit them.
 std::vector<std::vector<int>> StagesOf(const GangModel& model, const workload::WorkerGroups& groups,
                                        const Partition& pieces);
 

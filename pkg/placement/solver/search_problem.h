@@ -1,6 +1,8 @@
-// The problem that the general search solves: pieces of any size, joined by weighted groups, into
-// places of any capacity. Places are segments, or the domains of a fabric that has some. Made of a
-// gang by piece_problem.h, solved by gang_search.h. Thread safety: values.
+// Defines the problem of the general search: pieces of any size, joined by weighted groups, are put
+// into places of any capacity. Places are segments, or domains if the fabric has some.
+// piece_problem.h builds the problem from a gang; gang_search.h solves it.
+//
+// Thread safety: values.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +28,11 @@ struct SearchProblem {
   std::vector<int> capacity;        // workers, by place
   std::vector<int> pod_of_segment;  // segments of a pod are consecutive
   bool places_alike = true;         // equal capacity means interchangeable
-  // Where places are domains, else empty.
+  // Set if places are domains, else empty.
   std::vector<int> segment_of_domain;
   std::vector<int> segment_set;  // by piece: equal numbers share a segment
-  // Where workers may use different hosts: workers of every class by piece, and what each
-  // place takes of them. Empty: they may not.
+  // Set if workers may use different hosts, else empty: the number of workers of every class by
+  // piece, and the capacity of each place for them.
   std::vector<ClassCounts> piece_classes;
   std::vector<std::vector<ClassCapacity>> class_capacities;
 

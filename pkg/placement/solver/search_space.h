@@ -1,11 +1,15 @@
-// A search problem as the search goes through it: places and pieces in its order, and which of them
-// are interchangeable, so that symmetric choices are tried once (gang_search.h).
+// SearchSpace is a search problem in the order in which the search visits places and pieces, and
+// records which of them are interchangeable, so that symmetric choices are tried once
+// (gang_search.h).
 //
-// Where workers may use different hosts, places and pieces of the class with the least capacity for
-// its workers come first: it leaves the least choice. Inside a fabric pod larger segments come
-// first, and inside a segment larger domains, so that equal ones have equal sequences. Components
-// of equal structure stand together, large ones first. Thread safety: values; made once, then read.
-// Complexity: near-linear, but quadratic in the text of a component.
+//   - If workers may use different hosts, places and pieces of the class with the least capacity
+//     per worker come first, because that class has the fewest choices.
+//   - Inside a fabric pod larger segments come first, and inside a segment larger domains, so that
+//     equal ones have equal sequences.
+//   - Components of equal structure are adjacent, large ones first.
+//
+// Complexity: near-linear, but quadratic in the description of a component. Thread safety: built
+// once, then read only.
 #pragma once
 
 #include <array>
@@ -16,7 +20,8 @@
 
 namespace yardmaster::placement {
 
-// Levels of places. Pieces take places of the first one, which is kSegment without domains.
+// Levels of places. Pieces are assigned to places of the first level, which is kSegment without
+// domains.
 enum SearchLevel { kDomain, kSegment, kPod, kSearchLevels };
 template <typename T>
 using BySearchLevel = std::array<T, kSearchLevels>;
@@ -32,10 +37,10 @@ struct SearchSpace {
   const SearchProblem& problem;
   std::int64_t total = 0;  // workers
 
-  // Places in the order of the search; those of a level before the first have no entry.
+  // Places in the order of the search. Levels before the first have no entry.
   const int first_level;
-  std::vector<int> original;           // by place of the first level: number in the problem
-  std::vector<BySearchLevel<int>> at;  // likewise: its place on each level
+  std::vector<int> original;           // by place of the first level: its number in the problem
+  std::vector<BySearchLevel<int>> at;  // by place of the first level: its place on each level
   BySearchLevel<std::vector<int>> capacity;
   BySearchLevel<std::vector<int>> by_capacity;  // places, largest first
   BySearchLevel<std::vector<int>> place_twin;   // the interchangeable place before it, or -1
@@ -43,14 +48,14 @@ struct SearchSpace {
   // Pieces in the order of the search.
   std::vector<int> order;  // number in the problem
   std::vector<int> component;
-  std::vector<int> twin;  // the piece before that may be exchanged with it, or -1
+  std::vector<int> twin;  // the interchangeable piece before it, or -1
   std::vector<std::vector<int>> groups_of;
   std::vector<int> first_piece;  // by component, one more at the end
   std::vector<std::uint8_t> same_as_previous;
   std::vector<std::vector<int>> groups_of_component;
   std::vector<int> workers_of_group;
 
-  int scarcest = -1;  // class of workers with the least capacity for each; -1: there are no classes
+  int scarcest = -1;  // class of workers with the least capacity per worker; -1: no classes
 
  private:
   void FindScarcest();

@@ -1,5 +1,6 @@
-// A segment for every worker of a gang: what each method of the solver answers, and what each is
-// given. Thread safety: values and pure functions.
+// Defines the result of the solver's methods, a segment for every worker, and their common input.
+//
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <vector>
@@ -13,14 +14,14 @@ namespace yardmaster::placement {
 
 struct SegmentPlan {
   bool found = false;
-  bool exact = true;  // found: optimal; not found: proved impossible
+  bool exact = true;  // if found: optimal; else: proved impossible
   std::vector<int> segment_of_worker;
-  std::vector<int> domain_of_worker;  // of domain_solver.h only
+  std::vector<int> domain_of_worker;  // set by domain_solver.h only
   Objective objective;
   Objective bound;  // no plan is better
 };
 
-// The gang and the fabric. What is referred to must outlive the value.
+// The gang and the fabric. The references must outlive the value.
 struct SegmentProblem {
   const fabric::Places& places;
   const GangModel& model;
@@ -28,9 +29,9 @@ struct SegmentProblem {
   const std::vector<SegmentScore>& scores;  // by SegmentId
 };
 
-// Makes a plan of `segment_of_worker` and, unless the plan is exact, `bound`: settles ties between
-// segments, unless they are `scored` already, orders the stages, computes the objective, and sets
-// `exact` where it meets the bound.
+// Completes a plan that has `segment_of_worker` and, unless it is exact, `bound`: breaks ties
+// between segments unless they are `scored` already, orders the stages, computes the objective, and
+// sets `exact` if the objective reaches the bound.
 void Finish(const SegmentProblem& problem, const Capacity& capacity, bool scored,
             SegmentPlan& plan);
 

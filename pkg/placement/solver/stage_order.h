@@ -1,10 +1,11 @@
-// Places pipeline neighbours near each other: equal components that are interchangeable take their
-// places in ascending order along the fabric. So stages stand side by side, and each fabric pod and
+// Places pipeline neighbours near each other: interchangeable components take their places in
+// ascending order along the fabric. So successive stages are adjacent, and each fabric pod and
 // segment is entered once.
 //
-// Only for uniform gangs (gang_model.h) whose units are whole, for which the order changes neither
-// the objective nor any limit; other gangs are not changed. Complexity: O(workers log workers).
-// Deterministic. Thread safety: pure function.
+// Only uniform gangs (gang_model.h) with whole units are changed; for these the order changes
+// neither the objective nor any limit.
+//
+// Complexity: O(workers log workers). Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <vector>

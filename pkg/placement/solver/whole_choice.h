@@ -1,11 +1,11 @@
-// Equal pieces into segments: fewest fabric pods, then fewest segments, then
-// the least total score, then the lowest ids.
+// Puts equal pieces into segments with, in this order, the fewest fabric pods, the fewest segments,
+// the least total score, and the lowest ids.
 //
-// `capacity[s]` pieces fit into segment s. The fewest fabric pods follow from sums; the fewest
-// segments in that many pods from a dynamic program over the pods (most pieces in t segments of k
-// pods); the best scores from a second one over the segments. The second is O(segments * pods *
-// chosen segments * pieces) and is left out, with `scored` false, where that is large: the caller
-// then exchanges segments one by one (segment_exchange.h).
+// `capacity[s]` pieces fit into segment s. The fewest fabric pods follow from sums. The fewest
+// segments follow from a dynamic program over the pods (most pieces in t segments of k pods). The
+// best scores follow from a second one over the segments, which is O(segments * pods * chosen
+// segments * pieces). If that is too large it is omitted and `scored` is false; the caller then
+// exchanges segments one by one (segment_exchange.h).
 //
 // Deterministic. Thread safety: pure function.
 #pragma once
@@ -19,13 +19,13 @@ namespace yardmaster::placement {
 
 struct SegmentCount {
   int segment = 0;
-  int count = 0;  // pieces given to it
+  int count = 0;  // pieces in it
 };
 
 struct WholeChoice {
   bool found = false;
-  bool exact = true;    // pods and segments are the fewest
-  bool scored = false;  // and the scores the least
+  bool exact = true;    // pods and segments are minimal
+  bool scored = false;  // the total score is minimal, too
   int pods = 0;
   int segments = 0;
   std::vector<SegmentCount> counts;  // by segment, ascending

@@ -55,7 +55,7 @@ class Fleet {
 
   void AllowPlans(int plans) { plans_left_ = std::max(0, plans_left_) + plans; }
   // Plans a gang on `cluster`, restricted to `eligible` unless that is null. Uses up one plan.
-  // Without plans left it returns an empty plan, which is not Placed.
+  // Without plans left it returns an empty plan, which is NotNow.
   placement::GangPlan Search(const placement::Cluster& cluster, JobId job,
                              const placement::HostSet* eligible = nullptr);
   bool is_cut() const { return plans_left_ < 0; }
