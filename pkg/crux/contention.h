@@ -1,7 +1,10 @@
-// The pairs of jobs that share a link (section 4.3). Jobs are nodes; a pair that shares at least
-// one link contends. The relation splits the jobs into components that share no link: compression
-// and level hysteresis work on one component at a time, and a job's reference (priority.h) comes
-// from its own. Thread safety: values and pure functions.
+// Computes which pairs of jobs contend, that is, share at least one link (section 4.3).
+//
+// The relation divides the jobs into components that share no link. Compression and level
+// hysteresis work on one component at a time, and the reference of a job (priority.h) is in its
+// component.
+//
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +16,7 @@
 
 namespace yardmaster::crux {
 
-// a < b, with the seconds that each keeps a link busy per iteration, on the shared link where the
+// Two jobs, a < b, and for how many seconds per iteration each uses the shared link on which the
 // sum of both is greatest.
 struct ContendingPair {
   ContendingJobId a;
@@ -22,31 +25,31 @@ struct ContendingPair {
   double b_seconds = 0;
 };
 
-// loads[j] as LinkLoads gives it. Sorted by (a, b). Complexity: O(links + P log P), P counting a
-// pair once for each link that it shares.
+// `loads`: LinkLoads by job. Returns the pairs sorted by (a, b). Complexity: O(links + P log P),
+// where P counts a pair once for each shared link.
 std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
                                             std::span<const std::vector<LinkSeconds>> loads);
 
-// Leaves of each pair the entry of its fullest shared link, and sorts by (a, b).
+// Keeps for each pair the entry of its fullest shared link, and sorts by (a, b).
 void KeepFullestLinks(std::vector<ContendingPair>& pairs);
 
-// Components of the relation, each sorted, ordered by their lowest job; a job that contends with
-// no other is a component of its own.
+// Returns the components, each sorted, ordered by their lowest job. A job that contends with no
+// other is its own component.
 std::vector<std::vector<ContendingJobId>> Components(std::int32_t job_count,
                                                      std::span<const ContendingPair> pairs);
 
-// As Components, where two jobs are related if they have a link in common on any of their candidate
-// paths, flows in the background included.
+// Like Components, but two jobs are related if any of their candidate paths have a common link,
+// background flows included.
 std::vector<std::vector<ContendingJobId>> PossibleComponents(const Problem& problem);
 
-// The DAG: each pair as an edge from the job earlier in `order` to the later one, weighted with the
-// intensity of the earlier. `order` lists every job once. Sorted by (from, to).
-// REQUIRES: `pairs` sorted by (a, b), each pair once. Complexity: O(jobs + pairs).
+// Returns the DAG: for each pair an edge from the job earlier in `order` to the later one, with the
+// intensity of the earlier as weight. Sorted by (from, to). `order` lists every job once. REQUIRES:
+// `pairs` sorted by (a, b), each pair once. Complexity: O(jobs + pairs).
 std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
                                           std::span<const ContendingJobId> order,
                                           std::span<const double> intensities);
 
-// Total weight of the edges whose two ends share a level.
+// Returns the total weight of the edges whose ends share a level.
 double Loss(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels);
 
 }  // namespace yardmaster::crux

@@ -1,14 +1,15 @@
-// What Decide keeps from one decision to the next, so that an arrival does not count the traffic of
-// all jobs again. Hold one per cluster and pass it to every decision for that cluster, one after
-// the other.
+// DecisionMemory caches intermediate results of Decide between decisions, so that the arrival of a
+// job does not require counting the traffic of all jobs again. The caller has one per cluster and
+// passes it to every decision for that cluster, one after the other.
 //
-// The answer does not depend on it: for every problem, options and history a decision with a memory
-// is, to the bit, the decision without. It is a cache that compares what it holds with the problem
-// (incremental_load_cache.h), so callers never have to invalidate it. It helps most where jobs keep
-// their ids and order and links their numbers, and new links are appended. Clear() frees what it
-// holds.
+//   - The result does not depend on it: with a memory, a decision is bitwise equal to the decision
+//     without one.
+//   - The cache compares its content with the problem (incremental_load_cache.h), so callers never
+//     invalidate it. Clear() frees its memory.
+//   - It helps most if jobs keep their ids and order, links keep their numbers, and new links are
+//     appended.
 //
-// Memory: O(flows + links). Thread safety: single threaded.
+// Memory: O(flows + links). Thread safety: one thread.
 #pragma once
 
 #include <vector>

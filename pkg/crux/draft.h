@@ -1,5 +1,7 @@
-// What follows from a choice of paths: loads, intensities, pairs of jobs that share a link. And
-// what follows from levels in addition: priorities that agree with them, and the contention DAG.
+// Draft has what follows from a choice of paths: loads, intensities, and pairs of jobs that share a
+// link. LevelledDraft adds what follows from levels: priorities that agree with them, and the
+// contention DAG.
+//
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -26,8 +28,7 @@ struct Draft {
   Draft(const Problem& problem, Paths chosen);
 };
 
-// A draft with levels. `levels` are indices into the usable levels; ToSolution turns them into
-// levels.
+// A draft with levels. `levels` are indices into the usable levels; ToSolution converts them.
 struct LevelledDraft {
   const Draft* draft = nullptr;
   Priorities priorities;
@@ -39,13 +40,13 @@ struct LevelledDraft {
 Priorities PrioritiesOf(const Problem& problem, const Draft& draft,
                         const CorrectionOptions& options);
 
-// A plan with the levels given; priorities change as little as is needed to agree with them.
+// Returns a plan with these levels. Priorities change as little as needed to agree with them.
 // optimal_loss is not set. `draft` must outlive the result.
 LevelledDraft PlanWithLevels(const Draft& draft, const Priorities& wanted,
                              std::vector<std::int32_t> levels);
 
-// `usable`: the levels that may be handed out, rising; plan.levels are indices into it. A job
-// without communication time gets the first of `usable`.
+// `usable`: the levels that may be assigned, ascending; plan.levels are indices into it. A job
+// without communication time gets the first one.
 Solution ToSolution(const Problem& problem, const LevelledDraft& plan,
                     const std::vector<std::int32_t>& usable);
 

@@ -1,11 +1,14 @@
-// Which jobs use a link, for every link of a problem, kept while jobs come, go and move.
+// LinkUsers lists for every link of a problem the jobs that use it, while jobs arrive, leave and
+// move.
 //
-// A job is known here by its slot, a number that stays while the job does; `rank` gives each slot
-// the place of its job among all jobs. The users of a link are listed by rank, lowest first,
-// independent of the order in which they were added, so a sum over them is the sum that a walk over
-// all jobs gives, to the bit. The order by rank of the slots in use must not change while they are
-// listed. Complexity: adding a job behind all others O(1) a link, anything else O(users of the
-// link). Memory: 24 bytes a use, 8 a link. Thread safety: single threaded.
+// A job has a slot, a number that stays as long as the job. `rank` maps each slot to the position
+// of its job among all jobs. The users of a link are listed by rank, lowest first, regardless of
+// the order in which they were added. So a sum over them is bitwise that of a loop over all jobs.
+//
+// Invariant: the relative rank of slots in use does not change while they are listed.
+//
+// Complexity: adding a job behind all others O(1) per link; all else O(users of the link). Memory:
+// 24 bytes per use, 8 per link. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +16,11 @@
 
 namespace yardmaster::crux {
 
-// What one job puts on one link in an iteration.
+// The load of one job on one link in an iteration.
 struct LinkUse {
   std::int32_t link = 0;
-  double seconds = 0;  // as LinkSeconds; 0 where it is there in the background only
-  double bytes = 0;    // on average, background included
+  double seconds = 0;  // as LinkSeconds; 0 if it has background flows only
+  double bytes = 0;    // mean, background flows included
 };
 
 class LinkUsers {
@@ -32,7 +35,7 @@ class LinkUsers {
   // REQUIRES: the slot uses the link.
   void Remove(std::int32_t slot, std::int32_t link);
 
-  // visit(slot, seconds, bytes) for each user of the link, lowest rank first.
+  // Calls visit(slot, seconds, bytes) for each user of the link, lowest rank first.
   template <typename Visit>
   void Each(std::int32_t link, Visit visit) const {
     for (std::int32_t at = first_[link]; at >= 0; at = entries_[at].next) {
@@ -51,7 +54,7 @@ class LinkUsers {
   std::vector<std::int32_t> first_;  // by link; -1: none
   std::vector<std::int32_t> last_;
   std::vector<Entry> entries_;
-  std::int32_t free_ = -1;  // list of entries that are not in use
+  std::int32_t free_ = -1;  // head of the list of unused entries
 };
 
 }  // namespace yardmaster::crux

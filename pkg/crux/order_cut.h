@@ -1,7 +1,8 @@
-// The inner steps of compression on one connected piece of the contention DAG, with jobs numbered
-// 0..n-1 inside the piece: the optimal K-cut of one order, random topological orders, and the exact
-// solution over closed sets. Blocks count from 0, the highest priority.
-// Thread safety: OrderCutter is single threaded; the rest are pure functions.
+// Implements the inner steps of compression on one connected piece of the contention DAG: the
+// optimal K-cut of an order, random topological orders, and the exact solution over closed sets.
+// Jobs are numbered 0..n-1 in the piece. Blocks count from 0, the highest priority.
+//
+// Thread safety: OrderCutter: one thread; the rest are pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace yardmaster::crux {
 
-// Adjacency of the piece, both ways.
+// Adjacency lists of the piece in both directions.
 struct Dag {
   struct Arc {
     std::int32_t to;
@@ -30,23 +31,23 @@ struct Dag {
   std::int32_t size() const { return static_cast<std::int32_t>(out.size()); }
 };
 
-// Total weight of the arcs whose two ends share a block.
+// Returns the total weight of the arcs whose ends share a block.
 double BlockLoss(const Dag& dag, std::span<const std::int32_t> blocks);
 
-// Longest chain of arcs that ends in each node: the block it would get with unlimited levels.
+// Returns for each node the longest chain of arcs that ends in it: its block with unlimited levels.
 std::vector<std::int32_t> ChainDepth(const Dag& dag);
 
-// A random topological order; among the nodes that may come next, those of the lowest `blocks`
-// entry come first (empty: no preference). So an order contains the cut that `blocks` describes.
-// REQUIRES: no arc leads to a lower block.
+// Returns a random topological order. Of the nodes that may come next, those with the lowest
+// `blocks` entry come first (empty: no preference). So the order contains the cut that `blocks`
+// describes. REQUIRES: no arc leads to a lower block.
 std::vector<std::int32_t> RandomOrder(const Dag& dag, std::span<const std::int32_t> blocks,
                                       Random& random);
 
-// Cuts orders into at most `levels` blocks at the least loss. `dag` must outlive it.
+// Cuts orders into at most `levels` blocks with the least loss. `dag` must outlive it.
 class OrderCutter {
  public:
   OrderCutter(const Dag& dag, std::int32_t levels);
-  // The block of each node. REQUIRES: `order` is a topological order of all nodes.
+  // Returns the block of each node. REQUIRES: `order` is a topological order of all nodes.
   std::vector<std::int32_t> Cut(std::span<const std::int32_t> order);
 
  private:
@@ -67,8 +68,8 @@ class OrderCutter {
   std::vector<std::vector<std::int32_t>> split_;
 };
 
-// Blocks of least loss over all valid cuts. REQUIRES: dag.size() <= 20. Complexity: O(levels *
-// 3^n).
+// Returns the blocks with the least loss of all valid cuts. REQUIRES: dag.size() <= 20. Complexity:
+// O(levels * 3^n).
 std::vector<std::int32_t> ExactBlocks(const Dag& dag, std::int32_t levels);
 
 }  // namespace yardmaster::crux

@@ -1,12 +1,14 @@
-// The input and the output of the network planner, free of any fabric: jobs that put bytes on
-// abstract links, each flow with its candidate paths. Method: Cao et al., "Crux: GPU-Efficient
-// Communication Scheduling for Deep Learning Training", SIGCOMM 2024; docs/crux.md has the
-// formulas.
+// Defines the input and the output of the network planner, independent of a fabric: jobs that send
+// bytes over abstract links, with candidate paths for each flow. Method: Cao et al., "Crux:
+// GPU-Efficient Communication Scheduling for Deep Learning Training", SIGCOMM 2024; docs/crux.md
+// has the formulas.
 //
-// Within a problem, links and flows are named by their index and jobs by a ContendingJobId. The
-// string ids appear in messages and answers; a job's id also identifies it from one decision to the
-// next (incremental_load_cache.h). A part of a problem (search/region.h) numbers its jobs again.
-// A link is one direction of one cable (or of a PCIe or NVLink connection).
+//   - Within a problem, links and flows are identified by their index and jobs by a
+//     ContendingJobId. String ids appear in messages and results. A job's id also identifies it
+//     between decisions (incremental_load_cache.h).
+//   - A part of a problem (search/region.h) has its own numbers of jobs.
+//   - A link is one direction of one cable (or of a PCIe or NVLink connection).
+//
 // Thread safety: values.
 #pragma once
 
@@ -29,11 +31,12 @@ struct Link {
   double gbps = 0;  // 1e9 bit per second
 };
 
-// The candidate paths of one flow, each a list of link indices, kept in two flat arrays: a large
-// fabric has millions of candidates and a vector each would cost more than their contents.
+// The candidate paths of one flow, each a list of link indices. They are stored in flat arrays,
+// because a large fabric has millions of candidates, and a vector for each would cost more than its
+// content.
 //
-// A flow whose packets are spread has "paths" whose links carry a share of its bytes each, in no
-// order. Where no path of a flow is spread, no shares are kept.
+// A "path" of a flow whose packets are spread has links that each carry a fraction (share) of its
+// bytes, in no order. If no path of a flow is spread, no shares are stored.
 class PathList {
  public:
   PathList() = default;
@@ -45,7 +48,7 @@ class PathList {
     ends_.push_back(static_cast<std::uint32_t>(links_.size()));
     if (!shares_.empty()) shares_.resize(links_.size(), 1);
   }
-  // REQUIRES: one share for each link, or none: each carries everything.
+  // REQUIRES: one share for each link, or none: each link carries all bytes.
   void Add(std::span<const std::int32_t> links, std::span<const double> shares) {
     const bool whole =
         std::all_of(shares.begin(), shares.end(), [](double share) { return share == 1; });
@@ -67,13 +70,13 @@ class PathList {
     const std::uint32_t begin = at == 0 ? 0 : ends_[at - 1];
     return {links_.data() + begin, ends_[at] - begin};
   }
-  // By link of the path; empty: each carries everything.
+  // Shares by link of the path; empty: each link carries all bytes.
   std::span<const double> shares(std::int32_t path) const {
     if (shares_.empty()) return {};
     const std::span<const std::int32_t> links = (*this)[path];
     return {shares_.data() + (links.data() - links_.data()), links.size()};
   }
-  // visit(link, share) for each link of the path.
+  // Calls visit(link, share) for each link of the path.
   template <typename Visit>
   void Each(std::int32_t path, Visit visit) const {
     const std::span<const std::int32_t> links = (*this)[path];
@@ -91,26 +94,27 @@ class PathList {
   std::vector<std::uint32_t> ends_;
 };
 
-// Most flows run once in every iteration and hold it up until they are done. Storage does not:
-// checkpoints are written and data is loaded now and then, and mostly in the background.
+// A flow of a job. Most flows run once per iteration, and the iteration waits for them. Storage
+// differs: checkpoints are written and data is loaded only in some iterations, and mostly in the
+// background.
 struct Flow {
   std::string id;
-  double bytes = 0;  // each time it runs
+  double bytes = 0;  // each time the flow runs
   PathList paths;    // at least one
-  // Fraction of compute after which this flow may start; absent: the job's.
+  // Fraction of compute after which the flow may start; absent: the job's.
   std::optional<double> communication_start = std::nullopt;
-  // Runs in every n-th iteration of its job, the n-th first.
+  // The flow runs in every n-th iteration of its job, starting with the n-th.
   std::int32_t every_iterations = 1;
-  // Carried below every level, and iterations do not wait for its end; only the one in which it is
-  // to run again does not begin before.
+  // The flow is served below every level, and iterations do not wait for its end. Only the
+  // iteration in which it runs again waits.
   bool background = false;
   // Flows of a job with the same ring >= 0, start, every_iterations and background are the hops of
-  // one ring: each hop passes on what it receives, so all of them move at one rate in proportion to
-  // their bytes. -1: the flow moves on its own.
+  // one ring. Each hop forwards what it receives, so all move at one rate in proportion to their
+  // bytes. -1: the flow is not part of a ring.
   std::int32_t ring = -1;
 };
 
-// Flows that differ in nothing but their ids: exchanging their paths changes no result.
+// Whether the flows differ only in their ids: exchanging their paths changes no result.
 bool AreTwins(const Flow& a, const Flow& b);
 
 struct ContendingJob {
@@ -119,10 +123,10 @@ struct ContendingJob {
   double flop_per_iteration = 0;   // W_j, summed over the job's GPUs
   double compute_seconds = 0;      // of one iteration
   double communication_start = 1;  // fraction of compute after which flows may start; 1: no overlap
-  std::vector<Flow> flows;         // start there, but for those that say otherwise
+  std::vector<Flow> flows;         // start at communication_start unless they have their own start
 };
 
-// Index into Problem::jobs, and into every array that has an entry per job.
+// Index into Problem::jobs, and into every array with an entry per job.
 using ContendingJobId = Id<struct JobTag>;
 
 struct Problem {
@@ -131,7 +135,7 @@ struct Problem {
   std::vector<ContendingJob> jobs;
 };
 
-// Every job of a problem of `count` jobs, by index.
+// Returns the ids of `count` jobs, by index.
 inline std::vector<ContendingJobId> AllJobs(std::size_t count) {
   std::vector<ContendingJobId> all;
   all.reserve(count);
@@ -142,7 +146,7 @@ inline std::vector<ContendingJobId> AllJobs(std::size_t count) {
 // paths[job][flow] is an index into that flow's candidate paths.
 using Paths = std::vector<std::vector<std::int32_t>>;
 
-// What a schedule gives a job, apart from its paths.
+// The result of a schedule for a job, except its paths.
 struct JobNumbers {
   double communication_seconds = 0;  // t_j on the chosen paths
   double intensity = 0;              // I_j
@@ -163,32 +167,34 @@ struct ContentionEdge {
   double weight = 0;  // intensity of `from`
 };
 
-// Invariant: an edge never leads to a higher level than it comes from, and leads from the higher
-// priority (ties: lower index) to the lower one.
+// Invariant: an edge never leads to a higher level, and it leads from the higher priority (ties:
+// lower index) to the lower one.
 struct Solution {
   std::vector<JobDecision> jobs;
   std::vector<ContentionEdge> edges;   // sorted by (from, to)
   double loss = 0;                     // weight of the edges whose two ends share a level
-  std::optional<double> optimal_loss;  // only where it was computed exactly
+  std::optional<double> optimal_loss;  // set if it was computed exactly
 };
 
 Paths PathsOf(const Solution& solution);
 
 struct ValidationOptions {
-  // A job of one host has nothing to send. The cluster plans it (it takes the lowest level); in a
-  // case file written by hand it is a slip.
+  // Whether jobs may have no flows. A job on one host sends nothing; the cluster plans it, on the
+  // lowest level. In a case file written by hand it is an error.
   bool allow_jobs_without_flows = true;
 };
 
-// The first thing wrong with `problem`, as a FieldError whose path is that of the case file
-// (`jobs[1].flows[0].bytes`) and whose text names the job. A path that uses a link twice is a cycle
-// and refused. Decide (decide.h) and DecideBy (simulation/policies/policies.h) validate their
-// problem themselves; every other function of this folder REQUIRES a problem that passed.
+// Returns the first error in `problem`, as a FieldError with the path in the case file
+// (`jobs[1].flows[0].bytes`) and the job's name. A path that uses a link twice is a cycle and
+// rejected.
+//
+// Decide (decide.h) and DecideBy (simulation/policies/policies.h) validate their problem; every
+// other function of this folder REQUIRES a problem that passed.
 absl::Status Validate(const Problem& problem, const ValidationOptions& options = {});
 
-// As Validate, but checks only the jobs listed: for a problem that passed and then got these.
-// Links, the number of levels and the uniqueness of job ids are not checked again. An index that is
-// not one of a job is a FieldError for `changed`.
+// Like Validate, but checks only the listed jobs: for a problem that passed before these were added
+// or changed. Links, the number of levels and the uniqueness of job ids are not checked again. An
+// invalid index is a FieldError for `changed`.
 absl::Status ValidateChanged(const Problem& problem, std::span<const ContendingJobId> changed);
 
 }  // namespace yardmaster::crux

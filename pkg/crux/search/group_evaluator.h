@@ -1,6 +1,7 @@
-// Splits jobs into groups that share no link, simulates each group once and remembers the result: a
-// search that changes one job's path or level leaves most groups as they were.
-// Thread safety: single threaded.
+// GroupEvaluator splits jobs into groups that share no link, simulates each group once and caches
+// the result. A search that changes the path or level of one job leaves most groups unchanged.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class GroupEvaluator {
     std::vector<ContendingJobId> jobs;
     bool contended = false;
   };
-  // The groups into which `jobs` fall on these paths.
+  // Returns the groups of `jobs` on these paths.
   std::vector<Group> GroupsOf(std::span<const ContendingJobId> jobs, const Paths& paths) const;
 
   // FLOP/s of `jobs` (sorted), simulated together without being split. Invalid once exhausted().
@@ -37,7 +38,7 @@ class GroupEvaluator {
                                std::span<const std::int32_t> levels);
 
   bool exhausted() const { return evaluator_.exhausted(); }
-  // Simulations run so far; remembered results do not count.
+  // Number of simulations so far, without cached results.
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
@@ -45,7 +46,7 @@ class GroupEvaluator {
     double sum = 0;
     std::vector<double> of_job;
   };
-  // Simulates the jobs together, unless the result is known. Invalid once exhausted().
+  // Simulates the jobs together, unless the result is cached. Invalid once exhausted().
   Rates RatesOf(std::span<const ContendingJobId> jobs, const Paths& paths,
                 std::span<const std::int32_t> levels);
 

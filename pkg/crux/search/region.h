@@ -1,5 +1,6 @@
-// A part of a large problem that is searched as a problem of its own: some of the jobs, links
-// without the bandwidth that other jobs use, and of each flow only the candidates worth trying.
+// Region is a part of a large problem that is searched as a separate problem: some of the jobs,
+// links without the bandwidth that other jobs use, and for each flow only the promising candidates.
+//
 // Thread safety: values and pure functions.
 #pragma once
 

@@ -1,19 +1,23 @@
-// Simulates how much work a few jobs get done on shared links with given paths and levels, for
-// searches that compare many schedules.
+// ScheduleEvaluator simulates how much work a few jobs do on shared links with given paths and
+// levels, for searches that compare many schedules.
 //
-// Model: that of simulator/simulator.h, with rings that move as one (streams.h). A job repeats
-// compute and communication; its streams start when their part of the compute is done; an iteration
-// ends when its compute and its streams are done; a stream in the background is waited for only
-// before it runs again. Links serve levels strictly, the background below them, and share max-min
-// fairly inside a level. The window begins at the instant at which every job may begin to
-// communicate. There is no event queue: the next event is found by scanning, and rates are looked
-// up by the set of streams that are under way.
+// Model: that of simulator/simulator.h, with rings that move as one (streams.h).
 //
-// Work is counted in events and taken from a budget. An answer given after the budget ran out is
-// invalid and has to be discarded.
-// Where the jobs have more than kMaxStreams streams, those of each job are merged (Merging::kJobs).
+//   - A job repeats compute and communication. Its streams start when their part of the compute is
+//     done. An iteration ends when its compute and its streams are done.
+//   - A background stream is waited for only before it runs again.
+//   - Links serve levels strictly, the background below them, and share max-min fairly within a
+//     level.
+//   - The window starts at the time at which every job may start to communicate.
+//   - There is no event queue: the next event is found by scanning, and rates are looked up by the
+//     set of active streams.
+//   - If the jobs have more than kMaxStreams streams, those of each job are merged
+//     (Merging::kJobs).
 //
-// Complexity: O(jobs + streams) per event. Deterministic. Thread safety: single threaded.
+// Work is counted in events and taken from a budget. A result after the budget is exhausted is
+// invalid and must be discarded.
+//
+// Complexity: O(jobs + streams) per event. Deterministic. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +31,8 @@
 
 namespace yardmaster::crux {
 
-// Work that may still be done, in simulated events; shared by all searches of one decision.
-// Searches also charge it for ranking and making plans. The last charge may exceed what is left.
+// The remaining work in simulated events, shared by all searches of one decision. Searches also
+// charge the ranking and making of plans. The last charge may exceed the rest.
 struct EventBudget {
   std::int64_t left = 0;
   std::int64_t spent = 0;
@@ -39,8 +43,8 @@ struct EventBudget {
   }
 };
 
-// The seconds that `iterations` of the slowest of `jobs` take, each job alone on the paths of
-// SelectAlone.
+// Returns the seconds that `iterations` of the slowest of `jobs` take, each job alone on the paths
+// of SelectAlone.
 double WindowOf(const Problem& problem, std::span<const ContendingJobId> jobs, double iterations);
 
 class ScheduleEvaluator {
@@ -59,10 +63,10 @@ class ScheduleEvaluator {
   // out. REQUIRES: Fits(problem, jobs).
   double FlopRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                   std::span<const std::int32_t> levels);
-  // What each of them achieved in the last answer, in their order.
+  // Returns the rate of each job in the last result, in their order.
   const std::vector<double>& job_rates() const { return job_rates_; }
 
-  // The budget is used up; results since then are invalid.
+  // Whether the budget is exhausted; later results are invalid.
   bool exhausted() const { return budget_.exhausted(); }
   double window_seconds() const { return window_seconds_; }
 

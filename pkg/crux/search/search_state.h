@@ -1,4 +1,6 @@
-// What a search over schedules changes: the path of each flow, and each job's level.
+// SearchState is what a search over schedules changes: the path of each flow, and the level of each
+// job.
+//
 // Thread safety: values.
 #pragma once
 

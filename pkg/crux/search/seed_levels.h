@@ -1,5 +1,6 @@
-// The levels with which a search starts on paths it has just chosen.
-// Thread safety: a pure function.
+// Computes the levels with which a search starts on newly chosen paths.
+//
+// Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@
 
 namespace yardmaster::crux {
 
-// The levels that the priority rule gives the jobs of `problem` on `paths`, by job: exact among up
-// to six jobs, compressed by orders without improvements among more, since the search improves
-// them itself. Deterministic.
+// Returns the levels that the priority rule gives the jobs of `problem` on `paths`, by job: exact
+// for up to six jobs; for more, compressed without improvements, because the search improves them.
+// Deterministic.
 std::vector<std::int32_t> SeedLevels(const Problem& problem, const Paths& paths,
                                      const CorrectionOptions& correction, std::int32_t levels);
 
