@@ -1,8 +1,10 @@
-// The functions that switches and their simulators hash with, in plain bit-by-bit form. They define
-// the values; speed comes from affine_map.h, which needs them only once per key bit.
+// Implements the functions with which switches and their simulators hash, bit by bit. They define
+// the values. affine_map.h makes them fast; it calls them once per key bit.
 //
-// All but Csum16, XxHash64 and SipHash24 are affine over GF(2): f(a) ^ f(b) ^ f(c) = f(a ^ b ^ c)
-// for inputs of one length. Complexity: O(bits of input). Thread safety: pure functions.
+// All except Csum16, XxHash64 and SipHash24 are affine over GF(2): f(a) ^ f(b) ^ f(c) = f(a ^ b ^
+// c) for inputs of equal length.
+//
+// Complexity: O(bits of input). Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

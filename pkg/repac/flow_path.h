@@ -1,9 +1,10 @@
-// The path of one flow: the source port that takes it there, the links, and the home it returns to.
+// FlowPath is the path of one flow: its source port, the links, and the home to which it returns.
 //
-// One record on its whole way: in a plan of ports (path_plan.h), in the network plan of a cluster,
-// and in what the next plan of the cluster starts from.
-// *Home* is the path that the flow was first planned on. A flow that had to leave its home because
-// of a failure returns when all links of the home are up again. Thread safety: a value.
+// The same record is used in a plan of ports (path_plan.h), in the network plan of a cluster, and
+// as the input of the next plan. *Home* is the path on which the flow was first planned. A flow
+// that left its home because of a failure returns when all links of the home are up again.
+//
+// Thread safety: a value.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 namespace yardmaster::repac {
 
 struct FlowPath {
-  std::uint16_t source_port = 0;     // 0: not planned, default behaviour
-  std::uint16_t alternate_port = 0;  // avoids all of this path's links between switches; 0: none
+  std::uint16_t source_port = 0;     // 0: not planned, the default port is used
+  std::uint16_t alternate_port = 0;  // avoids all links of the path between switches; 0: none
   fabric::LinkPath links;            // the source NIC's first; empty: not known
   std::uint16_t home_port = 0;       // 0: source_port
   fabric::LinkPath home_links;       // empty: links

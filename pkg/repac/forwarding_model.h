@@ -1,22 +1,22 @@
-// The network as packets see it: for every switch and destination the ECMP group that routing
-// leaves after failures, and the hash that chooses in it.
+// ForwardingModel predicts forwarding: for every switch and destination, the ECMP group that
+// remains after failures, and the hash that chooses a member.
 //
-// Routing is that of a folded Clos with BGP: up until the destination hangs below, then down, never
-// up again; a switch withdraws what it cannot reach, so a member is in a group only if it leads to
-// the destination. The one exception is a ToR whose own cable to the NIC is down while another ToR
-// of the same plane still has one: it sends up and around, as host routes do. Members keep their
-// configured order; lost ones leave and the later ones move up, so their indices change. A hash's
-// GroupRule may say otherwise: presets by ingress port keep their places, and a group with
-// resilient buckets that lost a member follows its configured table or is unpredictable.
+//   - Routing is that of a folded Clos with BGP: up until the destination is below, then down,
+//     never up again. A switch withdraws what it cannot reach, so a member is in a group only if it
+//     leads to the destination.
+//   - Exception: a ToR whose own cable to the NIC is down, while another ToR of the same plane has
+//     one, sends packets up and around, as host routes do.
+//   - Members keep their configured order. When members are lost, later ones move up, so their
+//     indices change. A hash's GroupRule may differ: presets by ingress port keep their positions,
+//     and a group with resilient buckets that lost a member follows its configured table or is
+//     unpredictable.
+//   - `down` cables are those that routing has noticed. A failed cable that routing has not noticed
+//     still gets packets; planners avoid it (planner options), and predictions use it.
+//   - Ports of a switch are numbered from 1: down ports in the order of their cables' ids, then up
+//     ports. Hashes of the ingress port and tables by port use these numbers.
 //
-// `down` cables are those routing has noticed. What has failed and is not noticed yet still takes
-// packets; planners avoid it (planner options), predictions go through it.
-//
-// Ports of a switch are numbered from 1: down ports in the order of their cables' ids, then up
-// ports. (Hashes over the ingress port and per-port tables mean these numbers.)
-//
-// Lifetimes: `network` must outlive the model. Thread safety: none, const methods fill caches; make
-// one model per thread. Determinism: complete.
+// Lifetimes: `network` outlives the model. Thread safety: one thread per model, because const
+// methods fill caches. Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -43,24 +43,24 @@ using fabric::LinkPath;
 using fabric::NicPort;
 using fabric::SwitchId;
 
-// The compiled hashes of a fabric's roles and of the switches with their own; made once per fabric
-// generation and shared by all forwarding models. Thread safety: immutable.
+// The compiled hashes of a fabric's roles, and of the switches with their own hashes. Compiled once
+// per fabric generation and shared by all forwarding models. Thread safety: immutable.
 class SwitchHashes {
  public:
   struct Pair {
     HashModel hash;
     std::shared_ptr<const HashModel> lag;  // null: no LAG inside
-    // Groups are their living links in order: no LAG, no GroupRule.
+    // A group is its links that are up, in order: no LAG, no GroupRule.
     bool plain = true;
   };
-  // Errors: InvalidArgument when a hash is wrong or an override names no switch.
-  // `mistrusted`: roles whose hashes are not used, and why; they are treated as unpredictable, and
-  // the overrides of their switches are not used either.
+  // Errors: InvalidArgument if a hash is invalid or an override names no switch. `mistrusted`: role
+  // -> reason. These roles are treated as unpredictable, and the overrides of their switches are
+  // ignored.
   static absl::StatusOr<std::shared_ptr<const SwitchHashes>> Compile(
       const fabric::Network& network, const std::map<std::string, std::string>& mistrusted = {});
 
   const Pair& of(SwitchId id, int tier) const;
-  // Whether any hash depends on the port a packet came in by.
+  // Whether any hash depends on the ingress port.
   bool uses_ingress_ports() const { return uses_ingress_ports_; }
 
  private:
@@ -72,37 +72,37 @@ class SwitchHashes {
 
 // One ECMP decision.
 struct Group {
-  // What the hash chooses among: links, repeated by bucket or, without thresholds, by weight; with
-  // LAGs inside, the first living link to every neighbour.
+  // The members among which the hash chooses: links, repeated by bucket or, without thresholds, by
+  // weight. With LAGs: for every neighbour the first link that is up.
   std::vector<LinkId> slots;
-  // Where the hash chooses by threshold: the slots' upper bounds. Empty: modulo.
+  // Upper bounds of the slots, if the hash chooses by threshold. Empty: modulo.
   Thresholds thresholds;
-  // Per slot the parallel links a second hash chooses among; empty without LAGs.
+  // By slot: the parallel links among which a second hash chooses; empty without LAGs.
   std::vector<std::vector<LinkId>> lags;
-  // By ingress port modulo size; an invalid id (its link is down) and an empty list leave it to the
-  // hash.
+  // By ingress port modulo size. An invalid id (its link is down), and an empty list, leave the
+  // choice to the hash.
   std::vector<LinkId> preset;
   const HashModel* hash = nullptr;
   const HashModel* lag_hash = nullptr;
-  // Why the choice cannot be predicted although the hash can be evaluated; empty if it can.
+  // Why the choice cannot be predicted although the hash can be computed; empty if it can.
   std::string blocked;
 
   bool unreachable() const { return slots.empty(); }
-  // Whether the slot of a packet can be told, where no preset decides. REQUIRES: !unreachable().
+  // Whether the slot of a packet can be computed, if no preset decides. REQUIRES: !unreachable().
   bool predictable() const { return slots.size() == 1 || (blocked.empty() && hash->predictable()); }
   // REQUIRES: !unreachable().
   std::size_t SlotOf(std::uint64_t hash) const { return MemberOf(hash, slots.size(), thresholds); }
-  // Only one way: nothing is chosen.
+  // Whether there is only one link.
   bool forced() const {
     return preset.empty() && slots.size() == 1 && (lags.empty() || lags[0].size() == 1);
   }
 };
 
-// What is known of a choice that switches make packet by packet (fabric::Tier::spraying).
+// How a choice that switches make per packet (fabric::Tier::spraying) is modelled.
 enum class SprayedChoice {
-  kUnknown,  // nothing
-  // That the hashes behind it decide alike on every link: the first of its links stands for all. A
-  // path has one of the links that carry it then, and a source port decides where hashes do.
+  kUnknown,  // unpredictable
+  // Later hashes decide equally on every link, so the first link stands for all. A path then has
+  // one of the links that carry it, and a source port decides where hashes do.
   kFirst,
 };
 
@@ -114,22 +114,23 @@ class ForwardingModel {
 
   const fabric::Network& network() const { return network_; }
   bool is_down(CableId cable) const { return down_[cable.index()] != 0; }
-  // Switches of the lowest tier, whose ids come first.
+  // Number of switches of the lowest tier. Their ids come first.
   int num_tors() const { return num_tors_; }
-  // The group a packet to (dst.host, dst.rail) meets in dst's plane; it came in from the next tier
-  // up if `from_above`.
+  // Returns the group for a packet to (dst.host, dst.rail) in dst's plane. `from_above`: it arrived
+  // from the next tier up.
   const Group& group(SwitchId at, bool from_above, const NicPort& dst) const;
-  // The link by which a ToR that was reached from above delivers, where the ToR's groups are plain
-  // and just one link is up; else an invalid id, and group() has the answer.
+  // Returns the link by which a ToR delivers a packet from above, if the ToR's groups are plain and
+  // exactly one link is up; else an invalid id, and group() has the answer.
   LinkId Delivery(SwitchId at, const NicPort& dst) const;
-  // The number of the port of far_end(link) that `link` ends at. 0 if no hash needs it.
+  // Returns the number of the port of far_end(link) at which `link` ends; 0 if no hash needs it.
   // REQUIRES: `link` ends at a switch.
   std::uint16_t ingress_port(LinkId link) const;
-  // Why no path between the two NICs can be predicted, independently of the switches: the NICs
-  // spray, or an address is not known, or the two are of different kinds. nullopt: they do not
-  // prevent it.
+  // Returns why no path between the NICs can be predicted, regardless of the switches: the NICs
+  // spray, or an address is not known, or the addresses have different kinds. nullopt: none of
+  // these.
   std::optional<std::string> WhyUnknown(const NicPort& src, const NicPort& dst) const;
-  // Headers of a RoCE packet between two NICs. REQUIRES: WhyUnknown(src, dst) is nullopt.
+  // Returns the headers of a RoCE packet between two NICs. REQUIRES: WhyUnknown(src, dst) is
+  // nullopt.
   Packet PacketOf(const NicPort& src, const NicPort& dst, std::uint16_t sport) const;
 
  private:
@@ -146,7 +147,7 @@ class ForwardingModel {
   std::vector<char> down_;  // by cable
   bool any_down_ = false;
   int num_tors_ = 0;
-  bool all_known_ = true;                  // WhyUnknown() is nothing for every pair
+  bool all_known_ = true;                  // WhyUnknown() is nullopt for every pair
   std::vector<std::uint16_t> down_ports_;  // by cable: the port at its upper switch
   mutable absl::flat_hash_map<std::uint64_t, const Group*> cache_;
   mutable std::deque<Group> groups_;

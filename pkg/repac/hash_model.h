@@ -1,9 +1,10 @@
-// A switch hash that can be evaluated: the compiled form of fabric::HashSpec.
+// HashModel is a switch hash that can be evaluated: the compiled form of fabric::HashSpec.
 //
-// Values are those of reference_hash.h to the bit. Affine hashes (all but bmv2's csum16 and xxh64,
-// and linux) of at most 32 kept bits are evaluated through byte tables, the others directly.
+// Values are bitwise those of reference_hash.h. Affine hashes (all except bmv2's csum16 and xxh64,
+// and linux) with at most 32 kept bits are evaluated through byte tables, the others directly.
+//
 // Thread safety: a HashModel is immutable after Compile. A PortFunction that is not linear may be
-// called by one thread at a time; copies are independent. Determinism: complete.
+// called by one thread at a time; copies are independent. Deterministic.
 #pragma once
 
 #include <array>
@@ -21,13 +22,13 @@
 
 namespace yardmaster::repac {
 
-// A hash as a function of the 14 usable bits x of the source port, all else fixed. Port 0xC000 is
-// x = 0. If `linear`, value(x) = base ^ XOR of columns[i] over the set bits of x.
+// A hash as a function of the 14 usable bits x of the source port, all else fixed. Port 0xC000 is x
+// = 0. If `linear`: value(x) = base ^ XOR of columns[i] over the set bits of x.
 struct PortFunction {
   bool linear = true;
   std::uint64_t base = 0;
   std::array<std::uint32_t, kSourcePortBits> columns{};
-  std::function<std::uint64_t(std::uint16_t)> evaluate;  // by port; only when not linear
+  std::function<std::uint64_t(std::uint16_t)> evaluate;  // by port; set if not linear
 
   std::uint64_t operator()(std::uint16_t port) const;
 };
@@ -39,24 +40,26 @@ class HashModel {
 
   const fabric::HashSpec& spec() const { return spec_; }
   bool predictable() const { return reason_.empty(); }
-  // Why not predictable; empty if it is.
+  // Why the hash is not predictable; empty if it is.
   const std::string& reason() const { return reason_; }
-  // Affine over GF(2) for packets of one class that came in by one port, and at most 32 bits wide.
+  // Whether it is affine over GF(2), for packets of one class and ingress port, and at most 32 bits
+  // wide.
   bool linear() const { return linear_; }
-  // Width of values.
+  // Width of the values in bits.
   int bits() const { return bits_; }
-  // Members are chosen by hash threshold (hash_threshold.h), not modulo their number.
+  // Whether members are chosen by hash threshold (hash_threshold.h), not modulo their number.
   bool by_threshold() const {
     return spec_.kind == fabric::HashKind::kLinux && spec_.group.resilient_buckets == 0;
   }
 
-  // REQUIRES: predictable(). Both addresses of one kind.
+  // REQUIRES: predictable(), and both addresses have one kind.
   std::uint64_t Hash(const Packet& packet) const;
-  // As a function of the source port, all else as in `packet`. REQUIRES: predictable().
+  // Returns the hash as a function of the source port, all else as in `packet`. REQUIRES:
+  // predictable().
   PortFunction OverPorts(const Packet& packet) const;
 
  private:
-  // What packets of one ingress port range and class meet.
+  // The hash for packets of one ingress port range and class.
   struct Variant {
     std::shared_ptr<const fabric::HashSpec> spec;
     AffineMap v4;
@@ -67,9 +70,9 @@ class HashModel {
 
   fabric::HashSpec spec_;
   std::string reason_;
-  bool linear_ = true;  // variants have maps
+  bool linear_ = true;  // the variants have maps
   int bits_ = 0;
-  int classes_ = 1;                // 3 when rtag7 has field lists by class
+  int classes_ = 1;                // 3 if rtag7 has field lists by class
   std::vector<Variant> variants_;  // (ingress entry + 1) * classes + class
 };
 

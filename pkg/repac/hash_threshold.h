@@ -1,12 +1,13 @@
-// Choosing a member of an ECMP group: by hash threshold (RFC 2992), as the Linux kernel does, or
+// Chooses a member of an ECMP group: by hash threshold (RFC 2992), as the Linux kernel does, or
 // modulo the number of members.
 //
-// Problem: member i of weight w_i takes the share w_i / W of the 31-bit values, W the sum of all
-// weights. The kernel (fib_rebalance, rt6_multipath_rebalance, nh_hthr_group_rebalance) gives
-// member i the upper bound round((w_0 + ... + w_i) * 2^31 / W) - 1, and the first bound not below
-// the value wins. When a member leaves, bounds are recomputed from the weights of the others, in
-// order. Complexity: O(log members) a choice by threshold. Thread safety: pure functions.
-// Determinism: complete.
+// Problem: member i of weight w_i gets the fraction w_i / W of the 31-bit values, where W is the
+// sum of all weights. The kernel (fib_rebalance, rt6_multipath_rebalance, nh_hthr_group_rebalance)
+// gives member i the upper bound round((w_0 + ... + w_i) * 2^31 / W) - 1, and chooses the first
+// bound that is not less than the value. When a member leaves, the bounds are recomputed from the
+// weights of the others, in order.
+//
+// Complexity: O(log members) per choice by threshold. Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 
 namespace yardmaster::repac {
 
-// Rising upper bounds, one a member; empty where members are chosen modulo their number.
+// Ascending upper bounds, one per member; empty if members are chosen modulo their number.
 using Thresholds = std::vector<std::uint32_t>;
 
 // REQUIRES: weights are at least 1, and their sum is below 2^32.
@@ -34,9 +35,9 @@ inline std::size_t MemberOf(std::uint64_t value, std::size_t members,
                                   thresholds.begin());
 }
 
-// As MemberOf, for many values of one group: a remainder of 32 bits is two multiplications (Lemire,
-// Kaser and Kurz, "Faster remainder by direct computation", 2019). Lifetimes: `thresholds` must
-// outlive it.
+// Like MemberOf, for many values of one group: a 32-bit remainder costs two multiplications
+// (Lemire, Kaser and Kurz, "Faster remainder by direct computation", 2019). Lifetimes: `thresholds`
+// outlives it.
 class MemberChoice {
  public:
   // REQUIRES: as MemberOf.

@@ -1,6 +1,7 @@
-// The value of fabric::HashKind::kLinux: the flow hash of a Linux kernel that forwards, SipHash-2-4
-// over the dissected header with the lower address and the lower port first, so that both
-// directions of a connection have one value.
+// Computes the value of fabric::HashKind::kLinux: the flow hash of a Linux kernel that forwards. It
+// is SipHash-2-4 over the dissected header with the lower address and the lower port first, so that
+// both directions of a connection have the same value.
+//
 // Deterministic. Thread safety: pure function.
 #pragma once
 

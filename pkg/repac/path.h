@@ -1,8 +1,9 @@
-// The path one packet takes, hop by hop.
+// Predicts the path of a packet, hop by hop.
 //
-// A path is known while every switch on it has no choice, chooses by a preset, or chooses by a hash
-// that is known. A prediction stops, with the reason, at the first switch for which none of these
-// holds. Thread safety: as ForwardingModel.
+// A path is known while every switch has no choice, chooses by a preset, or chooses by a known
+// hash. A prediction stops, with a reason, at the first switch for which none of these holds.
+//
+// Thread safety: that of ForwardingModel.
 #pragma once
 
 #include <cstdint>
@@ -22,51 +23,51 @@ namespace yardmaster::repac {
 struct PathHop {
   SwitchId at;
   int members = 0;                    // slots of the group
-  std::optional<std::uint64_t> hash;  // absent if a preset decides or it is unknown
-  int index = 0;                      // slot taken
+  std::optional<std::uint64_t> hash;  // absent if a preset decides, or if unknown
+  int index = 0;                      // chosen slot
   LinkId link;
 };
 
 struct PredictedPath {
   bool predictable = true;
-  std::string reason;  // why not
+  std::string reason;  // why it is not predictable
   int plane = 0;
   std::vector<PathHop> hops;
-  // All links, the source NIC's first; up to where prediction stops.
+  // All links up to the end of the prediction, the source NIC's first.
   LinkPath links;
 };
 
-// The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
-// too. Errors: InvalidArgument when the ports are in different planes or belong to one NIC;
-// NotFound when the source NIC's cable is down or the destination cannot be reached.
+// Predicts the path of a RoCE packet. `dst.port` only selects the plane; the ToR that delivers may
+// be hashed, too. Errors: InvalidArgument if the ports are in different planes or belong to one
+// NIC; NotFound if the source NIC's cable is down or the destination cannot be reached.
 absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& forwarding, const NicPort& src,
                                           const NicPort& dst, std::uint16_t sport);
 
-// What every switch of a given path has to choose, for FindPort(). `links` are the links after the
-// source ToR in order (later ones may be left out: then they are free). The conditions stop where
-// the list does. Errors: InvalidArgument as PredictPath; NotFound if a link is not a member of the
-// group that has to choose it, if a switch cannot reach the destination, or if `links` go on after
-// it; FailedPrecondition where the choice cannot be predicted.
+// Returns what every switch of a given path must choose, for FindPort(). `links`: the links after
+// the source NIC's, in order. The conditions stop where the list does; later links are free.
+// Errors: InvalidArgument as PredictPath; NotFound if a link is not a member of the group that must
+// choose it, if a switch cannot reach the destination, or if `links` continue after it;
+// FailedPrecondition if the choice cannot be predicted.
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& forwarding,
                                                  const NicPort& src, const NicPort& dst,
                                                  std::span<const LinkId> links);
 
-// The same two for other headers than RoCE's, for example of TCP connections. `packet` has the
-// addresses of src and dst. Errors: as PredictPath.
+// Like PredictPath, for other headers than RoCE's, such as those of TCP connections. `packet` has
+// the addresses of src and dst. Errors: as PredictPath.
 absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& forwarding, const NicPort& src,
                                             const NicPort& dst, Packet packet);
-// Errors: as TargetsOf.
+// Like TargetsOf, for `packet`. Errors: as TargetsOf.
 absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& forwarding,
                                                        const NicPort& src, const NicPort& dst,
                                                        std::span<const LinkId> links,
                                                        Packet packet);
 
-// The link a packet takes out of a group, or an invalid id where it cannot be determined. As
-// Decide(), without the reason.
+// Returns the link that a packet takes out of a group, or an invalid id if it cannot be determined.
+// Like Decide(), without the reason.
 LinkId Choose(const Group& group, const Packet& packet);
 
-// A fast PredictPath: calls visit(link) for every link after the source NIC's
-// until it returns false. True if the destination was reached. REQUIRES: ports of one plane.
+// A fast PredictPath: calls visit(link) for every link after the source NIC's until it returns
+// false. Returns true if the destination was reached. REQUIRES: ports of one plane.
 template <typename Visit>
 bool WalkPath(const ForwardingModel& forwarding, const NicPort& src, const NicPort& dst,
               std::uint16_t sport, Visit visit) {
@@ -88,7 +89,7 @@ bool WalkPath(const ForwardingModel& forwarding, const NicPort& src, const NicPo
   });
 }
 
-// One decision of a group about a packet whose ingress_port is set. Returns the reason if
+// One decision of a group for a packet with ingress_port. Returns the reason if it is
 // unpredictable. REQUIRES: !group.unreachable().
 struct HashDecision {
   std::optional<std::uint64_t> hash;

@@ -1,8 +1,10 @@
-// Which source port every flow uses, and what that does to the links.
+// PathPlan is the source port of every flow, and the resulting load of the links.
 //
-// A connection is what a job asks for between two NICs; a flow is one queue pair of it in one
-// direction. Flows stand in the order (connection, direction, path), so plans of the same
-// connections can be compared position by position. Thread safety: values and pure functions.
+// A connection is what a job requests between two NICs. A flow is one of its queue pairs in one
+// direction. Flows are ordered by (connection, direction, path), so plans of the same connections
+// can be compared by position.
+//
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <string>
@@ -26,11 +28,11 @@ struct NicConnection {
   // Queue pairs per direction, on paths that share no link between switches (HPN section 6.1).
   int paths = 1;
   bool both_directions = true;
-  double bytes = 1;  // per direction, all paths together
-  int plane = -1;    // -1: the planner's choice
-  // The path to take exactly, as the links after the source NIC's. Later links may be left out; the
-  // planner chooses those. Empty: the planner chooses all. `via_back` is for the other direction.
-  // REQUIRES: paths is 1 where one of them is given.
+  double bytes = 1;  // per direction, sum of all paths
+  int plane = -1;    // -1: the planner chooses
+  // The exact path, as the links after the source NIC's. The planner chooses later links that are
+  // left out, and all if it is empty. `via_back`: for the other direction. REQUIRES: `paths` is 1
+  // if one of them is given.
   LinkPath via;
   LinkPath via_back;
 };
@@ -42,8 +44,8 @@ struct PlannedFlow : FlowPath {
   NicPort src;
   NicPort dst;
   double bytes = 0;
-  NicPort home_src;    // the NIC port that the path at home leaves by
-  std::string reason;  // why not planned
+  NicPort home_src;    // the NIC port of the path at home
+  std::string reason;  // why it is not planned
 };
 
 struct LinkLoad {
@@ -52,8 +54,7 @@ struct LinkLoad {
   double bytes = 0;
 };
 
-// How evenly the flows that leave (or enter) a ToR by its uplinks use them, and what is possible at
-// best.
+// How evenly flows use the uplinks of a ToR, in one direction, and the best possible values.
 struct Balance {
   SwitchId tor;
   bool inbound = false;
@@ -65,26 +66,26 @@ struct Balance {
   double bound_bytes = 0;  // the larger of the mean and the largest flow
 };
 
-// What a plan may use.
+// What a plan may use, and how far it searches.
 struct PathOptions {
-  // Cables that have failed, or are not trusted, though routing may still use them.
+  // Cables that failed or are not trusted, although routing may still use them.
   std::vector<CableId> avoid;
-  // NICs kept out (miswired hosts, mistrusted roles): their flows stay unplanned.
+  // NICs without source ports (miswired hosts, mistrusted roles): their flows stay unplanned.
   std::vector<Nic> exclude;
-  // Ports tried for the links behind the first where those are hashed as well.
+  // Maximum number of ports tried for later links, if those are hashed, too.
   int candidates = 24;
-  // Whether to look for alternate ports.
+  // Whether alternate ports are searched.
   bool alternates = true;
 };
 
 struct PathPlan {
   std::vector<PlannedFlow> flows;
-  std::vector<LinkLoad> loads;    // of links between switches that have flows, by id
-  std::vector<Balance> balances;  // by (tor, inbound); only where flows pass
+  std::vector<LinkLoad> loads;    // links between switches with flows, by id
+  std::vector<Balance> balances;  // by (tor, inbound); only ToRs with flows
   int unplanned = 0;              // flows that could not be planned
 };
 
-// Fills loads, balances and unplanned from flows.
+// Computes loads, balances and unplanned from flows.
 void Account(const ForwardingModel& forwarding, PathPlan& plan);
 
 }  // namespace yardmaster::repac

@@ -1,10 +1,11 @@
-// Compares predicted paths with the paths that packets were seen to take.
+// Compares predicted paths with the paths that packets were observed to take.
 //
-// Every hop is assessed on its own: what the switch should have done with the packet as it really
-// arrived, so that one wrong switch does not put those behind it in doubt. Hops at which there was
-// nothing to choose, or whose choice cannot be predicted, do not count. A role whose hops were
-// wrong is not to be planned with: pass Mistrusted() to SwitchHashes::Compile.
-// Thread safety: as ForwardingModel.
+// Every hop is checked separately: what should the switch have done with the packet as it arrived?
+// So one wrong switch does not make later ones doubtful. Hops without a choice, and hops that
+// cannot be predicted, do not count. A role with a wrong hop must not be used for planning: pass
+// Mistrusted() to SwitchHashes::Compile.
+//
+// Thread safety: that of ForwardingModel.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,9 @@
 
 namespace yardmaster::repac {
 
-// Where one packet went: the links behind the source NIC's, in order. Unknown ones (a hop that did
-// not answer) are invalid ids; the list may end early. Hops from the first unknown link on are not
-// assessed, and neither is any hop between NICs for which ForwardingModel::WhyUnknown gives a
-// reason.
+// The links of one packet after the source NIC's, in order. Unknown ones (a hop that did not
+// answer) are invalid ids; the list may end early. Hops from the first unknown link on are not
+// checked, nor is any hop between NICs for which ForwardingModel::WhyUnknown gives a reason.
 struct ObservedPath {
   NicPort src;
   NicPort dst;
@@ -28,32 +28,32 @@ struct ObservedPath {
 };
 
 enum class TrustVerdict {
-  kUnknown,     // too little was seen
-  kTrusted,     // all that was seen agrees
-  kMistrusted,  // something disagrees
+  kUnknown,     // too few observations
+  kTrusted,     // all observations agree
+  kMistrusted,  // an observation disagrees
 };
 
 struct RoleTrust {
   std::string role;
   TrustVerdict verdict = TrustVerdict::kUnknown;
-  int checked = 0;  // predicted choices (by hash or preset) that were seen
-  int wrong = 0;    // of them: another member of the group
-  int foreign = 0;  // of them: no member at all, so routing or wiring differs
-  // One line about the first wrong hop: switch, port, predicted and seen link.
+  int checked = 0;  // predicted choices (by hash or preset) that were observed
+  int wrong = 0;    // of these: another member of the group
+  int foreign = 0;  // of these: not a member, so routing or wiring differs
+  // The first wrong hop: switch, source port, predicted and observed link.
   std::string example;
 };
 
 struct TrustOptions {
-  // Hops a role must have passed to be trusted. By chance 8 hops of 60 members agree once in 10^14.
+  // Minimum number of hops to trust a role. By chance 8 hops of 60 members agree once in 10^14.
   int min_checked = 8;
 };
 
-// One entry per tier, lowest first.
+// Returns one entry per tier, lowest first.
 std::vector<RoleTrust> CheckPredictions(const ForwardingModel& forwarding,
                                         const std::vector<ObservedPath>& observed,
                                         const TrustOptions& options = {});
 
-// role -> why it is not used, for SwitchHashes::Compile.
+// Returns role -> reason, for SwitchHashes::Compile.
 std::map<std::string, std::string> Mistrusted(const std::vector<RoleTrust>& verdicts);
 
 }  // namespace yardmaster::repac

@@ -1,10 +1,11 @@
-// What the flows planned so far have taken: bytes on links, source ports between addresses, and the
-// links that paths of one connection may not share.
+// PlanLedger records what the flows planned so far use: bytes on links, source ports between
+// addresses, and the links that other paths of a connection must avoid.
 //
-// Invariants: a port belongs to a pair of NICs whichever of them sends and whichever NIC port it
-// leaves by, since both ports share the address; so ports are kept by unordered pair. Lifetimes:
-// `connections` and `forwarding` must outlive the ledger. Thread safety: none. Determinism:
-// complete.
+// Invariant: a port belongs to a pair of NICs, regardless of which of them sends and of the NIC
+// port, because both ports share the address. So ports are stored by unordered pair.
+//
+// Lifetimes: `connections` and `forwarding` outlive the ledger. Thread safety: one thread.
+// Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace yardmaster::repac {
 
 class PlanLedger {
  public:
-  // `avoid`: cables that no path may use though routing may.
+  // `avoid`: cables that no path may use although routing may.
   PlanLedger(const std::vector<NicConnection>& connections, const ForwardingModel& forwarding,
              const std::vector<CableId>& avoid);
 
@@ -30,20 +31,20 @@ class PlanLedger {
   }
   double bytes(LinkId link) const { return bytes_[link.index()]; }
   bool avoided(CableId cable) const { return avoid_[cable.index()] != 0; }
-  // Neither down nor avoided.
+  // Whether the cable is neither down nor avoided.
   bool usable(CableId cable) const { return !avoided(cable) && !forwarding_.is_down(cable); }
-  // Whether a path over these links works; false for none.
+  // Whether all these links are usable; false if there are none.
   bool IsWhole(std::span<const LinkId> links) const;
 
-  // A flow whose port and links are final.
+  // Adds a flow with its final port and links.
   void Add(const PlannedFlow& flow);
-  // Marks one port as taken between the flow's addresses; 0: nothing.
+  // Marks a port as used between the flow's addresses. 0 has no effect.
   void Reserve(const PlannedFlow& flow, std::uint16_t port);
-  // The ports taken between the flow's addresses. Valid until the next Add() or Reserve().
+  // Returns the ports used between the flow's addresses. Valid until the next Add() or Reserve().
   const UsedPorts& PortsBetween(const PlannedFlow& flow) const;
   bool Taken(const PlannedFlow& flow, std::uint16_t port) const;
 
-  // Links between switches that other paths of the flow's connection and direction have. Valid
+  // Returns the links between switches of other paths of the flow's connection and direction. Valid
   // until the next Add().
   const std::vector<LinkId>& LinksOfOtherPaths(const PlannedFlow& flow) const;
 

@@ -1,9 +1,8 @@
-// What one run of PlanPaths or Replan works with: the ledger, the planner of single flows, and the
-// order in which flows are looked at.
+// PlanRun has the state of one run of PlanPaths or Replan: the ledger, the planner of single flows,
+// and the order of flows.
 //
-// Lifetimes: connections and forwarding must outlive the run; what it needs of the options is
-// copied. The planner refers to the ledger, so a run must not be copied or moved. Thread safety:
-// none.
+// Lifetimes: connections and forwarding outlive the run; the options are copied. The planner refers
+// to the ledger, so a run must not be copied or moved. Thread safety: one thread.
 #pragma once
 
 #include <span>
@@ -24,14 +23,14 @@ struct PlanRun {
   const NicConnection& connection_of(const PlannedFlow& flow) const {
     return ledger.connection_of(flow);
   }
-  // The links that the flow has to take; empty: no constraint.
+  // Returns the links that the flow must take; empty: no constraint.
   std::span<const LinkId> ViaOf(const PlannedFlow& flow) const {
     return flow.back ? connection_of(flow).via_back : connection_of(flow).via;
   }
   bool Excluded(const NicConnection& connection) const;
-  // Gives the flow a new port, or the reason why there is none. Does not add it to the ledger.
+  // Gives the flow a new port, or a reason if there is none. Does not add it to the ledger.
   void PlanOne(PlannedFlow& flow);
-  // Finds alternates for all planned flows whose own does not work, and reserves them.
+  // Finds and reserves alternates for all planned flows whose present one does not work.
   void FillAlternates(std::span<PlannedFlow* const> order);
 
   PlanLedger ledger;
@@ -45,11 +44,11 @@ struct PlanRun {
 };
 
 std::vector<PlannedFlow*> PointersTo(std::vector<PlannedFlow>& flows);
-// The flows in the order of planning: those with given paths first, then the larger first, then by
+// Returns the flows in the order of planning: those with given paths first, then by size, then by
 // position.
 std::vector<PlannedFlow*> PlanningOrder(const std::vector<NicConnection>& connections,
                                         std::span<PlannedFlow* const> flows);
-// Makes the flow's present port, NIC port and links its home.
+// Sets the flow's home to its present port, NIC port and links.
 void SetHome(PlannedFlow& flow);
 
 }  // namespace yardmaster::repac

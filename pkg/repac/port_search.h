@@ -1,17 +1,22 @@
-// UDP source ports that make a packet take a given member at each of several switches.
+// Searches for UDP source ports for which each of several switches chooses a given member.
 //
-// Problem: hop j picks member value_j(x) mod members_j (or by hash threshold), where x are the 14
-// usable bits of the source port. Find x such that every hop picks a wanted member. Notation as in
-// RePaC (Zhang et al., USENIX ATC 2021): value_j(x) = value_j(0) ^ L_j(x). Method:
-//   - every hop with a wanted member is linear, takes the hash modulo a power of two and wants one
-//     member: log2(members_j) equations over GF(2) per hop, solved together by elimination in
-//     microseconds; the solutions are one of them plus the null space;
-//   - otherwise: a walk over all 16,384 ports in Gray-code order, one XOR per hop and port (one
-//     hash where it is not linear). 60 members leave about 273 ports each, so asking for one uplink
-//     takes about 60 steps.
-// Fails when the hops hash alike (polarisation): then only some combinations exist, and the status
-// says which hops share how much. Determinism: for one `start` the answer is always the same port.
-// Thread safety: pure functions.
+// Problem: hop j chooses member value_j(x) mod members_j (or by hash threshold), where x are the 14
+// usable bits of the source port. Find x such that every hop chooses a wanted member. Notation as
+// in RePaC (Zhang et al., USENIX ATC 2021): value_j(x) = value_j(0) ^ L_j(x).
+//
+// Method:
+//
+//   - If every hop with a wanted member is linear, uses the hash modulo a power of two and wants
+//     one member, there are log2(members_j) equations over GF(2) per hop. They are solved together
+//     by elimination in microseconds. The solutions are one of them plus the null space.
+//   - Otherwise all 16,384 ports are tried in Gray-code order, with one XOR per hop and port (one
+//     hash if it is not linear). With 60 members about 273 ports lead to each, so finding one
+//     uplink takes about 60 steps.
+//
+// Failure: if the hops hash alike (polarisation), only some combinations exist, and the status says
+// which hops depend on each other.
+//
+// Determinism: the same `start` always gives the same port. Thread safety: pure functions.
 #pragma once
 
 #include <bit>
@@ -29,7 +34,7 @@
 
 namespace yardmaster::repac {
 
-// One switch on the way: what it computes and which members suit.
+// One switch of the path: its hash and the wanted members.
 struct HopTarget {
   PortFunction function;
   int members = 1;
@@ -37,14 +42,14 @@ struct HopTarget {
   std::vector<int> wanted;     // member indices; empty: any
 };
 
-// Ports that may not be used, sorted.
-// Eight ports are stored in place: two connections with alternates in both directions. A fabric has
-// one of these for every connected pair of NICs, and room for eight costs no more than for four.
+// Ports that must not be used, sorted. Eight ports are stored inline: two connections with
+// alternates in both directions. A fabric has one of these for every connected pair of NICs, and
+// eight need no more memory than four.
 using UsedPorts = absl::InlinedVector<std::uint16_t, 8>;
 
-// Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF, in Gray-code order from the
-// port with the low 14 bits of `start`, until it returns true; values[j] is hop j's value. Returns
-// that port, or nullopt. A template so that the inner loop has no indirect call.
+// Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF until it returns true, in
+// Gray-code order from the port with the low 14 bits of `start`. values[j] is the value of hop j.
+// Returns that port, or nullopt. It is a template so that the inner loop has no indirect call.
 template <typename Visit>
 std::optional<std::uint16_t> WalkPorts(std::span<const PortFunction> hops, std::uint16_t start,
                                        Visit visit) {
@@ -69,31 +74,33 @@ std::optional<std::uint16_t> WalkPorts(std::span<const PortFunction> hops, std::
   }
 }
 
-// The first suitable port that is not used. Errors: NotFound when there is none, with the polarised
-// hops named by position; InvalidArgument when `members` is below 1 or a wanted member is not below
-// it.
+// Returns the first suitable port that is not used. Errors: NotFound if there is none, with the
+// positions of polarised hops; InvalidArgument if `members` is less than 1 or a wanted member is
+// not less than `members`.
 absl::StatusOr<std::uint16_t> FindPort(const std::vector<HopTarget>& hops, const UsedPorts& used,
                                        std::uint16_t start);
 
-// Two hops that decide alike: of `possible` pairs of members only `reachable` occur over all ports.
+// Two hops whose choices depend on each other: only `reachable` of `possible` pairs of members
+// occur over all ports.
 struct Polarisation {
   int first = 0;
   int second = 0;
   int reachable = 0;
   int possible = 0;
 };
-// Pairs of hops whose choices depend on each other: those that reach fewer than three quarters of
-// the pairs that independent hashes of 16,383 ports would. Wanted members are not looked at.
+// Returns the pairs of hops that reach fewer than three quarters of the pairs that independent
+// hashes of 16,383 ports would. Wanted members are ignored.
 std::vector<Polarisation> FindPolarisation(const std::vector<HopTarget>& hops);
 // "polarisation: hops 1 and 2 hash alike, so only 60 of 3600 combinations of their members exist".
 std::string ToString(const Polarisation& polarisation);
 
-// The solutions of A x = b over GF(2) in 14 unknowns: one of them and a basis of the null space.
+// The solutions of A x = b over GF(2) in 14 unknowns: one solution and a basis of the null space.
 struct LinearSolution {
   std::uint16_t particular = 0;
   std::vector<std::uint16_t> null_space;
 };
-// Row i: the unknowns that are summed, and the wanted sum. nullopt: inconsistent.
+// A row: the unknowns that are added, and their sum. Solve returns nullopt if the equations are
+// inconsistent.
 struct Equation {
   std::uint16_t unknowns = 0;
   bool sum = false;

@@ -1,4 +1,4 @@
-// The value a configured hash gives a packet, computed straight from its definition.
+// Computes the value of a configured hash for a packet, directly from its definition.
 //
 // Key. Every model but rtag7 hashes the bytes of its fields, in the order given, big-endian:
 // addresses 4 bytes (IPv6 16), protocol and source module 1, ports, ingress port and VLAN 2. RTAG7
@@ -32,22 +32,22 @@
 
 namespace yardmaster::repac {
 
-// Why a packet's value cannot be computed from its header, never an empty text; nullopt if it can.
+// Returns why a packet's value cannot be computed from its header; nullopt if it can.
 std::optional<std::string> WhyUnpredictable(const fabric::HashSpec& spec);
 
-// Whether the value is an affine function of the key over GF(2). (Across packets that take the same
-// table entry and class; each entry is a function of its own.)
+// Whether the value is an affine function of the key over GF(2), for packets with the same table
+// entry and class.
 bool IsAffine(const fabric::HashSpec& spec);
 
-// How many low bits of the value are kept.
+// Returns how many low bits of the value are kept.
 int KeptBits(const fabric::HashSpec& spec);
 
-// `spec` without tables: what packets of `packet`'s ingress port and class (TCP or UDP, equal
-// ports, others) meet. Only rtag7 has such tables.
+// Returns `spec` without tables, for packets with `packet`'s ingress port and class (TCP or UDP,
+// equal ports, others). Only rtag7 has such tables.
 fabric::HashSpec SpecFor(const fabric::HashSpec& spec, const Packet& packet);
 
-// REQUIRES: fabric::Problems(spec) is empty and WhyUnpredictable(spec) is nothing. Tables by
-// ingress port and class are not looked at: pass SpecFor(spec, packet).
+// REQUIRES: fabric::Problems(spec) is empty and WhyUnpredictable(spec) is nullopt. Tables by
+// ingress port and class are ignored: pass SpecFor(spec, packet).
 std::uint64_t ReferenceHash(const fabric::HashSpec& spec, const Packet& packet);
 
 }  // namespace yardmaster::repac

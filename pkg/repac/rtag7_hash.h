@@ -1,5 +1,6 @@
-// The value of fabric::HashKind::kRtag7: the header's fields are folded into 16-bit bins, the bins
-// are mixed where that is set, and one function makes 16 bits of bins and seed.
+// Computes the value of fabric::HashKind::kRtag7: the header's fields are folded into 16-bit bins,
+// the bins are mixed if configured, and one function computes 16 bits from bins and seed.
+//
 // Deterministic. Thread safety: pure function.
 #pragma once
 

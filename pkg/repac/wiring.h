@@ -1,15 +1,17 @@
-// Cables that are not where the blueprint has them, and the swaps of plugs that explain it.
+// Finds cables that are not plugged as the blueprint says, and the swaps of plugs that correct
+// them.
 //
-// Ends of cables are named as in paths: a NIC port "p00s00h003:r2p1", a switch's up port
-// "p0/s0/tor-r2-p1:u17" (the lower ends), a switch's down port "p0/agg-p1-17:d4" (the upper ends;
-// down ports are numbered from 1 in the order of their cables). Neighbours come from LLDP or from
-// the agents, seen from either side.
+// Names of cable ends are as in paths: a NIC port "p00s00h003:r2p1" or a switch's up port
+// "p0/s0/tor-r2-p1:u17" (lower ends); a switch's down port "p0/agg-p1-17:d4" (upper ends; down
+// ports are numbered from 1 in the order of their cables). Neighbours come from LLDP or from the
+// agents, as seen from either end.
 //
-// Method: the lower ends' found neighbours are a mapping into upper ends; where the misplaced ones
-// form a closed cycle, plugs were permuted, and a cycle of k ends is undone by k - 1 swaps. Open
-// chains are faults without a swap. Complexity: O(n log n) in cables and neighbours. Determinism:
-// results are in the order of cables, `unknown_ports` and `contradictions` by name. Thread safety:
-// pure.
+// Method: the observed neighbours map lower ends to upper ends. If misplaced ones form a closed
+// cycle, plugs were permuted, and k - 1 swaps correct a cycle of k ends. Open chains are faults
+// without a swap.
+//
+// Complexity: O(n log n) in cables and neighbours. Determinism: results are in the order of cables,
+// `unknown_ports` and `contradictions` by name. Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -21,17 +23,17 @@ namespace yardmaster::repac {
 
 struct Neighbour {
   std::string local;
-  std::string remote;        // empty: only the chassis is known
-  std::string chassis = {};  // what LLDP calls the switch at the other end; empty: not said
+  std::string remote;        // empty: only the chassis was reported
+  std::string chassis = {};  // LLDP's name of the switch at the other end; empty: not reported
 };
 
 struct WiringFault {
   std::string port;      // the lower end
-  std::string expected;  // its upper end by the blueprint
-  std::string found;     // what it is plugged into
+  std::string expected;  // its upper end in the blueprint
+  std::string found;     // the observed upper end
 };
 
-// Exchange the plugs at these two lower ends, in the order given.
+// An exchange of the plugs at two lower ends. Swaps are made in the given order.
 struct PlugSwap {
   std::string first;
   std::string second;
@@ -42,20 +44,20 @@ struct WiringReport {
   std::vector<WiringFault> faults;
   std::vector<PlugSwap> swaps;
   std::vector<std::string> unexplained;     // faulty lower ends that no swap explains
-  std::vector<std::string> unknown_ports;   // reported names the blueprint does not have
-  std::vector<std::string> contradictions;  // lower ends whose reports differ; the first counts
-  // For PathOptions: hosts' NICs with a fault are excluded, other faulty cables avoided.
+  std::vector<std::string> unknown_ports;   // reported names that the blueprint does not have
+  std::vector<std::string> contradictions;  // lower ends whose reports differ; the first is used
+  // For PathOptions: NICs of hosts with a fault are excluded, other faulty cables avoided.
   std::vector<fabric::NicPort> nic_ports;
   std::vector<fabric::CableId> cables;
 };
 
-// The upper end of every cable, by CableId.
+// Returns the upper end of every cable, by CableId.
 std::vector<std::string> UpperEnds(const fabric::Network& network);
 
-// Reports may be missing or repeated, and may have switches as they are shown
-// (FabricSpec::switch_names); the answer has their names. A report without `remote` is skipped. One
-// whose local port is unknown, and an upper end's report of an unknown remote port, only add to
-// `unknown_ports`.
+// Reports may be missing or repeated, and may name switches as they are shown
+// (FabricSpec::switch_names); the result has the names in paths. A report without `remote` is
+// skipped. A report with an unknown local port, and one of an upper end with an unknown remote
+// port, only add to `unknown_ports`.
 WiringReport CheckWiring(const fabric::Network& network, const std::vector<Neighbour>& neighbours);
 
 }  // namespace yardmaster::repac

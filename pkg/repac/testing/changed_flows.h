@@ -1,4 +1,6 @@
-// What differs between two path plans. Thread safety: a pure function.
+// Compares two path plans.
+//
+// Thread safety: pure function.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +10,8 @@
 
 namespace yardmaster::repac {
 
-// Positions of flows that differ in source port (0: not planned) or in the source's NIC port.
-// REQUIRES: plans of the same connections.
+// Returns the positions of flows that differ in source port (0: not planned) or in the NIC port of
+// the source. REQUIRES: plans of the same connections.
 inline std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after) {
   std::vector<int> changed;
   for (std::size_t i = 0; i < after.flows.size(); ++i) {

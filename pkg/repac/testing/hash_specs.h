@@ -1,4 +1,4 @@
-// Hashes and packets that tests of hash models share. For tests only.
+// Defines hashes and packets that tests of hash models share. For tests only.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,6 @@
-// Fabrics with hashes and jobs of rings, for tests and benchmarks. TESTONLY. Thread safety: pure
-// functions.
+// Builds fabrics with hashes, and ring connections, for tests and benchmarks only.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 namespace yardmaster::repac {
 
 fabric::HashSpec Rtag7(fabric::Rtag7Function function, std::uint32_t seed);
-// RTAG7 with another seed for every tier, and another function for up to three tiers, so that tiers
-// do not polarise.
+// Sets RTAG7 with another seed for every tier, and another function for up to three tiers, so that
+// tiers do not polarise.
 void SetHashes(fabric::FabricSpec& spec);
 
 // HPN 7.0 with 60 Agg per plane: `segments` segments of `hosts` hosts.
@@ -29,7 +30,8 @@ struct HashedNetwork {
   std::shared_ptr<const SwitchHashes> hashes;
 };
 
-// On every rail a ring over all hosts with the given stride: host i talks to host i + stride.
+// Returns a ring over all hosts on every rail, with the given stride: host i sends to host i +
+// stride.
 std::vector<NicConnection> Rings(const fabric::Network& network, int stride, int paths = 1);
 
 }  // namespace yardmaster::repac

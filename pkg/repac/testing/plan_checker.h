@@ -1,5 +1,5 @@
-// A checker of path plans that shares nothing with the planner but the network: it routes by its
-// own reading of the wiring and hashes by the reference definition. For tests only.
+// Checks path plans independently of the planner: it routes by its own reading of the wiring and
+// hashes by the reference definition. For tests only.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using fabric::Network;
 
 using Down = std::set<CableId>;
 
-// Whether a packet for dst that goes over `link` can still arrive, never going up after down.
+// Whether a packet for dst on `link` can still arrive without going up after down.
 inline bool Arrives(const Network& network, LinkId link, const NicPort& dst, const Down& down) {
   if (down.count(Network::cable_of(link)) != 0) return false;
   const SwitchId at = network.far_end(link);
@@ -40,7 +40,7 @@ inline bool Arrives(const Network& network, LinkId link, const NicPort& dst, con
   return false;
 }
 
-// The links of a packet, by the definition of the hash. Empty: it gets lost.
+// Returns the links of a packet by the definition of the hash; empty: the packet is lost.
 inline LinkPath Route(const Network& network, const NicPort& src, const NicPort& dst,
                       std::uint16_t port, const Down& down) {
   LinkPath links = {Network::up(network.host_cable(src))};
@@ -65,8 +65,9 @@ inline LinkPath Route(const Network& network, const NicPort& src, const NicPort&
   return links;
 }
 
-// Ports legal and never twice between two addresses, paths as the checker routes them, paths of a
-// connection disjoint, alternates clear of the main path, loads and bounds as counted here.
+// Checks that ports are valid and unique between two addresses, that paths are as routed here, that
+// the paths of a connection are disjoint, that alternates avoid the main path, and that loads and
+// bounds are right.
 inline void Check(const Network& network, const std::vector<NicConnection>& connections,
                   const PathPlan& plan, const Down& down) {
   std::map<std::pair<Nic, Nic>, std::set<std::uint16_t>> ports;
