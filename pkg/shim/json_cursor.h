@@ -1,5 +1,5 @@
-// A pull parser for JSON that allocates nothing, since it runs inside the processes of other
-// programs.
+// JsonCursor is a pull parser for JSON that does not allocate, because it runs in the processes of
+// other programs.
 //
 //   JsonCursor in(text, size);
 //   char key[32];
@@ -8,12 +8,14 @@
 //       if (strcmp(key, "rail") == 0) in.Integer(&rail); else in.Skip();
 //     }
 //   }
-//   if (!in.ok()) ...   // not JSON, or not of the kind that was asked for
+//   if (!in.ok()) ...   // not JSON, or not of the requested kind
 //
-// After the first error every call returns false and reads nothing. Any bytes may come in: the
-// cursor never reads beyond `size`, never recurses, and takes linear time. It is not a validator:
-// digits of \u escapes and the form of skipped numbers are not checked.
-// Thread safety: one thread. Lifetime: the text outlives the cursor.
+//   - After the first error every call returns false and reads nothing.
+//   - Input may be any bytes: the cursor never reads beyond `size`, does not recurse, and needs
+//     linear time.
+//   - It does not validate the digits of \u escapes and the form of skipped numbers.
+//
+// Thread safety: one thread. Lifetimes: the text outlives the cursor.
 #pragma once
 
 #include <cstddef>
@@ -26,23 +28,24 @@ class JsonCursor {
   JsonCursor(const char* text, std::size_t size) : at_(text), end_(text + size) {}
 
   bool ok() const { return ok_; }
-  // True when nothing but white space is left.
+  // Whether only white space is left.
   bool AtEnd();
 
   bool EnterObject();
-  // The next member's name, which is cut to `capacity - 1` characters. False at the end of the
-  // object. The member's value must be read or skipped before the next call.
+  // Reads the name of the next member, truncated to `capacity - 1` characters. Returns false at the
+  // end of the object. The caller reads or skips the value before the next call.
   bool NextKey(char* key, std::size_t capacity);
   bool EnterArray();
-  // False at the end of the array. The element must be read or skipped before the next call.
+  // Returns false at the end of the array. The caller reads or skips the element before the next
+  // call.
   bool NextElement();
 
-  // Cut to `capacity - 1` characters. A \u escape becomes '?'; other escapes but \", \\ and \/
-  // become a space.
+  // Truncates to `capacity - 1` characters. A \u escape becomes '?'; other escapes than \", \\ and
+  // \/ become a space.
   bool String(char* out, std::size_t capacity);
-  // A number without fraction and exponent; fails beyond about INT64_MAX in magnitude.
+  // Reads a number without fraction and exponent. Fails beyond about INT64_MAX in magnitude.
   bool Integer(std::int64_t* out);
-  // Any value, at most kMaxDepth levels deep.
+  // Skips any value with at most kMaxDepth levels.
   bool Skip();
 
  private:
@@ -51,7 +54,7 @@ class JsonCursor {
   bool Fail();
   char Peek();
   bool Take(char expected);
-  // After the opening bracket, and after each entry: whether another entry follows.
+  // Whether another entry follows, after the opening bracket or after an entry.
   bool More(char closing);
   bool Word(const char* word);
   bool SkipScalar();

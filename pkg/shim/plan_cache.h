@@ -1,13 +1,16 @@
-// The plan file as it is now. A file that changed is read again, on the thread of the call that
-// asks for it; readers of the old plan keep it until they release it.
+// PlanCache holds the current plan file. If the file has changed, the thread that asks for the plan
+// reads it again; readers of the old plan keep it until they release it.
 //
 //   const PlanCache::Use use(cache);
 //   if (use.plan() != nullptr) FindPeer(*use.plan(), ...);
 //
-// Kubernetes replaces files of a downward-API volume by renaming a folder link, so a reader sees an
-// old file or a new one. Memory is fixed; no allocation. At most one thread reads the file; the
-// others use the plan before it, and the first ones wait for it at most kMaxWaitMs.
-// Thread safety: Use from any thread, SetPath before the first.
+//   - Kubernetes replaces files of a downward-API volume by renaming a folder link, so a reader
+//     sees either the old file or the new one.
+//   - Memory is fixed; nothing is allocated.
+//   - At most one thread reads the file. The others use the previous plan. If there is none, they
+//     wait for the first one, at most kMaxWaitMs.
+//
+// Thread safety: Use from any thread; SetPath before the first Use.
 #pragma once
 
 #include <atomic>
@@ -25,7 +28,7 @@ class PlanCache {
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
 
-  // nullptr or "": no plan. A path of 256 bytes or more is ignored. The text is copied.
+  // Sets the path, which is copied. nullptr or "": no plan. A path of 256 bytes or more is ignored.
   void SetPath(const char* path);
 
   class Use {
@@ -36,10 +39,10 @@ class PlanCache {
     }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    // nullptr: another thread was still reading the first plan after kMaxWaitMs. Without a file the
-    // plan's state is kAbsent.
+    // nullptr: another thread was still reading the first plan after kMaxWaitMs. If there is no
+    // file, the plan's state is kAbsent.
     const PlanFile* plan() const { return index_ < 0 ? nullptr : &cache_.plans_[index_]; }
-    // Counts the plans that were read; a plan that changed has another number.
+    // Number of the plan: it differs for every plan that was read.
     std::uint32_t generation() const { return index_ < 0 ? 0 : cache_.generations_[index_]; }
 
    private:
@@ -48,7 +51,7 @@ class PlanCache {
   };
 
  private:
-  // Which file the plan came from.
+  // The file from which the plan was read.
   struct Stamp {
     std::uint64_t device = 0, inode = 0, size = 0, mtime_s = 0, mtime_ns = 0;
     bool operator==(const Stamp&) const = default;
@@ -57,7 +60,7 @@ class PlanCache {
 
   int Acquire();
   void Refresh();
-  // Reads the file into a plan without users. -1: all are in use.
+  // Reads the file into a plan that is not in use. Returns -1 if all are in use.
   int Load(int fd);
 
   char path_[256] = {};

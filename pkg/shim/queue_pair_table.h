@@ -1,10 +1,14 @@
-// Which connection has which ordinal (plan.h). A queue pair keeps its ordinal from its first way to
-// RTR until it is destroyed, so that one that is reset and connected again has the same place.
+// QueuePairTable assigns ordinals (plan.h) to queue pairs. A queue pair keeps its ordinal from its
+// first transition to RTR until it is destroyed. So a queue pair that is reset and connected again
+// keeps its port.
 //
-// Fixed memory, no lock, no allocation. Ordinals are counted for each (local address, remote
-// address, role), where the role keeps queue pairs that only send apart from those that can
-// receive. Thread safety: any number of threads; calls for one queue pair come from one thread at a
-// time, as verbs have it. A table that is full says so, and its caller passes through.
+// Ordinals are counted for each (local address, remote address, role). The role separates queue
+// pairs that only send from those that can receive. Memory is fixed; there is no lock and no
+// allocation. If the table is full, Add returns nullptr and the caller does not change the
+// connection.
+//
+// Thread safety: any number of threads; calls for one queue pair come from one thread at a time, as
+// verbs requires.
 #pragma once
 
 #include <atomic>
@@ -19,14 +23,14 @@ enum class TransferRole : std::uint8_t { kSends, kReceives };
 
 struct PlannedQueuePair {
   std::atomic<const void*> key = nullptr;
-  std::uint32_t number = 0;  // qp_num: a queue pair made at a destroyed one's place has another
+  std::uint32_t number = 0;  // qp_num; differs for a new queue pair at the same address
   std::uint16_t peer = 0;
   std::uint8_t ordinal = 0;
   TransferRole role = TransferRole::kSends;
-  bool was_reset = false;     // since it was last connected
+  bool was_reset = false;     // reset since it was last connected
   bool on_alternate = false;  // uses the alternate port
-  std::uint32_t plan = 0;     // generation of the plan it was last connected by
-  std::uint16_t port = 0;     // planned for it
+  std::uint32_t plan = 0;     // generation of the plan of its last connection
+  std::uint16_t port = 0;     // planned port
   std::int16_t plane = 0;
 };
 
@@ -39,19 +43,19 @@ class QueuePairTable {
   QueuePairTable(const QueuePairTable&) = delete;
   QueuePairTable& operator=(const QueuePairTable&) = delete;
 
-  // The connection of a queue pair; nullptr: it has none. An entry at the same address with another
-  // number is of a destroyed queue pair and is removed.
+  // Returns the entry of a queue pair; nullptr: none. An entry at the same address with another
+  // number belongs to a destroyed queue pair and is removed.
   PlannedQueuePair* Find(const void* queue_pair, std::uint32_t number);
-  // Gives it the ordinal, below `count` and kMaxOrdinals, with the fewest connections. nullptr:
-  // `count` is not positive, or no free place was found in a bounded search.
-  // REQUIRES: Find(queue_pair, number) is nullptr.
+  // Assigns the ordinal below `count` and kMaxOrdinals with the fewest connections. Returns nullptr
+  // if `count` is not positive, or if a bounded search finds no free entry. REQUIRES:
+  // Find(queue_pair, number) is nullptr.
   PlannedQueuePair* Add(const void* queue_pair, std::uint32_t number, const Endpoint& endpoint,
                         TransferRole role, int count);
   void Remove(const void* queue_pair);
 
  private:
   struct Peer {
-    std::atomic<int> state = 0;  // 0 free, 1 being filled, 2 filled for ever
+    std::atomic<int> state = 0;  // 0 free, 1 being filled, 2 filled permanently
     Address local;
     Address remote;
     std::atomic<std::uint16_t> live[2][kMaxOrdinals] = {};

@@ -1,12 +1,12 @@
-// Every function that libibverbs exports, exported by the shim.
+// Exports every function that libibverbs exports, and forwards it to the real library.
 //
-// A required function is one jump through a slot, so arguments and results of any type pass
-// unchanged. An optional function is an indirect function: a look-up with dlvsym gives null
-// when the real library does not have it, exactly as from the real library. A program that is
-// linked with the name is bound before any library can be opened; it gets the jump.
-//
-// Programs call ibv_post_send, ibv_poll_cq and their like through the device's own table of
-// functions, which the real library fills: the data path never comes here.
+//   - A required function is one jump through a slot, so arguments and results of any type pass
+//     unchanged.
+//   - An optional function is an indirect function: if the real library does not have it, a look-up
+//     with dlvsym returns null, as it would for the real library. A program that is linked with the
+//     name is bound before any library can be opened; it gets the jump.
+//   - Programs call ibv_post_send, ibv_poll_cq and similar functions through the device's function
+//     table, which the real library fills. So the data path does not use the shim.
 //
 // Thread safety: BindVerbs is called once, from the library's constructor.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace yardmaster::shim {
 
-// What the shim itself calls of the real library; null where it has none.
+// The functions of the real library that the shim calls; null: it does not have the function.
 struct RealVerbs {
   int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
   int (*query_qp)(ibv_qp*, ibv_qp_attr*, int, ibv_qp_init_attr*) = nullptr;
@@ -28,8 +28,8 @@ struct RealVerbs {
   ibv_device** (*get_device_list)(int*) = nullptr;
 };
 
-// Fills the slots from the library behind `handle`. If it is null, the exported functions fail as
-// verbs_symbols.inc says.
+// Fills the slots from the library `handle`. If it is null, the exported functions fail as
+// verbs_symbols.inc defines.
 void BindVerbs(void* handle, RealVerbs* real);
 
 }  // namespace yardmaster::shim
