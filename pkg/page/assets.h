@@ -1,4 +1,6 @@
-// The page's own files, built from ui/ and embedded at compile time. Thread safety: immutable.
+// Returns the files of the page, which are built from ui/ and embedded at compile time.
+//
+// Thread safety: immutable.
 #pragma once
 
 #include <string_view>

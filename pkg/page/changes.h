@@ -1,8 +1,8 @@
-// The changes between two states of a cluster as sentences, the page's list of events: gangs
-// placed, moved and gone, or on another level; hosts that come, go, are ready or cordoned; jobs
-// whose state changed.
+// Describes the changes between two states of a cluster in sentences, for the page's list of
+// events: gangs that are placed, moved or gone, or have another level; hosts that appear,
+// disappear, become ready or are cordoned; jobs whose state changes.
 //
-// Deterministic. Complexity: O(objects that differ). Thread safety: pure functions.
+// Complexity: O(objects that differ). Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct TimelineEvent {
   std::string text;
 };
 
-// In the order hosts, gangs, TrainingJobs; at most kMaxChanges, the last of which then says how
-// many are left out.
+// Returns the changes of hosts, gangs and TrainingJobs, in this order. If there are more than
+// kMaxChanges, the last one says how many are left out.
 std::vector<TimelineEvent> ChangesBetween(const state::ClusterState& before,
                                           const state::ClusterState& after, std::int64_t now_ms);
 inline constexpr std::size_t kMaxChanges = 50;
 
-// The block "events": [{timeMs, warning, subject, text}], newest first.
+// Encodes the block "events": [{timeMs, warning, subject, text}], newest first.
 Text EncodeEvents(const std::deque<TimelineEvent>& oldest_first);
 
 }  // namespace yardmaster::page

@@ -1,19 +1,19 @@
-// Serves the frames that one thread makes to browsers.
+// Hub serves frames to browsers. One thread publishes them.
 //
 //   GET /             the page; GET /app.js, /app.css: its files
-//   GET /api/events   server-sent events: answers with the change from the frame in Last-Event-ID
-//                     (all of the newest frame without one) as soon as there is a newer frame, or
-//                     with nothing new after `hold_ms`, and ends. EventSource asks again by itself,
-//                     so that no response is endless and the server's limits hold for every one. At
-//                     most `waiters` requests are held: for one more, the oldest of the address
-//                     with most of them is told that there is nothing new.
-//   GET /api/frames   [[ID, TIME_MS], ...] of the frames that are kept, oldest first
+//   GET /api/events   server-sent events. Answers with the change from the frame in Last-Event-ID
+//                     (with all of the newest frame if it is missing) as soon as a newer frame
+//                     exists, or with nothing after `hold_ms`, and ends. EventSource repeats the
+//                     request, so no response is endless and the server's limits apply to each.
+//                     At most `waiters` requests are held. If there is one more, the oldest of the
+//                     address with the most is answered with nothing.
+//   GET /api/frames   [[ID, TIME_MS], ...] of the stored frames, oldest first
 //   GET /api/frame?id=N[&from=M]   one of them, as a change
 //   GET /api/paths?job=NS/GANG     a path of each rank of a job, of the newest frame
 //
-// Everything is read-only. Responses forbid scripts, styles and connections from elsewhere.
+// All requests are read-only. Responses forbid scripts, styles and connections from other origins.
 //
-// Thread safety: all methods from any thread, but AddRoutes before the server starts. Lifetime: the
+// Thread safety: all methods from any thread; AddRoutes before the server starts. Lifetimes: the
 // hub outlives the server.
 #pragma once
 
@@ -36,29 +36,30 @@ namespace yardmaster::page {
 
 struct HubOptions {
   HistoryOptions history;
-  // Below the server's handler deadline and the idle time of proxies.
+  // Must be less than the server's handler deadline and the idle timeout of proxies.
   std::int64_t hold_ms = 15'000;
-  // Less than the server's connections: the rest serve what does not wait.
+  // Must be less than the server's connections: the others serve requests that do not wait.
   std::size_t waiters = 64;
-  // A browser that has sent no request for so long is treated as gone.
+  // A browser that has not sent a request for this time counts as gone.
   std::int64_t watched_ms = 40'000;
 };
 
 class Hub {
  public:
-  // Frames are numbered from the wall time on, apart from those of other replicas.
+  // Frame ids start at the wall time, so that they differ from those of other replicas.
   explicit Hub(const Clock& clock, HubOptions options = {})
       : clock_(clock), options_(options), history_(options.history, clock.WallMs()) {}
 
   void AddRoutes(http::Router& router);
 
-  // Takes the newest blocks; requests that wait are answered if they differ from the last ones.
+  // Publishes the newest blocks. If they differ from the previous ones, waiting requests are
+  // answered.
   void Publish(Blocks blocks, std::shared_ptr<const NetworkPicture> picture);
-  // Answers requests that have waited long enough. Call it every second.
+  // Answers requests that have waited for `hold_ms`. The caller calls it every second.
   void Tick();
-  // Whether a browser has asked for events lately.
+  // Whether a browser has requested events within `watched_ms`.
   bool watched() const;
-  // Frames and bytes that are kept, for metrics.
+  // Number of frames and their bytes, for metrics.
   std::size_t frames() const;
   std::size_t bytes() const;
 
@@ -70,7 +71,7 @@ class Hub {
     http::Done done;
   };
 
-  // Takes one of the requests that wait out of them, if they are too many.
+  // Removes one of the waiting requests if there are too many.
   std::optional<Waiter> TakeSurplus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void HandleEvents(const http::Request& request, http::Done done);

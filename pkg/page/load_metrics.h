@@ -1,5 +1,7 @@
-// What the network plan predicts, as metrics of the operator: load of links by class, use of GPUs.
-// docs/reference/metrics.md says what each means. Thread safety: one thread.
+// Exports the predictions of the network plan as metrics of the operator: load of links by class,
+// and use of GPUs. docs/reference/metrics.md describes them.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include "pkg/metrics/registry.h"

@@ -1,9 +1,9 @@
-// The block of moves that are proposed (plan/rebalance), as the page shows it.
+// Encodes the page's block of proposed moves (plan/rebalance):
 //
 //   moves          [{job, from: [SEGMENT], to: [SEGMENT], hosts, priceGpuSeconds, gainGpuSeconds,
-//                  admits: [NS/GANG], why}]: in the order in which they are made; job and the gangs
-//                  that would start then are keys NS/GANG; hosts: how many ranks change theirs;
-//                  the first 100 moves
+//                  admits: [NS/GANG], why}], in the order of execution, at most 100. job and admits
+//                  are keys NS/GANG; admits: gangs that would then start; hosts: how many ranks
+//                  change their host
 //
 // Thread safety: pure function.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace yardmaster::page {
 
-// REQUIRES: `proposed` was made of `snapshot`, or is empty.
+// REQUIRES: `proposed` was computed from `snapshot`, or is empty.
 Text EncodeMoves(const plan::Rebalancing& proposed, const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::page

@@ -1,9 +1,11 @@
-// What a network plan puts on the fabric's links, as a small value that outlives the plan: load by
-// segment and by tier, the busiest links with their jobs, each job's paths, and the GPUs' use.
+// NetworkPicture is the load that a network plan puts on links, as a small value that outlives the
+// plan: load by segment and by tier, the busiest links with their jobs, the paths of each job, and
+// the use of GPUs.
 //
-// Loads are means over an iteration without contention: bytes of an iteration over its length. A
-// flow without a source port counts on the path that Crux chose for it, one that is sprayed on all
-// links that carry it.
+// Loads are means over an iteration without contention: bytes of an iteration divided by its
+// length. A flow without a source port counts on the path that Crux chose for it; a sprayed flow
+// counts on all links that carry it.
+//
 // Thread safety: pure functions; a picture is a value.
 #pragma once
 
@@ -23,16 +25,16 @@ struct JobOnLink {
   double gbps = 0;
 };
 
-// A link between switches, or the first of several that sprayed flows load alike.
+// A link between switches, or the first of several links that sprayed flows load equally.
 struct LinkPicture {
-  std::string name;  // "p0/s0/tor-r0-p0:u0.up"; of several with " and 59 alike"
+  std::string name;  // "p0/s0/tor-r0-p0:u0.up"; for several, with " and 59 alike"
   double gbps = 0;
   double capacity_gbps = 0;
   std::vector<JobOnLink> jobs;  // by load, largest first
-  std::string shown;            // the name with the switch as its operators call it
+  std::string shown;            // the name with the operators' name of the switch
 };
 
-// The links that lead up from the ToRs of a segment.
+// The uplinks of the ToRs of a segment.
 struct SegmentLoad {
   int uplinks = 0;         // that carry something
   int shared_uplinks = 0;  // by two jobs or more
@@ -40,7 +42,7 @@ struct SegmentLoad {
   double peak = 0;  // of the busiest one: load over capacity
 };
 
-// The links that lead up from the ToRs of a plane, of all segments.
+// The uplinks of the ToRs of a plane, in all segments.
 struct PlaneLoad {
   int uplinks = 0;         // that carry something
   int shared_uplinks = 0;  // by two jobs or more
@@ -56,11 +58,11 @@ struct LinkClassLoad {
   double peak = 0;  // of the busiest one: load over capacity
 };
 
-// GPUs of the cluster.
+// The use of the cluster's GPUs.
 struct GpuUse {
-  double all = 0;     // of hosts that are not unavailable
-  double placed = 0;  // of gangs that have their place
-  // Of `placed`, in gangs whose compute time is known: GPUs times the predicted share of an
+  double all = 0;     // of available hosts
+  double placed = 0;  // of gangs with a place
+  // Of `placed`, for gangs with a known compute time: GPUs times the predicted fraction of an
   // iteration that is spent on compute.
   double computing = 0;
 };
@@ -78,15 +80,15 @@ struct JobPaths {
   int flows = 0;
   int unplanned = 0;
   double gbps = 0;
-  // Of the rate that it has without contention, what it is predicted to get.
+  // Predicted fraction of the rate without contention.
   std::optional<double> share;
-  // Load between segments (ids of the snapshot), from and to.
+  // Load in Gbit/s between segments (ids of the snapshot), from and to.
   std::map<std::pair<int, int>, double> between;
-  std::vector<SamplePath> sample;  // one for each rank, as far as kMaxSample reaches
+  std::vector<SamplePath> sample;  // one for each rank, at most kMaxSample
 };
 
 struct NetworkPicture {
-  // Places of the snapshot: segment ids mean its segments.
+  // Places of the snapshot to which segment ids refer.
   std::shared_ptr<const fabric::Places> places;
   std::vector<SegmentLoad> segments;  // by SegmentId; empty where ToRs serve more than a segment
   std::vector<PlaneLoad> planes;      // by plane; empty: the fabric has one, or ToRs serve several
@@ -100,8 +102,8 @@ struct NetworkPicture {
 inline constexpr int kMaxBusiest = 40;
 inline constexpr int kMaxSample = 256;
 
-// REQUIRES: plan was made of snapshot. Complexity: O(flows * links of a path + links of the
-// fabric).
+// Returns the picture of a plan. REQUIRES: the plan was computed from the snapshot. Complexity:
+// O(flows * links of a path + links of the fabric).
 NetworkPicture PictureOf(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::page
