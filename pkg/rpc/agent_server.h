@@ -1,5 +1,5 @@
-// The gRPC side of an agent: its Status and ReportIterations calls and grpc.health.v1, on unix
-// sockets and, on request, on TCP with mutual TLS.
+// AgentServer is the gRPC server of an agent: it serves Status, ReportIterations and grpc.health.v1
+// on unix sockets and, if configured, on TCP with mutual TLS.
 //
 //   auto server = AgentServer::Start(options, [&] { return applier.Status(); });
 //   (*server)->SetServing(true);   // once the caches are filled
@@ -7,12 +7,12 @@
 //   (*server)->SetServing(false);  // on SIGTERM
 //   (*server)->Stop(2'000);
 //
-// A unix socket is made for its owner and group (mode 0660); an old socket file of the same name is
-// replaced. TCP without TLS is refused except on loopback: the status names pods of every tenant.
+//   - A unix socket has mode 0660. An existing socket file of the same name is replaced.
+//   - TCP without TLS is allowed on loopback only, because the status names pods of all tenants.
+//   - Without a report sink, reports are answered with UNIMPLEMENTED.
 //
-// Thread safety: SetServing and port from any thread; Stop from one. Status source and report
-// sink are called on several of gRPC's threads concurrently, and must outlive Stop. Without a sink
-// reports are answered with UNIMPLEMENTED.
+// Thread safety: SetServing and port from any thread; Stop from one. gRPC calls status source and
+// report sink on several threads at once. Lifetimes: status source and report sink outlive Stop.
 #pragma once
 
 #include <cstdint>
@@ -28,32 +28,33 @@
 namespace yardmaster::rpc {
 
 struct AgentServerOptions {
-  // "unix:/run/yardmaster/agent.sock", "127.0.0.1:8082", "[::]:8082"; port 0 lets the kernel
-  // choose. At least one.
+  // "unix:/run/yardmaster/agent.sock", "127.0.0.1:8082", "[::]:8082"; with port 0 the kernel
+  // chooses one. At least one address.
   std::vector<std::string> addresses;
-  TlsFiles tls;  // for TCP; all three or none
+  TlsFiles tls;  // for TCP; all three files or none
 };
 
 class AgentServer {
  public:
   using StatusSource = std::function<AgentStatus()>;
-  // Takes a report. Errors go back to the caller: InvalidArgument, NotFound, ResourceExhausted.
+  // Receives a report. Errors are returned to the caller: InvalidArgument, NotFound,
+  // ResourceExhausted.
   using ReportSink = std::function<absl::Status(const IterationReport&)>;
 
-  // Listens when it returns; the health service says NOT_SERVING until SetServing(true). Errors:
-  // InvalidArgument for options that cannot work, Unavailable when an address cannot be bound.
+  // Starts listening. The health service reports NOT_SERVING until SetServing(true). Errors:
+  // InvalidArgument for invalid options, Unavailable if an address cannot be bound.
   static absl::StatusOr<std::unique_ptr<AgentServer>> Start(const AgentServerOptions& options,
                                                             StatusSource source,
                                                             ReportSink sink = {});
-  ~AgentServer();  // as Stop(0)
+  ~AgentServer();  // calls Stop(0)
   AgentServer(const AgentServer&) = delete;
   AgentServer& operator=(const AgentServer&) = delete;
 
-  // Does nothing after Stop.
+  // Has no effect after Stop.
   void SetServing(bool serving);
-  // Of the i-th address, in the order given; 0 for a unix socket.
+  // Returns the port of the i-th address of the options; 0 for a unix socket.
   int port(std::size_t i) const;
-  // Takes no new call, lets running ones end for `timeout_ms`, then cuts them.
+  // Rejects new calls, waits `timeout_ms` for running ones, then cancels them.
   void Stop(std::int64_t timeout_ms);
 
  private:

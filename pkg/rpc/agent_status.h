@@ -1,5 +1,7 @@
-// What an agent reports about itself, as plain values; agent.proto is the same on the wire and
-// explains every field. Thread safety: values.
+// Defines what an agent reports about itself, as plain values. agent.proto has the same messages
+// and describes every field.
+//
+// Thread safety: values.
 #pragma once
 
 #include <optional>
@@ -44,10 +46,10 @@ struct AgentStatus {
   bool operator==(const AgentStatus&) const = default;
 };
 
-// What a pod measured of its iterations.
+// The measurements of a pod's iterations.
 struct IterationReport {
   std::string pod_uid;
-  api::ProfileReport means;  // of this report alone
+  api::ProfileReport means;  // of this report only
   bool operator==(const IterationReport&) const = default;
 };
 

@@ -1,6 +1,7 @@
-// Converts the values of this folder to the messages that are sent, and messages of agent.proto and
-// reports.proto that come in to values. Only the sources of this folder include it, so that no
-// other folder includes generated headers.
+// Converts values of this folder to messages, and messages of agent.proto and reports.proto to
+// values. Only sources of this folder include this header, so that no other folder includes
+// generated headers.
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -19,11 +20,11 @@ agent::v1::StatusResponse ToProto(const AgentStatus& status);
 
 IterationReport FromProto(const agent::v1::IterationReport& report);
 
-// The ports that are down, in order, each once. Errors: InvalidArgument for a rail or port outside
-// 0 to 255.
+// Returns the ports that are down, ascending, without duplicates. Errors: InvalidArgument for a
+// rail or port outside 0 to 255.
 absl::StatusOr<std::vector<api::NicPortKey>> FromProto(const reports::v1::NodeReport& report);
 
-// The part of `status` that the filter lets through, in the order agent.proto promises.
+// Returns the part of `status` that the filter selects, in the order that agent.proto defines.
 AgentStatus Filtered(AgentStatus status, const StatusFilter& filter);
 
 }  // namespace yardmaster::rpc

@@ -1,5 +1,6 @@
-// gRPC's credentials from files. Only the sources of this folder include it. Thread safety: pure
-// functions.
+// Creates gRPC credentials from files. Only sources of this folder include this header.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <grpcpp/security/credentials.h>
@@ -14,17 +15,17 @@
 
 namespace yardmaster::rpc {
 
-// Asks for a certificate of the authority. Looks at the files every `reload_seconds`. Without
-// files: no TLS.
+// Returns credentials that require a client certificate of the authority. gRPC reads the files
+// again every `reload_seconds`. Without files: no TLS.
 std::shared_ptr<grpc::ServerCredentials> ServerCredentialsOf(const TlsFiles& tls,
                                                              unsigned reload_seconds);
-// Whether only programs of this host reach "host:port".
+// Whether only programs on this host can reach "host:port".
 bool IsLoopback(std::string_view address);
-// As gRPC has it: ":9443" becomes "[::]:9443", by which it listens on both families, or on the one
-// that the host has.
+// Converts an address for gRPC: ":9443" becomes "[::]:9443", which listens on IPv4 and IPv6, as far
+// as the host has them.
 std::string ListeningAddress(std::string_view address);
-// What the files hold now. Without files: no TLS. Errors: FailedPrecondition when one cannot be
-// read.
+// Returns credentials from the present content of the files. Without files: no TLS. Errors:
+// FailedPrecondition if a file cannot be read.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(const TlsFiles& tls);
 
 }  // namespace yardmaster::rpc

@@ -1,5 +1,7 @@
-// Asks kubelet which devices it gave to which pods: its PodResources service (v1), on a unix socket
-// of the node (/var/lib/kubelet/pod-resources/kubelet.sock). Connecting is lazy.
+// PodResourcesClient asks kubelet which devices it gave to which pods, by the PodResources service
+// (v1) on a unix socket of the node (/var/lib/kubelet/pod-resources/kubelet.sock). It connects on
+// the first call.
+//
 // Thread safety: all methods from any thread.
 #pragma once
 
@@ -13,11 +15,11 @@
 
 namespace yardmaster::rpc {
 
-// The devices of one pod, those of its containers together.
+// The devices of all containers of a pod.
 struct PodDevices {
   struct Device {
     std::string resource;  // "nvidia.com/mlnxnics"
-    std::string id;        // as its device plugin names it: a PCI address, a UUID
+    std::string id;        // the device plugin's name: a PCI address, a UUID
     bool operator==(const Device&) const = default;
   };
   std::string pod_namespace;
@@ -33,8 +35,8 @@ class PodResourcesClient {
   PodResourcesClient(const PodResourcesClient&) = delete;
   PodResourcesClient& operator=(const PodResourcesClient&) = delete;
 
-  // Every pod that has devices. Errors: Unavailable when kubelet does not answer, DeadlineExceeded
-  // after `timeout_ms`, others as kubelet gives them.
+  // Returns every pod that has devices. Errors: Unavailable if kubelet does not answer,
+  // DeadlineExceeded after `timeout_ms`, otherwise those of kubelet.
   absl::StatusOr<std::vector<PodDevices>> List(std::int64_t timeout_ms) const;
 
  private:
@@ -42,7 +44,7 @@ class PodResourcesClient {
   const std::unique_ptr<Impl> impl_;
 };
 
-// Of the bytes of a ListPodResourcesResponse. Errors: InvalidArgument.
+// Parses a ListPodResourcesResponse. Errors: InvalidArgument.
 absl::StatusOr<std::vector<PodDevices>> ParsePodResources(std::string_view bytes);
 
 }  // namespace yardmaster::rpc

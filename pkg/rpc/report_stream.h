@@ -1,18 +1,20 @@
-// An agent's stream of reports to the operator (reports.proto): it connects, stays connected, and
-// sends the newest state of the node.
+// ReportStream is an agent's stream of reports to the operator (reports.proto): it connects, stays
+// connected, and sends the newest state of the node.
 //
 //   ReportStream stream(options, clock);
-//   stream.Report({{0, 1}});       // from now on: port 1 of rail 0 is down
+//   stream.Report({{0, 1}});     // from now on: port 1 of rail 0 is down
 //   stream.Step();               // connects when it is time; call it every few hundred ms
 //
-// Latest wins: a report goes out after the receipt of the one before; what changed meanwhile is one
-// report. After a break the newest state is sent again. Every try reads the certificates and the
-// token again and opens a connection of its own, so a Service spreads tries over replicas, and
-// files that were replaced count from the next try on. Tries are apart by `first_retry_ms`, doubled
-// up to `max_retry_ms`; each wait is drawn at random between half of that and all of it.
+//   - The newest state wins: a report is sent after the receipt of the previous one, with all
+//     changes since then. After a disconnection the newest state is sent again.
+//   - Every attempt reads the certificates and the token again and opens a new connection. So a
+//     Service distributes attempts over replicas, and replaced files are used from the next attempt
+//     on.
+//   - The wait between attempts starts at `first_retry_ms` and doubles up to `max_retry_ms`. Each
+//     wait is random, between half and all of it.
 //
-// Thread safety: all methods from any thread. Lifetimes: the clock outlives it; Stop and the
-// destructor wait until the last try has ended.
+// Thread safety: all methods from any thread. Lifetimes: the clock outlives the stream; Stop and
+// the destructor wait until the last attempt has ended.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +33,11 @@ struct ReportStreamOptions {
   TlsFiles tls;
   std::string token_file;  // empty: no token
   std::string node;
-  std::uint64_t seed = 0;  // of the jitter; give nodes different ones
+  std::uint64_t seed = 0;  // for the jitter; should differ between nodes
   std::int64_t first_retry_ms = 250;
   std::int64_t max_retry_ms = 30'000;
-  // A connection without traffic for `keepalive_ms` is pinged; it ends when the answer takes longer
-  // than `keepalive_timeout_ms`.
+  // A connection without traffic for `keepalive_ms` is pinged. It is closed if the answer takes
+  // longer than `keepalive_timeout_ms`.
   int keepalive_ms = 10'000;
   int keepalive_timeout_ms = 5'000;
 };
@@ -43,10 +45,10 @@ struct ReportStreamOptions {
 class ReportStream {
  public:
   struct Stats {
-    bool connected = false;  // the operator has confirmed a report on the present stream
+    bool connected = false;  // the operator confirmed a report on the present stream
     std::int64_t confirmed = 0;
-    std::int64_t broken = 0;  // tries and streams that ended
-    std::string last_error;   // of the last that ended
+    std::int64_t broken = 0;  // attempts and streams that ended
+    std::string last_error;   // of the last one that ended
   };
 
   ReportStream(ReportStreamOptions options, const Clock& clock);
@@ -55,10 +57,10 @@ class ReportStream {
   ReportStream& operator=(const ReportStream&) = delete;
 
   void Report(std::vector<api::NicPortKey> down_ports);
-  // Does nothing before the first Report.
+  // Has no effect before the first Report.
   void Step();
   Stats stats() const;
-  // Ends the stream; Step does nothing from then on.
+  // Ends the stream. Step has no effect afterwards.
   void Stop();
 
  private:
