@@ -1,7 +1,7 @@
-// The object graph of yardmaster-agent around agent::Agent: a client, events, probes and metrics.
+// Builds and runs yardmaster-agent: agent::Agent with a client, events, probes and metrics.
 //
 //   informers   -> plan loop     pods of the node and the Fabric
-//   plan loop   -> plan files    one thread; events about plans that are not in force
+//   plan loop   -> plan files    one thread; events about plans that are not applied
 //   link thread -> API server    the Node's down-ports annotation
 //
 // Thread safety: one thread calls Run.
@@ -20,15 +20,15 @@ namespace yardmaster::app {
 struct AgentAppOptions {
   CommonOptions common;
   agent::AgentOptions agent;
-  // A user that the folders on the host are made for; the process ends then.
+  // If set, the process creates the folders on the host for this user id and exits.
   std::optional<std::uint32_t> prepare_folders_for;
 };
 
-// Runs until SIGTERM or SIGINT, or only prepares the folders. Errors: what could not be started,
-// naming the flag.
+// Runs until SIGTERM or SIGINT, or only creates the folders. Errors: what could not be started,
+// with the flag.
 absl::Status RunAgent(const AgentAppOptions& options);
 
-// Parses flags and runs; the exit code of the process.
+// Parses flags and runs. Returns the exit code of the process.
 int AgentMain(int argc, char** argv);
 
 }  // namespace yardmaster::app

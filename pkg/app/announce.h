@@ -1,5 +1,6 @@
-// Reports an occurrence in two places: as an event of the object that it regards, and in the log.
-// Thread safety: as EventRecorder and Logger, any thread.
+// Reports an occurrence twice: as an event of the object that it regards, and in the log.
+//
+// Thread safety: any thread, as EventRecorder and Logger.
 #pragma once
 
 #include <utility>
@@ -10,10 +11,10 @@
 
 namespace yardmaster::app {
 
-// A warning is logged as one; a normal event at info.
+// Logs a warning event as a warning, and a normal event at info.
 void Announce(kube::EventRecord event, kube::EventRecorder& events, const metrics::Logger& log);
 
-// Of a notice that a loop gives, which has a warning, a reason and a note.
+// Announces a notice of a loop, which has a warning, a reason and a note.
 template <typename Notice>
 void Announce(kube::ObjectReference regarding, const Notice& notice, const char* action,
               kube::EventRecorder& events, const metrics::Logger& log) {

@@ -1,6 +1,6 @@
-// The operator's thread that makes and renews certificates (op::CertificateKeeper), while this
-// replica leads. A failure is reported once, and again when its text changes; every look at it
-// counts.
+// CertificateRenewal is the operator's thread that creates and renews certificates
+// (op::CertificateKeeper) while this replica leads. It reports a failure once, and again when its
+// text changes; every failure is counted.
 //
 // Thread safety: Start and Stop from one thread. Lifetimes: everything passed in outlives the
 // object.
@@ -28,7 +28,7 @@ namespace yardmaster::app {
 
 struct CertificateOptions {
   op::CertificateSecrets secrets;
-  std::vector<std::string> certificates;  // as ParseCertificateSpec reads them
+  std::vector<std::string> certificates;  // in the form that ParseCertificateSpec reads
   int life_days = 365;
   int authority_life_days = 3650;
   std::int64_t check_ms = 60'000;
@@ -44,7 +44,7 @@ class CertificateRenewal {
         runtime_(runtime),
         loop_("certificates", runtime.registry(), runtime.log()) {}
 
-  // Does nothing without certificates. Errors: flags that do not fit together, no client.
+  // Has no effect without certificates. Errors: contradicting flags, or no client.
   absl::Status Start(KubeAccess& access);
   void Stop();
 
@@ -61,7 +61,7 @@ class CertificateRenewal {
   Runtime& runtime_;
   metrics::Loop loop_;
   std::unique_ptr<kube::Client> client_;
-  std::map<std::string, std::string> reported_;  // the thread's: the failure by object
+  std::map<std::string, std::string> reported_;  // used by the thread: failure by object
   Mutex mutex_;
   std::map<std::string, std::int64_t> ends_ms_ ABSL_GUARDED_BY(mutex_);  // by Secret
   std::jthread thread_;

@@ -1,14 +1,13 @@
-// The object graph of yardmaster-extender: informers -> cluster cache -> planner thread -> view ->
+// Builds and runs yardmaster-extender: informers -> cluster cache -> planner thread -> view ->
 // webhook.
 //
-//   informers      -> ClusterCache        every change of Fabric, Node, Pod, TrainingJob, Gang
-//   ClusterCache     -> planner thread    wakes when something changed (round_schedule.h)
-//   planner thread -> Webhook           one immutable View after another
-//   planner thread -> API server        Gangs, pod patches (leader only); events
-//   lease thread   -> API server        with an HTTP client of its own
-//   planner thread -> collector         spans of places, by a thread of the exporter, on request
-//   observer thread -> metrics          in Observe mode, in which the others decide and write
-//   nothing
+//   informers       -> ClusterCache    every change of Fabric, Node, Pod, TrainingJob, Gang
+//   ClusterCache    -> planner thread  wakes it after changes (round_schedule.h)
+//   planner thread  -> Webhook         publishes immutable Views
+//   planner thread  -> API server      Gangs, pod patches (leader only); events
+//   lease thread    -> API server      with its own HTTP client
+//   planner thread  -> collector       spans of placements, by the exporter's thread, if configured
+//   observer thread -> metrics         in Observe mode; then the others decide and write nothing
 //
 // Thread safety: one thread calls Run.
 #pragma once
@@ -28,18 +27,18 @@ struct ExtenderOptions {
   CommonOptions common;
   LeaderOptions leader;
   WebhookServerOptions webhook;
-  extender::ClusterPlanner::Options planner;  // what a pass does; without the ledger's fence client
-  std::int64_t min_pass_ms = 20;              // changes that come together are planned together
-  std::int64_t max_pass_ms = 5'000;           // a pass is made at least so often
-  std::int64_t drain_ms = 8'000;              // for requests in flight at SIGTERM
-  std::int64_t observe_ms = 15'000;           // between two looks, in Observe mode
+  extender::ClusterPlanner::Options planner;  // of a pass, without the ledger's fence client
+  std::int64_t min_pass_ms = 20;              // changes within this time share a pass
+  std::int64_t max_pass_ms = 5'000;           // maximum time between passes
+  std::int64_t drain_ms = 8'000;              // grace for running requests at SIGTERM
+  std::int64_t observe_ms = 15'000;           // interval in Observe mode
   trace::TraceEndpoint traces;
 };
 
-// Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.
+// Runs until SIGTERM or SIGINT. Errors: what could not be started, with the flag.
 absl::Status RunExtender(const ExtenderOptions& options);
 
-// Parses flags and runs; the exit code of the process.
+// Parses flags and runs. Returns the exit code of the process.
 int ExtenderMain(int argc, char** argv);
 
 }  // namespace yardmaster::app

@@ -1,6 +1,6 @@
-// The operator's thread for hosts: after changes it marks and unmarks Nodes
-// (operator/hosts/host_marker.h), and once a minute it gives back rented hosts that no job names
-// (CapacityController::Sweep). While this process does not lead it writes nothing.
+// HostLoop is the operator's thread for hosts. After changes it marks and unmarks Nodes
+// (operator/hosts/host_marker.h). Once a minute it gives back rented hosts that no job names
+// (CapacityController::Sweep). It writes nothing while this process does not lead.
 //
 // Thread safety: Run from one thread. Lifetimes: everything passed in outlives the loop.
 #pragma once

@@ -1,15 +1,16 @@
-// The operator's workers: they take the turns of TrainingJobs and decide when each job has its next
-// one.
+// JobLoop runs the operator's workers: they reconcile TrainingJobs ("turns"), and the loop decides
+// when each job has its next turn.
 //
-//   the job said when       then
-//   pods are left to make   a background turn (op::JobTurn), unless they wait for their hosts
-//   its pods were refused   as op::RefusalPacer says; its turns, the first of them at once, make no
-//                           pods meanwhile and take back what it has
-//   the turn failed         after 50 ms, which doubles with each failure up to 30 s
+//   result of the turn       next turn
+//   pods are left to create  a background turn (op::JobTurn), unless they wait for their hosts
+//   pods were refused        as op::RefusalPacer decides; until then the job's turns, of which the
+//                            first follows at once, create no pods and remove those it has
+//   the turn failed          after 50 ms, doubling with each failure up to 30 s
 //
-// In a namespace where some job was refused, new jobs take turns with it in the same way.
-// What a job's turn throws is a failure of that job: it is counted, logged, an event of the job,
-// and the other jobs go on. While this process does not lead, jobs wait.
+//   - In a namespace in which a job was refused, new jobs are paced in the same way.
+//   - An exception in a job's turn is a failure of that job: it is counted, logged and an event of
+//     the job. Other jobs continue.
+//   - While this process does not lead, jobs wait.
 //
 // Thread safety: all methods from any thread; Run from several at once, which never have the same
 // job. Lifetimes: everything passed in outlives the loop.
@@ -37,10 +38,11 @@ namespace yardmaster::app {
 class JobLoop {
  public:
   struct Handlers {
-    // Decides whether the job may have pods by the quota of its queue. The value: as below. Empty:
-    // no job is in a queue.
+    // Decides whether the quota of its queue lets the job have pods. Returns as `rent`. Empty: no
+    // job is in a queue.
     std::function<absl::StatusOr<std::optional<std::int64_t>>(const std::string& key)> queue = {};
-    // Decides what the job rents. The value: look again after that many milliseconds.
+    // Decides what the job rents. Returns after how many milliseconds to call it again; nullopt:
+    // after a change.
     std::function<absl::StatusOr<std::optional<std::int64_t>>(const std::string& key)> rent;
     std::function<absl::StatusOr<op::TurnResult>(const std::string& key, op::JobTurn turn)> run;
     std::function<void(const op::JobNotice& notice)> notify;
@@ -52,19 +54,19 @@ class JobLoop {
   JobLoop(const state::ClusterCache& cache, const Clock& clock, metrics::Registry& registry,
           const metrics::Logger& log, Handlers handlers);
 
-  // The job ("namespace/name") may have something to do.
+  // The job ("namespace/name") may have work to do.
   void Add(const std::string& key) { queue_.Add(key); }
-  // So it has, and hosts stand empty meanwhile: before other jobs of its namespace.
+  // Like Add, for a job whose hosts are idle meanwhile: before other jobs of its namespace.
   void AddFirst(const std::string& key) { queue_.AddFirst(key); }
-  // Pods of the namespace have ended: there may be room for jobs that were refused. `freed_by`: the
-  // key of the job that they are of; empty: of none.
+  // Pods of the namespace have ended, so that jobs that were refused may fit. `freed_by`: the key
+  // of their job; empty: none.
   void RoomMayHaveCome(const std::string& namespace_name, const std::string& freed_by);
-  // Takes turns until ShutDown.
+  // Runs turns until ShutDown.
   void Run();
   void ShutDown() { queue_.ShutDown(); }
   std::size_t Depth() const { return queue_.Depth(); }
 
-  // One turn of one job, and when the next one is.
+  // Runs one turn of one job. The result says when the next one is.
   RunResult RunOnce(const std::string& key, op::JobTurn turn);
 
  private:

@@ -1,6 +1,6 @@
-// A thread of the operator apart from those that act on jobs, which wait for nothing here: a run
-// every so often while this process leads. After a run that failed the next one follows within a
-// minute, so that failures that go on are an alert.
+// LeaderLoop is a thread of the operator that runs a function at intervals while this process
+// leads. It is separate from the threads that reconcile jobs, which never wait for it. After a
+// failed run the next one follows within a minute, so that persistent failures raise an alert.
 //
 // Thread safety: Run from one thread. Lifetimes: everything passed in outlives the loop.
 #pragma once
@@ -21,7 +21,7 @@ namespace yardmaster::app {
 
 class LeaderLoop {
  public:
-  // `forget` is called in place of `run` while this process does not lead.
+  // `forget`: called instead of `run` while this process does not lead.
   LeaderLoop(std::string name, std::int64_t every_ms, const Leadership& leadership,
              Runtime& runtime, std::function<RunResult(const std::stop_token&)> run,
              std::function<void()> forget)

@@ -1,9 +1,10 @@
-// Whether this process may write, and under which fencing token.
+// Leadership decides whether this process may write, and with which fencing token.
 //
-// With --leader-elect it may while it holds the Lease. Without, it always may: run one process
-// then. Its token is then a count of its own, which begins above what the ledger holds.
+// With --leader-elect it may write while it holds the Lease. Without that flag it always may; then
+// only one process must run, and its token is a counter that starts above the tokens in the ledger.
+//
 // Thread safety: Start and Stop from one thread, the rest from any. Lifetimes: the runtime outlives
-// it.
+// the object.
 #pragma once
 
 #include <atomic>
@@ -19,22 +20,22 @@
 
 namespace yardmaster::app {
 
-// What a process that does not lead would have done is looked at again after this time.
+// A process that does not lead retries its work after this time.
 inline constexpr std::int64_t kFollowerRetryMs = 2'000;
 
 class Leadership {
  public:
   Leadership(const LeaderOptions& options, Runtime& runtime);
   ~Leadership();
-  // Errors: options that contradict each other, no client.
+  // Errors: contradicting options, or no client.
   absl::Status Start(KubeAccess& access);
-  // Gives the lease up. From its call on this process does not lead.
+  // Releases the lease. This process does not lead from the start of the call.
   void Stop();
 
   bool IsLeader() const { return FencingToken() != 0; }
-  // Of the present hold; 0 while this process does not lead.
+  // The token of the present hold; 0: this process does not lead.
   std::int64_t FencingToken() const;
-  // Ends a present hold whose token is not greater than `token`; those of later holds are.
+  // Ends the present hold if its token is not greater than `token`. Later tokens are greater.
   void RequireTokenAbove(std::int64_t token);
 
  private:

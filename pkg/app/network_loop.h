@@ -1,14 +1,15 @@
-// The operator's thread for the network: decides when NetworkController plans and when deferred
-// annotations go out.
+// NetworkLoop is the operator's thread for the network: it decides when NetworkController plans and
+// when deferred annotations are written.
 //
-//   changes of objects         a round once they are quiet, or after a limit (round_schedule.h)
-//   gangs without a plan for their places, and pods without a first plan
-//                              a round soon, although other objects go on changing, and after a
-//                              pause that is no longer than a round
-//   lost links, and gangs that stand still for a rank's plan: a round at once
-//   deferred annotations       between rounds, as the write limit lets them go
+//   changes of objects         a round when they pause, or after a limit (round_schedule.h)
+//   gangs without a plan for their place, and pods without a first plan
+//                              a round soon, even while other objects change, and after a pause
+//                              that is no longer than a round
+//   lost links, and gangs that wait for the plan of a rank
+//                              a round at once
+//   deferred annotations       between rounds, as the write limit allows
 //
-// While this process does not lead it forgets what it planned: another process writes meanwhile.
+// While this process does not lead it drops its plan, because another process writes.
 //
 // Thread safety: Run from one thread. Lifetimes: everything passed in outlives the loop.
 #pragma once
@@ -48,7 +49,7 @@ class NetworkLoop {
   void Run(const std::stop_token& stop);
 
  private:
-  // What a change is seen by.
+  // The versions by which a change is detected.
   struct Seen {
     std::uint64_t objects = 0;
     std::uint64_t links = 0;
@@ -72,7 +73,7 @@ class NetworkLoop {
   metrics::Loop loop_;
   RoundSchedule schedule_;
   Seen seen_;
-  std::int64_t write_at_ms_ = 0;  // of deferred writes
+  std::int64_t write_at_ms_ = 0;  // next time of deferred writes
   std::set<std::string> logged_problems_;
 };
 

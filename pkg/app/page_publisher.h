@@ -1,5 +1,5 @@
-// Serves the operator's page: makes a frame of the cluster at most once a second while a browser
-// looks, every ten seconds for the history otherwise, and only after a change.
+// PagePublisher serves the operator's page. After changes it publishes a frame of the cluster, at
+// most once a second while a browser is connected, and otherwise every ten seconds for the history.
 //
 // Thread safety: SetPicture, SetMoves and Note from any thread; the rest from the main thread.
 // Lifetimes: what is passed in outlives the publisher.
@@ -25,18 +25,19 @@ namespace yardmaster::app {
 
 class PagePublisher {
  public:
-  // `observes`: pods of other controllers are shown as the gangs that would be made of them.
+  // `observes`: whether pods of other controllers are shown as the gangs that would be created for
+  // them.
   PagePublisher(const state::ClusterCache& cache, Runtime& runtime, bool observes = false);
 
-  // Serves on `address` ("host:port"). Errors: of the address, or of binding it.
+  // Serves on `address` ("host:port"). Errors: an invalid address, or one that cannot be bound.
   absl::Status Start(const std::string& address);
   void Stop();
 
-  // The network as planned by this process; null: it does not lead.
+  // Sets the network as planned by this process; null: it does not lead.
   void SetPicture(std::shared_ptr<const page::NetworkPicture> picture);
-  // Moves as page/moves_block.h has them.
+  // Sets the moves, in the form of page/moves_block.h.
   void SetMoves(page::Text moves);
-  // Something that is not seen from a change of objects.
+  // Adds an event that does not follow from a change of objects.
   void Note(page::TimelineEvent event);
 
  private:
@@ -48,14 +49,14 @@ class PagePublisher {
   Runtime& runtime_;
   const bool observes_;
   page::Hub hub_;
-  state::SnapshotBuilder builder_;  // the publishing thread's
+  state::SnapshotBuilder builder_;  // used by the publishing thread
   metrics::Loop loop_;
-  state::ClusterState previous_;  // the publishing thread's
-  bool has_previous_ = false;     // the publishing thread's
+  state::ClusterState previous_;  // used by the publishing thread
+  bool has_previous_ = false;     // used by the publishing thread
   Mutex mutex_;
   std::deque<page::TimelineEvent> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::shared_ptr<const page::NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);
-  page::Text moves_ ABSL_GUARDED_BY(mutex_);         // null: none were looked for
+  page::Text moves_ ABSL_GUARDED_BY(mutex_);         // null: not computed yet
   std::uint64_t notes_ ABSL_GUARDED_BY(mutex_) = 0;  // counts SetPicture, SetMoves and Note
   std::unique_ptr<http::Server> server_;
   std::jthread thread_;

@@ -1,9 +1,9 @@
-// The agents' streams of lost links, as the operator serves them: a gRPC server with mutual TLS,
-// the review of agents' tokens, and the links that are reported down. Only the leader serves; the
+// ReportIntake serves the agents' streams of lost links: it has a gRPC server with mutual TLS, the
+// review of agents' tokens, and the links that are reported down. Only the leader serves. The
 // streams end with the lease, so that the agents connect to the next leader.
 //
 // Thread safety: Start and Stop from one thread, links from any. Lifetimes: everything passed in
-// outlives the object; what `links` refers to lives as long as the object.
+// outlives the object; `links` is valid as long as the object.
 #pragma once
 
 #include <memory>
@@ -35,8 +35,8 @@ class ReportIntake {
         runtime_(runtime),
         loop_("reports", runtime.registry(), runtime.log()) {}
 
-  // Does nothing without an address. Errors: InvalidArgument for the account; what the server
-  // cannot start for.
+  // Has no effect without an address. Errors: InvalidArgument for the account; those of the
+  // server's start.
   absl::Status Start(KubeAccess& access);
   void Stop();
 

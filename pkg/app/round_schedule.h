@@ -1,10 +1,15 @@
-// When to make the next round of work that follows from changes: after `quiet_ms` without another
-// change, or `max_delay_ms` after the first change that no round has seen, whichever is earlier; at
-// the latest at a time that was requested (RequestAt), and every `resync_ms`. After a round there
-// is a pause of `pause_share` times its length, at most `max_pause_ms`, which delays all of these:
-// changes that never end, such as those that the rounds' own writes make, do not keep a core busy.
-// The time that a round waited for others does not count. Pure arithmetic on times that the caller
-// reads. Thread safety: none.
+// RoundSchedule computes when the next round of work that follows from changes is due:
+//
+//   - after `quiet_ms` without another change, or `max_delay_ms` after the first change that no
+//     round has seen, whichever is earlier;
+//   - at the time that was requested (RequestAt), if earlier;
+//   - every `resync_ms` at the latest.
+//
+// After a round there is a pause of `pause_share` times its length, at most `max_pause_ms`, which
+// delays all of these. So endless changes, such as those by the rounds' own writes, do not use a
+// whole core. The time for which a round waited is not counted.
+//
+// It is pure arithmetic on times that the caller reads. Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +20,8 @@
 
 namespace yardmaster::app {
 
-// Whether the run threw, and may have broken off anywhere. What throws for one object is a failure
-// of that object, and the run went on.
+// Whether the whole run threw an exception. An exception for one object is a failure of that
+// object, and the run continued.
 inline bool BrokeOff(const RunResult& result) {
   return std::any_of(result.failures.begin(), result.failures.end(), [](const RunFailure& failure) {
     return failure.object.empty() && IsDefect(failure.error);
@@ -29,7 +34,7 @@ struct RoundTimes {
   std::int64_t resync_ms = 0;
   std::int64_t pause_share = 3;
   std::int64_t max_pause_ms = 5'000;
-  std::int64_t urgent_ms = 20;  // urgent changes that come together make one round
+  std::int64_t urgent_ms = 20;  // urgent changes within this time share a round
 };
 
 class RoundSchedule {
@@ -41,12 +46,13 @@ class RoundSchedule {
     has_changes_ = true;
     last_change_ms_ = now_ms;
   }
-  // Whether something has changed that no round has seen.
+  // Whether there is a change that no round has seen.
   bool has_changes() const { return has_changes_; }
   // Requests another round at `at_ms`, or at the end of the pause if that is later, with or without
   // changes.
   void RequestAt(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
-  // What a run says of the next one. After a run that BrokeOff no change brings it forward.
+  // Applies what a run says about the next one. After a run that BrokeOff, changes do not start it
+  // earlier.
   void Take(const RunResult& result, std::int64_t now_ms) {
     if (!result.again_ms) return;
     const std::int64_t at_ms = now_ms + *result.again_ms;
@@ -55,17 +61,17 @@ class RoundSchedule {
     not_before_ms_ = std::max(not_before_ms_, at_ms);
     short_pause_end_ms_ = not_before_ms_;
   }
-  // What has changed does not wait for the pause to end.
+  // Ends the pause.
   void SkipPause() { not_before_ms_ = 0; }
-  // Nor does it wait for longer than the round took: half of the time is left alone all the same.
+  // Shortens the pause to the length of the round, so that half of the time stays idle.
   void ShortenPause() { not_before_ms_ = std::min(not_before_ms_, short_pause_end_ms_); }
-  // A change that waits neither for quiet nor for the pause to end.
+  // Records a change that waits neither for quiet nor for the end of the pause.
   void Urgent(std::int64_t now_ms) {
     Changed(now_ms);
     SkipPause();
     RequestAt(now_ms + times_.urgent_ms);
   }
-  // Until the next round is due; 0: now.
+  // Returns the milliseconds until the next round; 0: now.
   std::int64_t WaitMs(std::int64_t now_ms) const {
     std::int64_t due_ms = begun_ms_ >= 0 ? begun_ms_ + times_.resync_ms : now_ms;
     if (has_changes_) {
@@ -81,7 +87,7 @@ class RoundSchedule {
     again_at_ms_ = kNever;
     begun_ms_ = now_ms;
   }
-  // The round is over; for `waited_ms` of it this process was idle. REQUIRES: it has begun.
+  // A round has ended, of which the process was idle for `waited_ms`. REQUIRES: Begin was called.
   void End(std::int64_t now_ms, std::int64_t waited_ms = 0) {
     const std::int64_t busy_ms = std::max<std::int64_t>(0, now_ms - begun_ms_ - waited_ms);
     not_before_ms_ = now_ms + std::min(times_.pause_share * busy_ms, times_.max_pause_ms);
@@ -96,7 +102,7 @@ class RoundSchedule {
   std::int64_t first_change_ms_ = 0;  // valid while has_changes_
   std::int64_t last_change_ms_ = 0;
   std::int64_t again_at_ms_ = kNever;
-  std::int64_t begun_ms_ = -1;  // of the last round; -1: the first is due at once
+  std::int64_t begun_ms_ = -1;  // start of the last round; -1: the first one is due
   std::int64_t not_before_ms_ = 0;
   std::int64_t short_pause_end_ms_ = 0;
 };

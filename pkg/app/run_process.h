@@ -1,5 +1,7 @@
-// What extender and operator have in common around their own object graphs: reach the cluster,
-// start, wait for a signal, stop in order. Thread safety: called once, from main.
+// Implements what extender and operator have in common: connect to the cluster, start, wait for a
+// signal, and stop in order.
+//
+// Thread safety: called once, from main.
 #pragma once
 
 #include <utility>
@@ -16,8 +18,9 @@
 
 namespace yardmaster::app {
 
-// `Process` is made from (options, runtime, clients) and has Start(access) and Stop(). Runs until
-// SIGTERM or SIGINT, which may also come while it starts. Errors: what could not be started.
+// Runs `Process` until SIGTERM or SIGINT, which may also come during the start. `Process` is
+// constructed from (options, runtime, clients) and has Start(access) and Stop(). Errors: what could
+// not be started.
 template <typename Process, typename Options>
 absl::Status RunProcess(const char* name, const Options& options) {
   Runtime runtime(options.common, name);
@@ -33,9 +36,9 @@ absl::Status RunProcess(const char* name, const Options& options) {
   return asked && absl::IsCancelled(started) ? absl::OkStatus() : started;
 }
 
-// The process is not ready when the cluster has not answered for too long; the age of what it
-// knows is a metric. Only with leader election are there calls whose answers come every few
-// seconds. `access` and `feed` outlive the runtime's servers.
+// Adds a readiness check that fails if the cluster has not answered for too long, and a metric of
+// the age of the process's knowledge. Only with leader election do calls return every few seconds.
+// `access` and `feed` outlive the runtime's servers.
 inline void AddStalenessCheck(Runtime& runtime, const KubeAccess& access,
                               const state::ClusterFeed& feed, bool leader_election) {
   const auto contact = [&runtime, &access, &feed, leader_election] {
@@ -59,7 +62,7 @@ inline void AddStalenessCheck(Runtime& runtime, const KubeAccess& access,
       });
 }
 
-// Every failed list or watch becomes one line of the log.
+// Logs every failed list or watch.
 inline state::ClusterFeed::Handlers LogFailures(Runtime& runtime) {
   return {.failed = [&runtime](state::Kind kind, const absl::Status& status) {
     runtime.log().Warn("watch", {{"resource", state::ResourceOf(kind).GroupResource()},

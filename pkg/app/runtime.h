@@ -1,10 +1,9 @@
-// What every process of ours has: flags, a log, metrics, health, and an orderly end.
+// Runtime has what every process needs: flags, a log, metrics, health, and an orderly end.
 //
 //   CommonOptions options;            // filled by AddCommonFlags and the command line
 //   Runtime runtime(options, "yardmaster-extender");
 //   status = runtime.Serve();         // /metrics, /metrics/history, /healthz, /readyz
-//   runtime.WaitForSignal();          // SIGTERM or SIGINT; what waits before it is given
-//                                     stopping()
+//   runtime.WaitForSignal();          // SIGTERM or SIGINT; earlier waits use stopping()
 //
 // Thread safety: accessors from any thread; Serve, WaitForSignal and Stop from the main thread.
 #pragma once
@@ -46,7 +45,7 @@ struct CommonOptions {
   int verbosity = 2;  // 0 and 1: warnings, 2 and more: changes
   double kube_api_qps = 50;
   int kube_api_burst = 100;
-  // Nothing but the Lease, and the process's own Secrets where it renews them, is written.
+  // Whether the process writes only the Lease, and its own Secrets if it renews them.
   bool observes = false;
 };
 
@@ -57,23 +56,23 @@ struct LeaderOptions {
 };
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
-// --mode, of processes that may only observe.
+// Adds --mode, for processes that can observe only.
 void AddModeFlag(CLI::App& app, CommonOptions& options);
 void AddLeaderFlags(CLI::App& app, LeaderOptions& options);
-// Call it after the last flag is declared. Of a flag that is given several times the last one
-// counts, unless it may be repeated: what people add stands behind what the chart writes. A number
-// is not NaN, above which there is no limit.
+// Called after the last flag is declared. If a flag is given several times, the last one is used,
+// unless it may be repeated: users add flags behind those of the chart. Numbers must not be NaN,
+// which passes every limit.
 void FinishFlags(CLI::App& app);
 
-// The exit code of the program `name` that ended with `status`; an error goes to standard error.
+// Returns the exit code for `status`, and writes an error of program `name` to standard error.
 int ExitCodeOf(std::string_view name, const absl::Status& status);
 
-// The options of a server that listens on "host:port", ":port" or "[::1]:port". Errors:
+// Returns the options of a server that listens on "host:port", ":port" or "[::1]:port". Errors:
 // InvalidArgument.
 absl::StatusOr<http::ServerOptions> ParseBindAddress(std::string_view text);
 
 // The constructor blocks SIGTERM and SIGINT for the calling thread and those that it starts later,
-// so construct it before any thread starts.
+// so it must run before any thread starts.
 class Runtime {
  public:
   Runtime(const CommonOptions& options, std::string name);
@@ -88,10 +87,9 @@ class Runtime {
   const std::string& identity() const { return identity_; }
 
   absl::Status Serve();
-  // Requested at SIGTERM or SIGINT, at any time since the construction. From then on /readyz says
-  // no.
+  // Requested at SIGTERM or SIGINT, at any time after the construction. From then on /readyz fails.
   std::stop_token stopping() const { return stopping_.get_token(); }
-  // Blocks until then.
+  // Blocks until SIGTERM or SIGINT.
   void WaitForSignal();
   void Stop();
 

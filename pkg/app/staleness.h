@@ -1,8 +1,9 @@
-// Whether what a process knows of the cluster is recent enough to answer from.
+// Checks whether the state of the cluster that a process knows is recent enough to answer from.
 //
-// Two times are looked at, because either can fail alone: the last answer of the API server to any
-// call (with leader election every few seconds), and the last event of the watch that has
-// been silent for longest (the API server sends a bookmark about once a minute).
+// Two times are checked, because each can fail alone: the last answer of the API server to any call
+// (with leader election every few seconds), and the last event of the watch that has been silent
+// for longest (the API server sends a bookmark about once a minute).
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -17,18 +18,17 @@ struct StalenessLimits {
   std::int64_t watch_ms = 150'000;
 };
 
-// Steady times; -1: nothing yet.
+// Steady times; -1: none yet.
 struct LastContact {
   std::int64_t answer_ms = -1;
   std::int64_t watch_ms = -1;
 };
 
-// Errors: Unavailable naming what has been silent, for how long, and the limit.
+// Errors: Unavailable, with what has been silent, for how long, and the limit.
 absl::Status CheckStaleness(const LastContact& contact, const StalenessLimits& limits,
                             std::int64_t now_ms);
 
-// How long a contact has been missing: since `last_ms`, or, where that is -1, since the process
-// began.
+// Returns the seconds since `last_ms`, or since the start of the process if that is -1.
 double SilenceSeconds(std::int64_t last_ms, std::int64_t began_ms, std::int64_t now_ms);
 
 }  // namespace yardmaster::app

@@ -1,8 +1,8 @@
-// Traces of jobs (pkg/trace) as extender and operator send them: nothing without an endpoint, and
-// nothing that a collector does changes what the process does.
+// Tracing sends the traces of jobs (pkg/trace) of extender and operator, if an endpoint is
+// configured. A collector cannot influence what the process does.
 //
 // Thread safety: Offer from any thread; Start and Stop from the main thread. Lifetimes: what is
-// passed in outlives it.
+// passed in outlives the object.
 #pragma once
 
 #include <memory>
@@ -24,13 +24,13 @@ class Tracing {
   Tracing(const trace::TraceEndpoint& endpoint, std::string service, Runtime& runtime)
       : endpoint_(endpoint), service_(std::move(service)), runtime_(runtime) {}
 
-  // Errors: an endpoint that cannot be used, naming the flag.
+  // Errors: an endpoint that cannot be used, with the flag.
   absl::Status Start();
-  // Sends what is left, for a second at most.
+  // Sends what is left, within a second.
   void Stop() {
     if (exporter_ != nullptr) exporter_->Stop();
   }
-  // From Start on: an endpoint was given.
+  // Whether an endpoint is configured; valid after Start.
   bool on() const { return exporter_ != nullptr; }
   // REQUIRES: on().
   void Offer(std::vector<trace::Span> spans) { exporter_->Offer(std::move(spans)); }

@@ -1,8 +1,10 @@
-// The operator's thread for jobs of other controllers that wait suspended
-// (operator/waiting/wait_controller.h): it takes their turns one after the other, each when
-// something that concerns the job has changed, or when the controller has asked for it. What a turn
-// throws is a failure of that job. A turn that fails comes again after 50 ms, which doubles up to
-// 30 s. While this process does not lead, jobs wait.
+// WaitLoop is the operator's thread for jobs of other controllers that wait suspended
+// (operator/waiting/wait_controller.h). It reconciles them one after the other, after a change that
+// concerns the job or when the controller has requested it.
+//
+//   - An exception is a failure of that job.
+//   - A failed reconcile is repeated after 50 ms, doubling up to 30 s.
+//   - While this process does not lead, jobs wait.
 //
 // Thread safety: Add and ShutDown from any thread, Run from one. Lifetimes: everything passed in
 // outlives the loop.
@@ -27,9 +29,9 @@ class WaitLoop {
         queue_(clock),
         loop_("waiting", registry, log) {}
 
-  // Something may have to be done for the job of this key.
+  // The job of this key may have work to do.
   void Add(const std::string& key) { queue_.Add(key); }
-  // Takes turns until ShutDown.
+  // Reconciles jobs until ShutDown.
   void Run();
   void ShutDown() { queue_.ShutDown(); }
 

@@ -1,8 +1,8 @@
-// The HTTPS server that answers kube-scheduler: the webhook's verbs over the router, client
-// certificates, the watch of the certificate files, and worker threads for bindings, which wait for
-// the API server. On request a second one for the API server's admission calls
-// (extender/webhook/gate_admission.h), which brings no client certificate and so has a port of its
-// own.
+// WebhookServer is the HTTPS server for kube-scheduler: it routes the webhook's verbs, checks
+// client certificates, watches the certificate files, and runs bindings on worker threads, because
+// these wait for the API server. If configured, a second server answers the API server's admission
+// calls (extender/webhook/gate_admission.h). The API server sends no client certificate, so that
+// server has its own port.
 //
 // Thread safety: Start, Drain and Stop from one thread. Lifetimes: everything passed in outlives
 // the object.
@@ -31,9 +31,9 @@ struct WebhookServerOptions {
   std::string tls_cert_file;
   std::string tls_key_file;
   std::string client_ca_file;  // empty: clients need no certificate
-  // Common names or DNS names of clients that may call; "*": all that client_ca_file vouches for.
+  // Common names or DNS names of permitted clients; "*": all with a certificate of client_ca_file.
   std::vector<std::string> client_names = {"kube-scheduler"};
-  std::string gate_bind_address;  // of POST /gate, for every client; empty: none
+  std::string gate_bind_address;  // address of POST /gate, for every client; empty: none
 };
 
 class WebhookServer {
@@ -42,11 +42,11 @@ class WebhookServer {
                 extender::Binder& binder, Runtime& runtime)
       : options_(options), webhook_(webhook), binder_(binder), runtime_(runtime) {}
 
-  // `fresh`: whether the webhook knows enough of the cluster to answer. Filter, prioritize and
-  // preempt answer its errors with 503; bind and gate do not ask it. Errors: what could not be read
-  // or bound, naming the flag.
+  // `fresh`: checks whether the webhook's state is recent enough. Filter, prioritize and preempt
+  // answer its errors with 503; bind and gate do not use it. Errors: what could not be read or
+  // bound, with the flag.
   absl::Status Start(std::function<absl::Status()> fresh);
-  // Takes no more connections, and waits for the last call of those that are open.
+  // Accepts no more connections, and waits for the last call of the open ones.
   absl::Status Drain(std::int64_t max_ms);
   void Stop();
 
@@ -70,7 +70,7 @@ class WebhookServer {
   std::unique_ptr<http::EventLoop> bind_workers_;
   std::shared_ptr<http::Router> router_ = std::make_shared<http::Router>();
   std::unique_ptr<http::Server> server_;
-  std::unique_ptr<http::Server> gate_server_;  // null: none is asked for
+  std::unique_ptr<http::Server> gate_server_;  // null: not configured
   std::unique_ptr<tls::CertificateWatcher> certificates_;
 };
 
