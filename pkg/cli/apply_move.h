@@ -1,8 +1,8 @@
-// Has one move of a running TrainingJob made, and waits until it is over: what
-// `kubectl yardmaster rebalance --apply` does. The operator decides whether the job may move now,
-// and the extender whether its next hosts can be kept for it.
+// Requests one move of a running TrainingJob and waits until it is over, for `kubectl yardmaster
+// rebalance --apply`. The operator decides whether the job may move now; the extender decides
+// whether its next hosts can be reserved for it.
 //
-// Thread safety: as the client.
+// Thread safety: that of the client.
 #pragma once
 
 #include <iosfwd>
@@ -20,13 +20,13 @@ namespace yardmaster::cli {
 struct MoveToApply {
   std::string namespace_name;
   std::string job;
-  std::string id;                  // another one for each request
+  std::string id;                  // unique for each request
   std::vector<std::string> hosts;  // by rank
 };
 
-// Writes how it goes to `out`. Waits at most `wait_seconds`; 0: not at all. Errors: what the API
-// server said; FailedPrecondition, with the reason, where the job is not moved; DeadlineExceeded
-// where it is not over by then.
+// Writes progress to `out`. `wait_seconds`: maximum wait; 0: none. Errors: those of the API server;
+// FailedPrecondition, with the reason, if the job is not moved; DeadlineExceeded if the move is not
+// over in time.
 absl::Status ApplyMove(kube::Client& client, const MoveToApply& move, int wait_seconds,
                        const Clock& clock, kube::Sleeper& sleeper, std::ostream& out);
 

@@ -1,5 +1,7 @@
-// What all verbs that look at a cluster have in common: which cluster, which namespace, and the
-// objects read once. Thread safety: as the client.
+// Provides what all verbs that read a cluster share: the flags for cluster and namespace, and the
+// objects, which are read once.
+//
+// Thread safety: that of the client.
 #pragma once
 
 #include <iosfwd>
@@ -19,12 +21,12 @@ namespace yardmaster::cli {
 
 struct ReadFlags {
   ClusterFlags cluster;
-  std::string namespace_name;  // empty: the context's, filled in by ConnectAndRead
+  std::string namespace_name;  // empty: that of the context, which ConnectAndRead fills in
 };
 
-// --kubeconfig and --context.
+// Declares --kubeconfig and --context.
 void DeclareCluster(ClusterFlags& flags, CLI::App& app);
-// These and -n.
+// Declares these and -n.
 void DeclareRead(ReadFlags& flags, CLI::App& app);
 
 struct ConnectedCluster {
@@ -32,7 +34,7 @@ struct ConnectedCluster {
   state::ClusterState state;
 };
 
-// Connects and reads everything; objects that cannot be read are named on `err`.
+// Connects and reads all objects. Names those that cannot be read on `err`.
 absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connector& connect,
                                                 std::ostream& err,
                                                 OurKinds ours = OurKinds::kRequired);

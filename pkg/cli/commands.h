@@ -1,10 +1,12 @@
-// The verbs of `kubectl yardmaster`, one function each. docs/cli.md has their flags and answers,
-// `VERB --help` the flags.
+// Declares the verbs of `kubectl yardmaster`, one function each. docs/cli.md describes their flags
+// and answers; `VERB --help` lists the flags.
 //
-// `args` are those after the words of the verb. The answer goes to `out`, messages and errors to
-// `err`. Returns the exit code (dispatch.h). How a cluster is reached is the caller's: a
-// Connector. Only drain, backup set and release change a cluster. Thread safety: reads the files
-// named, else as the client.
+// `args` are the arguments after the words of the verb. The answer goes to `out`, messages and
+// errors to `err`. Each function returns the exit code (dispatch.h). The caller provides the
+// connection to a cluster (Connector). Only drain, backup set, release and rebalance --apply change
+// a cluster.
+//
+// Thread safety: reads the named files; otherwise that of the client.
 #pragma once
 
 #include <iosfwd>
@@ -17,7 +19,7 @@ namespace yardmaster::cli {
 
 using Args = std::vector<std::string>;
 
-// Of files.
+// Verbs on files.
 int RunCompletionCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 int RunCruxCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 int RunFabricImportCommand(const Args& args, std::istream& in, std::ostream& out,
@@ -33,7 +35,7 @@ int RunHashCommand(const Args& args, std::istream& in, std::ostream& out, std::o
 int RunPathCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 int RunSparesCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err);
 
-// Of files and of a cluster.
+// Verbs on files and on a cluster.
 int RunCostCommand(const Args& args, const Connector& connect, std::istream& in, std::ostream& out,
                    std::ostream& err);
 int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in, std::ostream& out,
@@ -59,7 +61,7 @@ int RunObserveCommand(const Args& args, const Connector& connect, std::ostream& 
                       std::ostream& err);
 int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& out,
                       std::ostream& err);
-// What `helm test` runs: each check is tried again until it passes or its time is over.
+// `helm test` runs it: each check is repeated until it passes or its time is over.
 int RunSelftestCommand(const Args& args, const Connector& connect, std::ostream& out,
                        std::ostream& err);
 int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ostream& out,
@@ -67,7 +69,7 @@ int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ost
 int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err);
 int RunTraceCommand(const Args& args, const Connector& connect, std::ostream& out,
                     std::ostream& err);
-// Does not return when it succeeds, until the proxy is stopped by a signal.
+// If it succeeds, it returns only when a signal stops the proxy.
 int RunUiCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err);
 int RunWhyCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err);
 

@@ -1,6 +1,8 @@
-// From the flags of a verb to a client of the cluster they name. Verbs take a Connector, so that
-// tests give them a cluster of their own. Thread safety: call a Connector once, before other
-// threads start (it sets the trusted certificates of the process).
+// Connects to the cluster that the flags of a verb name. Verbs get a Connector, so that tests can
+// provide their own cluster.
+//
+// Thread safety: call a Connector once, before other threads start (it sets the trusted
+// certificates of the process).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@
 
 namespace yardmaster::cli {
 
-// The manager's name in metadata.managedFields of what people write by a verb.
+// The name in metadata.managedFields of writes by a verb.
 inline constexpr char kFieldManager[] = "kubectl-yardmaster";
 
 struct ClusterFlags {
@@ -27,12 +29,12 @@ struct ClusterFlags {
 struct ClusterConnection {
   std::unique_ptr<kube::Client> client;
   std::string default_namespace = "default";
-  std::int64_t now_ms = 0;  // when it was made
+  std::int64_t now_ms = 0;  // time of the connection
 };
 
 using Connector = std::function<absl::StatusOr<ClusterConnection>(const ClusterFlags&)>;
 
-// Clock and sleeper must outlive the connection.
+// Lifetimes: clock and sleeper outlive the connection.
 Connector ClusterConnector(const Clock& clock, kube::Sleeper& sleeper);
 
 }  // namespace yardmaster::cli

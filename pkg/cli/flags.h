@@ -1,5 +1,6 @@
-// What the verbs share in reading their flags with CLI11 and in failing. Thread safety: pure
-// functions.
+// Provides what the verbs share to parse flags with CLI11 and to fail.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,15 @@ class Validator;
 
 namespace yardmaster::cli {
 
-// Parses into what `app` declares. Nothing: go on. Otherwise the exit code: 0 after --help (printed
-// to `out`), 2 after wrong usage (said on `err`).
+// Parses `args` into what `app` declares. Returns nullopt if the verb continues; otherwise the exit
+// code: 0 after --help (printed to `out`), 2 after wrong usage (explained on `err`).
 std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& args,
                               std::ostream& out, std::ostream& err);
 
 // Prints the message and returns 1.
 int Fail(const absl::Status& status, std::ostream& err);
 
-// Checks of numbers. CLI11's own let NaN pass and take a negative seed for a large one.
+// Validators of numbers. CLI11's own accept NaN, and convert a negative seed to a large one.
 CLI::Validator NumberBetween(double low, double high);
 CLI::Validator PositiveNumber();
 

@@ -1,4 +1,6 @@
-// The packets that the verb `hash` reads. Thread safety: a pure function.
+// Parses the packets that the verb `hash` reads.
+//
+// Thread safety: pure function.
 #pragma once
 
 #include <string_view>
@@ -9,8 +11,8 @@
 
 namespace yardmaster::cli {
 
-// One line: sip,dip,protocol,sport,dport[,ingressPort]. Addresses are IPv4 or IPv6, the protocol a
-// number, udp or tcp. Errors: InvalidArgument saying which column is wrong.
+// Parses a line sip,dip,protocol,sport,dport[,ingressPort]. Addresses are IPv4 or IPv6; the
+// protocol is a number, udp or tcp. Errors: InvalidArgument, with the wrong column.
 absl::StatusOr<repac::Packet> ParsePacketLine(std::string_view line);
 
 }  // namespace yardmaster::cli

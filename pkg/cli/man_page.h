@@ -1,8 +1,9 @@
-// The man page kubectl-yardmaster(1), made of the verbs and what their --help prints, so that it
-// has every flag. `kubectl yardmaster man` prints it; packages and `make install` put it in man1.
+// Generates the man page kubectl-yardmaster(1) from the verbs and their --help, so that it has
+// every flag. `kubectl yardmaster man` prints it; packages and `make install` install it in man1.
 //
-// Output: man(7) macros in ASCII. The same program gives the same page: it has no date. Thread
-// safety: pure functions.
+// Output: man(7) macros in ASCII, without a date, so that the same program gives the same page.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// What `plan` and `top` plan, out of what they have read: other controllers' pods become the gangs
-// that the extender would make of them, disruption budgets cover the placed gangs, and of a cluster
-// also what holds on its network now.
+// Prepares the input of `plan` and `top` from what they have read: the pods of other controllers
+// become the gangs that the extender would create for them, disruption budgets apply to placed
+// gangs, and for a cluster the present state of its network is included.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -21,14 +21,14 @@
 
 namespace yardmaster::cli {
 
-// A given workload of another kind whose pods cannot be a gang as it stands.
+// A given workload of another kind whose pods cannot be a gang.
 struct RefusedWorkload {
   std::shared_ptr<const WorkloadSource> workload;
   std::string problem;
 };
 
-// A gang whose pods all run on given Nodes, of which some have no place in the fabric, or of which
-// some ranks have ended: it is neither planned nor moved, and its pods occupy their hosts.
+// A gang whose pods all run on given Nodes, if some of these have no place in the fabric, or if
+// some ranks have ended. It is neither planned nor moved, and its pods occupy their hosts.
 struct GangLeftAlone {
   NamespacedName gang;
   ReportName name;
@@ -36,11 +36,11 @@ struct GangLeftAlone {
   std::string why;
 };
 
-// Pods that wait, want a gang and can be in none, by the object that makes them.
+// Pods that wait, want a gang and cannot be in one, by the object that creates them.
 struct PodsOfNoGang {
   std::string namespace_name;
   ReportName owner;
-  std::string problem;  // of the first of them
+  std::string problem;  // problem of the first pod
 };
 
 struct PlanInput {
@@ -53,15 +53,16 @@ struct PlanInput {
   std::vector<GangLeftAlone> left_alone;
   // Elastic TrainingJobs, by their Gang.
   std::map<NamespacedName, std::shared_ptr<const api::TrainingJob>> elastic;
-  // Levels and ports that running jobs have; only of a cluster.
+  // Present levels and ports of running jobs; set for a cluster only.
   std::optional<netplan::PreviousNetwork> previous;
-  std::vector<fabric::CableId> lossy;  // that flows avoid (NetworkInput::lossy)
+  std::vector<fabric::CableId> lossy;  // cables that flows avoid (NetworkInput::lossy)
 };
 
-// Of files alone. What could not be used is said on `err`.
+// Returns the input from files only. Input that cannot be used is named on `err`.
 PlanInput InputOfFiles(Manifests manifests, std::ostream& err);
 
-// Of a cluster: measured profiles count, and jobs keep levels and ports as in the operator.
+// Returns the input from a cluster. Measured profiles are used, and jobs keep levels and ports, as
+// in the operator.
 PlanInput InputOfCluster(Manifests manifests, std::int64_t now_ms, std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -1,6 +1,6 @@
-// The size at which an elastic TrainingJob fits that waits for a place at its present one: what the
-// operator makes of it after shrinkAfterSeconds (operator/jobs/elastic_size.h), if nothing else
-// changes.
+// Computes the size at which an elastic TrainingJob would fit that waits at its present size. It is
+// the size that the operator would choose after shrinkAfterSeconds (operator/jobs/elastic_size.h),
+// if nothing else changes.
 //
 // Thread safety: pure functions.
 #pragma once

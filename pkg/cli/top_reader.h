@@ -1,8 +1,10 @@
-// What `top` shows of a cluster: its jobs and what they load the network with, read over one
-// connection as often as asked.
+// TopReader reads what `top` shows of a cluster, its jobs and their load of the network, repeatedly
+// over one connection.
 //
-// Each Read lists all objects. A warning is said when it comes up, not with every Read for which it
-// holds. Lifetimes: the clock outlives the reader. Thread safety: as the client.
+// Each Read lists all objects. A warning is printed when it first occurs, not again while it
+// persists.
+//
+// Lifetimes: the clock outlives the reader. Thread safety: that of the client.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +28,17 @@ struct TopLoad {
 
 class TopReader {
  public:
-  // The time since now says how much later than the connection a Read is.
+  // The time of a Read is that of the connection plus the time since this call.
   TopReader(ClusterConnection connection, const Clock& clock);
 
-  // Errors: the client's.
+  // Errors: those of the client.
   absl::StatusOr<TopLoad> Read(std::ostream& err);
 
  private:
   ClusterConnection connection_;
   const Clock& clock_;
   const std::int64_t start_ms_;   // steady
-  std::set<std::string> warned_;  // lines of the Read before
+  std::set<std::string> warned_;  // lines of the previous Read
 };
 
 }  // namespace yardmaster::cli

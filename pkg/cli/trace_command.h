@@ -1,8 +1,9 @@
-// The verb `trace`: what each process did for one job, in the order of time.
+// Implements the verb `trace`: what each process did for one job, in the order of time.
 //
-// From the objects (when they were made and committed, the last change of each condition,
-// incidents) and the events about the job, its Gang and its pods; nothing is read from logs. Thread
-// safety: pure function.
+// The sources are the objects (creation and commit times, the last transition of each condition,
+// incidents) and the events about the job, its Gang and its pods. No logs are read.
+//
+// Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// Ascending by time. `events` are events.k8s.io/v1 documents of the namespace. Pods that did the
-// same at the same second are one step. Errors: as FindSubject (output/explain.h).
+// Returns the steps, ascending by time. `events`: events.k8s.io/v1 objects of the namespace. Pods
+// that did the same in the same second are one step. Errors: as FindSubject (output/explain.h).
 absl::StatusOr<std::vector<Step>> TraceOf(const state::ClusterState& cluster,
                                           const std::string& namespace_name, const std::string& job,
                                           const std::vector<nlohmann::json>& events);

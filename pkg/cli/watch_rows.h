@@ -1,5 +1,6 @@
-// `-w`: follows a cluster and prints the rows of tables that change, as kubectl does. Thread
-// safety: as the client.
+// Implements `-w`: follows a cluster and prints the rows of tables that change, as kubectl does.
+//
+// Thread safety: that of the client.
 #pragma once
 
 #include <functional>
@@ -14,9 +15,8 @@
 
 namespace yardmaster::cli {
 
-// Prints the header and every row at first, then a row when it is new or another one. A row is
-// known by its first two cells; one that is gone is not printed. Columns keep the widths of the
-// first time.
+// Prints the header and all rows first, and then each row that is new or has changed. A row is
+// identified by its first two cells. Deleted rows are not printed. Columns keep their first widths.
 class RowPrinter {
  public:
   void Print(const std::vector<Table>& tables, std::ostream& out);
@@ -28,8 +28,7 @@ class RowPrinter {
 
 using TablesFunction = std::function<std::vector<Table>(const state::ClusterState&)>;
 
-// Runs until SIGINT ends the process, or `stop`. Returns 1 when the cluster does not answer at
-// first.
+// Runs until SIGINT ends the process, or `stop`. Returns 1 if the cluster does not answer at first.
 int WatchRows(kube::Client& client, const TablesFunction& tables, std::ostream& out,
               std::ostream& err, std::stop_token stop = {});
 

@@ -1,11 +1,13 @@
-// Manifests on top of a cluster: what would be there if they were applied, for what-if questions.
+// Overlays manifests on a cluster for what-if questions: the result is what would exist if they
+// were applied.
 //
-// An object replaces the cluster's one of its kind, namespace and name, as a whole. It keeps the
-// other one's uid and age unless it names its own; one that is new is younger than everything that
-// is there. A Fabric replaces all Fabrics, since one is used at a time. A job that asks for
-// something else than the one of its name that is there, a TrainingJob or another kind's workload,
-// is planned as if it were recreated, without the Gang and the pods of that one. So is a job
-// that has ended. A job that asks for the same and has not ended keeps its place.
+//   - An object replaces the cluster's object of its kind, namespace and name, as a whole. It keeps
+//     that one's uid and age unless it has its own. A new object is younger than all existing ones.
+//   - A Fabric replaces all Fabrics, because one is used at a time.
+//   - A job (a TrainingJob or another kind's workload) that differs in its request from the
+//     existing one of its name is planned as if it were recreated, without the existing Gang and
+//     pods. So is a job that has ended.
+//   - A job with the same request that has not ended keeps its place.
 //
 // Deterministic. Thread safety: pure function.
 #pragma once

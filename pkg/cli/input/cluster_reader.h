@@ -1,7 +1,8 @@
-// Reads all objects of a cluster once, for the verbs that ask a cluster.
+// Reads all objects of a cluster once, for the verbs about a cluster.
 //
-// Objects that cannot be decoded are named in ClusterState::problems and left out. Thread safety:
-// as the client.
+// Objects that cannot be decoded are left out and named in ClusterState::problems.
+//
+// Thread safety: that of the client.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,14 @@
 
 namespace yardmaster::cli {
 
-// Errors: the client's; NotFound says that the CRDs are not installed, PermissionDenied which right
-// is missing.
-// Devices by claims are read where the cluster has them and people may list them, and are not
-// counted yet (state/device_overlay.h).
+// ReadCluster reads devices by claims if the cluster has them and the user may list them; they are
+// not counted yet (state/device_overlay.h). Errors: those of the client; NotFound if the CRDs are
+// not installed, PermissionDenied with the missing right.
 enum class OurKinds { kRequired, kMayBeMissing };
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client,
                                                 OurKinds ours = OurKinds::kRequired);
 
-// Reads the CapacityPools alone into `cluster`. Errors: as above.
+// Reads only the CapacityPools into `cluster`. Errors: as ReadCluster.
 absl::Status ReadPools(kube::Client& client, state::ClusterState& cluster);
 
 // The other objects that decide which gangs may be stopped for which.
@@ -34,8 +34,8 @@ struct ClusterPolicies {
   std::map<std::string, std::int32_t> priority_classes;
 };
 
-// Few people have the right to list these. Without it the policies are empty, and `problems` names
-// the missing right. Errors: the client's other ones.
+// Few users may list these. Without the right the policies are empty, and `problems` names the
+// missing right. Errors: the other errors of the client.
 absl::StatusOr<ClusterPolicies> ReadPolicies(kube::Client& client,
                                              std::vector<std::string>& problems);
 

@@ -1,9 +1,8 @@
-// A Fabric out of the labels that topograph, a cloud or others write on Nodes.
+// Derives a Fabric from the labels that topograph, a cloud or others write on Nodes.
 //
-// The labels say where a host stands and nothing about ports; so the Fabric is that of a base (a
-// preset, for example) whose size and label names are those of the Nodes. The base's hashes are
-// left out: they are examples, and a hash that is not the switches' own predicts paths that packets
-// do not take.
+// The labels contain the place of a host and nothing about ports. Therefore the Fabric is a copy of
+// a base (such as a preset) with the size and label names of the Nodes. The hashes of the base are
+// left out: they are examples, and a hash other than the switches' own predicts wrong paths.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -21,18 +20,18 @@ namespace yardmaster::cli {
 
 struct ImportedFabric {
   api::Fabric fabric;
-  std::vector<std::string> notes;  // what the reader should know
+  std::vector<std::string> notes;  // notes for the user
 };
 
-// Label keys; nothing: those that the Nodes have (state/guessed_places.h), those of topograph where
+// Label keys. nullopt: those that the Nodes have (state/guessed_places.h), or those of topograph if
 // they have none.
 struct TopographKeys {
   std::optional<std::string> leaf;
   std::optional<std::string> spine;
 };
 
-// Nodes without GPUs are left out. Errors: InvalidArgument when GPU Nodes lack labels, when a leaf
-// hangs under two spines, or when the base has fewer ports than the Nodes need.
+// Nodes without GPUs are left out. Errors: InvalidArgument if GPU Nodes lack labels, if a leaf is
+// under two spines, or if the base has fewer ports than the Nodes need.
 absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nodes,
                                                const api::Fabric& base, const TopographKeys& keys);
 

@@ -1,5 +1,6 @@
-// The network that manifests describe, for the commands that ask about it. Thread safety: reads
-// files, else pure.
+// Reads the network that manifests describe, for the verbs about it.
+//
+// Thread safety: reads files; otherwise pure functions.
 #pragma once
 
 #include <iosfwd>
@@ -16,16 +17,16 @@ namespace yardmaster::cli {
 
 struct FabricInput {
   std::shared_ptr<const fabric::Network> network;
-  std::vector<fabric::CableId> down;  // as the Nodes report and the Fabric's annotation says
-  std::vector<std::string> warnings;  // what could not be used
+  std::vector<fabric::CableId> down;  // by the reports on Nodes and the Fabric's annotation
+  std::vector<std::string> warnings;  // input that could not be used
 };
 
-// Reads a Fabric and its Nodes; without Nodes the Fabric is filled as `fabric render` does.
-// `names_file`: switch_names_file.h. Errors: InvalidArgument or NotFound, one line per error.
+// Reads a Fabric and its Nodes. Without Nodes the Fabric is filled as by `fabric render`.
+// `names_file`: see switch_names_file.h. Errors: InvalidArgument or NotFound, one line per error.
 absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
                                             const std::string& names_file, std::istream& in);
 
-// The network of a cluster's first Fabric and its Nodes. `name` stands in errors.
+// Returns the network of a cluster's first Fabric and its Nodes. `name`: used in errors.
 absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,
                                           const std::string& name);
 

@@ -1,13 +1,15 @@
-// Reads any mix of manifests into the objects that planning uses: YAML or JSON, files, directories
-// (their .yaml, .yml and .json files, by name) or standard input (-), several documents, lists.
+// Reads manifests into the objects that planning uses: YAML or JSON, from files, folders (their
+// .yaml, .yml and .json files, by name) or standard input (-), with several documents and lists.
 //
-// Workloads of other kinds that want a gang are read as the pods that their controllers would make.
-// PriorityClasses give these pods and TrainingJobs their priority; a Pod of the manifests keeps its
-// own. Kinds that planning does not look at are counted and ignored. Every other surprise is an
-// error of the form "file:line: spec.field: what is wrong; how to mend it"; all of them are
-// collected.
+//   - Workloads of other kinds that want a gang become the pods that their controllers would
+//     create.
+//   - PriorityClasses give these pods and TrainingJobs their priority. A Pod among the manifests
+//     keeps its own.
+//   - Kinds that planning does not use are counted and ignored.
+//   - Everything else unexpected is an error "file:line: spec.field: what is wrong; how to fix it".
+//     All errors are collected.
 //
-// Thread safety: reads files, else pure.
+// Thread safety: reads files; otherwise pure functions.
 #pragma once
 
 #include <cstdint>
@@ -28,33 +30,33 @@
 
 namespace yardmaster::cli {
 
-// What the manifests do not say themselves.
+// Values that the manifests do not contain.
 struct ManifestDefaults {
-  std::string namespace_name = "default";  // of objects that name none
-  // PriorityClasses that are there already; those among the manifests count before them.
+  std::string namespace_name = "default";  // for objects without a namespace
+  // Existing PriorityClasses. Those among the manifests take precedence.
   std::map<std::string, std::int32_t> priority_classes;
 };
 
-// A workload of another kind, and where it was read.
+// A workload of another kind, and its origin.
 struct WorkloadSource {
   std::string kind;
   NamespacedName key;
   std::string where;
-  std::optional<int> pods;  // that its spec asks for in all, where all of them are to be in a gang
-  // Its pods state no parallelism, and are read as one data-parallel group.
+  std::optional<int> pods;  // total in its spec, if all of them are in a gang
+  // Its pods do not state their parallelism and count as one data-parallel group.
   bool guessed = false;
 };
 
 struct Manifests {
   bool any_object = false;  // of any kind, an empty List included
   state::ClusterState cluster;
-  // Where an object was read, by "Kind namespace/name": "jobs.yaml:12".
+  // Origin of each object, by "Kind namespace/name": "jobs.yaml:12".
   std::map<std::string, std::string> origin;
-  std::map<std::string, int> ignored;  // kind -> how many
-  // Pods that the controllers of other kinds would make (workload_pods.h), apart from those that
-  // are there.
+  std::map<std::string, int> ignored;  // kind -> number
+  // Pods that the controllers of other kinds would create (workload_pods.h), in addition to
+  // existing ones.
   std::vector<std::shared_ptr<const api::Pod>> expected_pods;
-  // Of each of them, by its namespace and name.
+  // The workload of each of these, by the pod's namespace and name.
   std::map<NamespacedName, std::shared_ptr<const WorkloadSource>> workload_of_pod;
   std::vector<api::DisruptionBudget> budgets;
   std::vector<api::CapacityPool> pools;
@@ -62,7 +64,7 @@ struct Manifests {
   PodGroups pod_groups;
 };
 
-// Errors: InvalidArgument or NotFound with one line per error.
+// Errors: InvalidArgument or NotFound, with one line per error.
 absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in,
                                         const ManifestDefaults& defaults = {});
 

@@ -1,10 +1,11 @@
-// NICs of hosts as NVIDIA's NIC configuration operator writes them: NicDevice objects of
-// configuration.net.nvidia.com/v1alpha1. Where a NicInterfaceNameTemplate matches a NIC, its
-// spec.interfaceNameTemplate names the rail of the NIC and the plane of each of its ports. A rail
-// may have several NICs, which then have the planes of the rail between them.
+// Reads the NICs of hosts as NVIDIA's NIC configuration operator writes them: NicDevice objects of
+// configuration.net.nvidia.com/v1alpha1. If a NicInterfaceNameTemplate matches a NIC, its
+// spec.interfaceNameTemplate has the rail of the NIC and the plane of each of its ports. If a rail
+// has several NICs, they share the planes of the rail.
 //
-// A Fabric takes rails, planes, ports and spraying from them (SetNics). Most hosts decide; those
-// that differ, or whose NICs contradict each other, are named with the Node and the field.
+// SetNics derives rails, planes, ports and spraying of a Fabric from them. The values of most hosts
+// are used. Hosts that differ, or whose NICs contradict each other, are reported with the Node and
+// the field.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -28,14 +29,14 @@ struct NicDevice {
   std::string node;
   int rail = -1;                        // -1: no template matches the NIC
   std::vector<int> planes;              // of its ports
-  std::vector<std::string> interfaces;  // of its ports, as far as they are known
+  std::vector<std::string> interfaces;  // of its ports, if known
   bool spraying = false;                // multiplaneMode hwplb
 };
 
-// Other fields are ignored. Errors: InvalidArgument naming each wrong field.
+// Ignores other fields. Errors: InvalidArgument, with each wrong field.
 absl::StatusOr<NicDevice> DecodeNicDevice(JsonView object);
 
-// One port as the chart's agent.nicPorts has it.
+// One port in the form of the chart's agent.nicPorts.
 struct NicPortValue {
   int rail = 0;
   int port = 0;
@@ -45,13 +46,13 @@ struct NicPortValue {
 
 struct NicFindings {
   std::vector<std::string> notes;
-  // By rail and port; empty where the hosts' interfaces differ or are not known.
+  // By rail and port; empty if the interfaces differ between hosts or are not known.
   std::vector<NicPortValue> ports;
 };
 
-// Sets rails, planes, ports and spraying of `spec` from the NICs of `hosts`, which are names of
-// Nodes. Without such NICs nothing changes. Errors: InvalidArgument where no host's NICs can be
-// those of a Fabric, or `spec` has too few ports for them.
+// Sets rails, planes, ports and spraying of `spec` from the NICs of `hosts` (names of Nodes).
+// Without such NICs nothing changes. Errors: InvalidArgument if no host's NICs fit a Fabric, or if
+// `spec` has too few ports for them.
 absl::StatusOr<NicFindings> SetNics(const std::vector<std::string>& hosts,
                                     const std::vector<NicDevice>& nics, fabric::FabricSpec& spec);
 

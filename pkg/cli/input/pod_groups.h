@@ -1,6 +1,6 @@
-// Core PodGroups (scheduling.k8s.io) among manifests: they say how many pods a gang has whose pods
-// do not say it themselves, as the extender reads them in a cluster. CompositePodGroups are not
-// read: a PodGroup that belongs to one says no size.
+// Reads core PodGroups (scheduling.k8s.io) among manifests. They state how many pods a gang has if
+// its pods do not, as the extender reads them in a cluster. CompositePodGroups are not read: a
+// PodGroup that belongs to one states no size.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -20,16 +20,17 @@ namespace yardmaster::cli {
 
 struct PodGroup {
   NamespacedName key;
-  std::optional<int> min_count;  // nullopt: it is no gang
-  std::string composite;         // the CompositePodGroup it belongs to, or empty
+  std::optional<int> min_count;  // nullopt: it is not a gang
+  std::string composite;         // its CompositePodGroup; empty: none
 };
 using PodGroups = std::map<NamespacedName, PodGroup>;
 
 bool IsPodGroup(std::string_view api_version, std::string_view kind);
-// Errors: InvalidArgument naming the field.
+// Errors: InvalidArgument, with the field.
 absl::StatusOr<PodGroup> DecodePodGroup(JsonView object);
 
-// What the PodGroups say that the pods name: the sum of their minCount, or why it is not known.
+// Returns the size that the PodGroups of the pods state: the sum of their minCount, or why it is
+// not known.
 gather::DeclaredSizes SizesOf(const PodGroups& groups, const gather::GatheredGang& pods);
 
 }  // namespace yardmaster::cli

@@ -1,4 +1,6 @@
-// The Fabric manifests of crds/presets, built into the binary so that the plugin is one file.
+// Provides the Fabric manifests of crds/presets, which are built into the binary so that the plugin
+// is one file.
+//
 // Thread safety: constants and pure functions.
 #pragma once
 
@@ -17,12 +19,12 @@ struct Preset {
   std::string_view yaml;
 };
 
-// By name.
+// Returns the presets, by name.
 const std::vector<Preset>& Presets();
 
-// The preset of that name, or the Fabric in the file of that path. Case, dots, dashes and
-// underscores of a name do not matter ("HPN7.0"). Errors: NotFound that lists what there is,
-// InvalidArgument from the file.
+// Returns the preset of this name, or the Fabric in the file of this path. Case, dots, dashes and
+// underscores of a name are ignored ("HPN7.0"). Errors: NotFound, with the existing presets;
+// InvalidArgument for a wrong file.
 absl::StatusOr<api::Fabric> LoadPreset(const std::string& name_or_path);
 
 }  // namespace yardmaster::cli

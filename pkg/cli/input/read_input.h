@@ -1,4 +1,6 @@
-// The whole of a file, or of standard input where the name is "-". Thread safety: reads the file.
+// Reads a whole file, or standard input if the name is "-".
+//
+// Thread safety: reads the file; no shared state.
 #pragma once
 
 #include <iosfwd>
@@ -10,23 +12,23 @@
 
 namespace yardmaster::cli {
 
-// UTF-8's, which some programs write at the beginning of a text.
+// The byte order mark of UTF-8, which some programs write at the start of a text.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// What errors call the input: "standard input" for "-".
+// Returns the name of the input in errors: "standard input" for "-".
 std::string InputName(const std::string& file);
-// The names of several, with ", " between them.
+// Returns several names, separated by ", ".
 std::string InputNames(const std::vector<std::string>& files);
 
-// Without a byte order mark. Errors: NotFound when the file cannot be opened, InvalidArgument for a
-// folder, DataLoss when reading fails.
+// Returns the text without a byte order mark. Errors: NotFound if the file cannot be opened,
+// InvalidArgument for a folder, DataLoss if reading fails.
 absl::StatusOr<std::string> ReadFile(const std::string& file);
 
-// The same, or standard input. Errors: also InvalidArgument for standard input that was read
+// Like ReadFile, also for standard input. Errors: also InvalidArgument if standard input was read
 // before.
 absl::StatusOr<std::string> ReadInput(const std::string& file, std::istream& in);
 
-// The same status with the file's name before every line of its message.
+// Returns the status with the file's name before every line of its message.
 absl::Status InFile(const absl::Status& status, const std::string& file);
 
 }  // namespace yardmaster::cli

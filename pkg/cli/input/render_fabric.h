@@ -1,4 +1,4 @@
-// A Fabric and the Nodes of it as Kubernetes manifests: what `fabric render` writes. Pure.
+// Renders a Fabric and its Nodes as Kubernetes manifests, for `fabric render`.
 //
 // Nodes are named by their place, padded so that names sort like places: p00s03h017 is host 17 of
 // segment 3 of fabric pod 0. The last hosts of a segment are the backup hosts.
@@ -18,18 +18,18 @@ namespace yardmaster::cli {
 
 struct RenderSize {
   std::optional<int> fabric_pods;
-  std::optional<int> segments;  // of each fabric pod
-  std::optional<int> hosts;     // of each segment, with its backup hosts
+  std::optional<int> segments;  // per fabric pod
+  std::optional<int> hosts;     // per segment, including backup hosts
   std::optional<int> backup_hosts;
-  std::optional<int> domains = {};  // of each segment, instead of its hosts
+  std::optional<int> domains = {};  // per segment, instead of hosts
 };
 
-// The fabric in that size. With fewer hosts than the Fabric describes and no word about backup
-// hosts, their share stays what it was. Errors: InvalidArgument when its ports do not allow the
-// size.
+// Returns the fabric in this size. If there are fewer hosts than the Fabric describes and no number
+// of backup hosts is given, their share stays the same. Errors: InvalidArgument if its ports do not
+// allow the size.
 absl::StatusOr<api::Fabric> Resize(api::Fabric fabric, const RenderSize& size);
 
-// The Fabric, then its Nodes by place. REQUIRES: a valid Fabric.
+// Returns the Fabric, then its Nodes by place. REQUIRES: a valid Fabric.
 absl::StatusOr<std::vector<nlohmann::json>> RenderFabric(const api::Fabric& fabric);
 
 }  // namespace yardmaster::cli

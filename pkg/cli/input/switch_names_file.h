@@ -1,5 +1,7 @@
-// --names: what the operators of the network call its switches (config/switch_names.h), in place of
-// what the Fabric says. Thread safety: reads files, else pure.
+// Implements --names: the operators' names of the switches (config/switch_names.h), which replace
+// those of the Fabric.
+//
+// Thread safety: reads files; otherwise pure functions.
 #pragma once
 
 #include <iosfwd>
@@ -17,9 +19,9 @@ namespace yardmaster::cli {
 
 void DeclareNames(std::string& file, CLI::App& app);
 
-// Gives the Fabric in use the names of the file; those of switches that the file does not name
-// stay. Nothing where `file` is empty. Errors: InvalidArgument where the file is wrong or there is
-// no Fabric, NotFound where it cannot be opened.
+// Sets the names of the file in the Fabric in use. Switches that the file does not name keep their
+// names. Has no effect if `file` is empty. Errors: InvalidArgument if the file is wrong or there is
+// no Fabric, NotFound if it cannot be opened.
 absl::Status UseSwitchNames(const std::string& file, std::istream& in,
                             state::ClusterState& cluster);
 

@@ -1,5 +1,7 @@
-// What hosts a TrainingJob would rent from a set of CapacityPools, and what it pays for those that
-// it has: for `cost`, `plan` and `explain`. Thread safety: pure functions.
+// Computes which hosts a TrainingJob would rent from a set of CapacityPools, and what it pays for
+// its present ones, for `cost`, `plan` and `explain`.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -15,16 +17,16 @@
 
 namespace yardmaster::cli {
 
-// One entry of `jobs` in the answer of `cost` (docs/cli-plan.md). Errors: InvalidArgument when the
-// gang is larger than the chooser takes.
+// Returns one entry of `jobs` in the answer of `cost` (docs/cli-plan.md). Errors: InvalidArgument
+// if the gang is larger than the chooser supports.
 absl::StatusOr<nlohmann::ordered_json> CostOf(const api::TrainingJob& job,
                                               const std::vector<api::CapacityPool>& pools);
 
-// The pools of a cluster.
+// Returns the pools of a cluster.
 std::vector<api::CapacityPool> PoolsOf(const state::ClusterState& cluster);
 
-// A label and a text each: what is rented and its rate, what was spent and the caps, and where the
-// next hour would run. None for a job without caps that has rented nothing.
+// Returns labels and texts: what is rented and its rate, what was spent and the caps, and where the
+// next hour would run. Empty for a job without caps that has rented nothing.
 std::vector<std::pair<std::string, std::string>> ExplainCost(
     const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools);
 

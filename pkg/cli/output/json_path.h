@@ -1,6 +1,7 @@
-// The part of kubectl's JSONPath templates that answers of ours need: text, {.field.field}, [N],
-// [*],
-// {range ...}{end} and {"text"} with \n and \t. Thread safety: pure functions.
+// Evaluates the part of kubectl's JSONPath templates that the answers need: text, {.field.field},
+// [N], [*], {range ...}{end} and {"text"} with \n and \t.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace yardmaster::cli {
 
-// Fields that are not there give nothing; several values are separated by a space, as kubectl does.
-// Errors: InvalidArgument naming the place in the template.
+// Missing fields give no text; several values are separated by a space, as in kubectl. Errors:
+// InvalidArgument, with the position in the template.
 absl::StatusOr<std::string> EvaluateJsonPath(std::string_view path_template,
                                              const nlohmann::json& document);
 

@@ -1,4 +1,6 @@
-// Label selectors as kubectl's -l has them: "app=x,tier!=db,ready,!old". Thread safety: values.
+// LabelSelector implements label selectors as kubectl's -l has them: "app=x,tier!=db,ready,!old".
+//
+// Thread safety: values.
 #pragma once
 
 #include <map>
@@ -12,7 +14,7 @@ namespace yardmaster::cli {
 
 class LabelSelector {
  public:
-  // Errors: InvalidArgument naming the requirement. Sets ("key in (a,b)") are not supported.
+  // Errors: InvalidArgument, with the requirement. Sets ("key in (a,b)") are not supported.
   static absl::StatusOr<LabelSelector> Parse(std::string_view text);
   // An empty selector matches everything.
   bool Matches(const std::map<std::string, std::string>& labels) const;

@@ -1,6 +1,6 @@
-// Many names in few words, and warnings about many objects in one line. Pure, but for printing.
+// Abbreviates lists of names, and groups warnings about many objects.
 //
-// Thread safety: pure functions.
+// Thread safety: pure functions, except for printing.
 #pragma once
 
 #include <iosfwd>
@@ -9,15 +9,15 @@
 
 namespace yardmaster::cli {
 
-// "p00s00h[000-127,130]": names that are equal up to a number of one width at their end, by ranges;
-// names that are not are listed with commas. `names` are in order.
+// Returns "p00s00h[000-127,130]": names that differ only in a number of one width at their end are
+// written as ranges; the others are separated by commas. REQUIRES: `names` are sorted.
 std::string HostNames(const std::vector<std::string>& names);
 
-// Warnings "Kind NAME: text" of one kind and text as one, in the order of the first of them: "Nodes
-// h[000-220]: text", and where that is long "Nodes a, b, c and 218 more: text".
+// Combines warnings "Kind NAME: text" of equal kind and text, in the order of the first of them:
+// "Nodes h[000-220]: text", or "Nodes a, b, c and 218 more: text" if that is long.
 std::vector<std::string> Grouped(const std::vector<std::string>& warnings);
 
-// "warning: ..." for each of them, grouped.
+// Prints "warning: ..." for each of them, grouped.
 void PrintWarnings(const std::vector<std::string>& warnings, std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -1,4 +1,4 @@
-// What a what-if plan changes, as the field `changes` of a PlanReport and as a table. Pure.
+// Reports what a what-if plan changes, as the field `changes` of a PlanReport and as a table.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -17,7 +17,7 @@ namespace yardmaster::cli {
 //  "ports": [{"job", "from", "to", "before", "after"}]}; null where there was or will be none.
 nlohmann::json ChangesJson(const netplan::PlanDiff& diff, const ReportNames& names);
 
-// Header and one row per job: ranks that get a place, lose it and move, level, ports.
+// Returns a header and one row per job: ranks that get a place, lose it and move, level, ports.
 std::vector<std::vector<std::string>> ChangesTable(const nlohmann::json& changes);
 
 }  // namespace yardmaster::cli

@@ -1,4 +1,4 @@
-// A plan as JSON (kind PlanReport, the contract of `plan -o json`) and as a table. Pure.
+// Converts a plan to JSON (kind PlanReport, the contract of `plan -o json`) and to a table.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -15,35 +15,37 @@
 
 namespace yardmaster::cli {
 
-// How people know a job: its own name and kind, not its Gang's.
+// The name and kind by which users know a job, not those of its Gang.
 struct ReportName {
   std::string kind;
   std::string name;
 };
 using ReportNames = std::map<NamespacedName, ReportName>;
 
-// `with_paths`: the report has the lists `paths`, `answers` and `uplinks`, empty or not.
+// `with_paths`: whether the report has the lists `paths`, `answers` and `uplinks`, which may be
+// empty.
 nlohmann::json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
                           const netplan::NetworkPlan& network, const ReportNames& names,
                           bool with_paths);
 
-// An entry of its `jobs`: one that contradicts itself and was not planned.
+// Returns an entry of `jobs` for a job that contradicts itself and was not planned.
 nlohmann::json InvalidJob(const std::string& namespace_name, const ReportName& name,
                           const std::vector<std::string>& problems);
-// Likewise: pods that are not a whole gang, with `pods`: how many of them are there and wanted.
+// Returns an entry for pods that are not a whole gang. `pods`: how many exist and how many are
+// wanted.
 nlohmann::json IncompleteJob(const gather::IncompleteGang& gang);
 
-// Likewise: one that runs and is left where it is.
+// Returns an entry for a job that runs and is not moved.
 nlohmann::json JobLeftAlone(const NamespacedName& gang, const ReportName& name,
                             const std::vector<api::AssignmentEntry>& assignments,
                             const std::string& why);
 
-// Header and one row per job of a PlanReport.
+// Returns a header and one row per job of a PlanReport.
 std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);
 
-// What follows the table: of each job without a place why, in full, and what would help; of the
-// others their warnings. Each job begins with an empty line. Of one line that the table has,
-// nothing.
+// Returns the text after the table: for each job without a place the full reason and what would
+// help; for the others their warnings. Each job starts with an empty line. A reason of one line
+// that the table already has is left out.
 std::vector<std::string> AdviceLines(const nlohmann::json& report);
 
 }  // namespace yardmaster::cli

@@ -1,13 +1,14 @@
-// What verbs print goes through here, because most of it was written by others: a job's name,
-// message or annotation must not move the cursor, set a title or reverse the line on the terminal
-// of the person who looks. In one place, for every verb and format.
+// TerminalGuard filters what verbs print, because most of it was written by others: a job's name,
+// message or annotation must not move the cursor, set a title or reverse the line on the user's
+// terminal. It is used for every verb and format.
 //
-// Characters that a terminal acts on are written as JSON escapes ("\u001b"): control characters
-// other than newline and tab, DEL, C1 (U+0080 to U+009F), line separators, and the marks that
-// change the direction of text. JSON stays equal JSON by this. Bytes that are not UTF-8 become
-// U+FFFD. A program's own sequences are written by WriteControl.
+//   - Characters that a terminal interprets are written as JSON escapes ("\u001b"): control
+//     characters other than newline and tab, DEL, C1 (U+0080 to U+009F), line separators, and the
+//     marks that change the direction of text. JSON stays equal JSON.
+//   - Bytes that are not UTF-8 become U+FFFD.
+//   - A program writes its own sequences with WriteControl.
 //
-// Thread safety: as the stream's. Lifetimes: the stream outlives its guard.
+// Thread safety: that of the stream. Lifetimes: the stream outlives its guard.
 #pragma once
 
 #include <iosfwd>
@@ -16,7 +17,7 @@
 
 namespace yardmaster::cli {
 
-// Until it is destroyed, what is written to `out` reaches its buffer without such characters.
+// Filters what is written to `out` until it is destroyed.
 class TerminalGuard {
  public:
   explicit TerminalGuard(std::ostream& out);
@@ -33,7 +34,7 @@ class TerminalGuard {
   friend void WriteControl(std::ostream& out, std::string_view sequence);
 };
 
-// A sequence of our own, such as a colour, unchanged.
+// Writes a sequence of the program, such as a colour, unchanged.
 void WriteControl(std::ostream& out, std::string_view sequence);
 
 }  // namespace yardmaster::cli

@@ -1,5 +1,7 @@
-// Pods of a job of another kind that has no Gang: whose they are, what they do, and what would make
-// them a gang. Pure. Thread safety: pure functions.
+// Describes the pods of a job of another kind that has no Gang: their owner, their state, and what
+// would make them a gang.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <optional>
@@ -14,20 +16,19 @@ struct UnplannedPods {
   std::string namespace_name;
   std::string kind;
   std::string name;
-  // "Waiting": they ask for a gang, whose Gang does not exist yet. "NotPlanned": they do not ask
-  // for one.
+  // "Waiting": they want a gang, whose Gang does not exist yet. "NotPlanned": they do not want one.
   std::string state;
   std::string pods;            // "4: 3 Running, 1 Pending"
-  std::string why;             // and what to do
-  std::string kube_scheduler;  // why it does not place one of them; empty: it does
+  std::string why;             // reason, and what to do
+  std::string kube_scheduler;  // why it cannot place one of them; empty: it can
 };
 
-// Of the owner of that name: the controller of the pods, or what their labels name. Finished pods
-// do not count. nullopt: there are none.
+// Returns the pods of the owner of this name: the controller of the pods, or what their labels
+// name. Finished pods are ignored. nullopt: there are none.
 std::optional<UnplannedPods> FindUnplannedPods(const state::ClusterState& cluster,
                                                const std::string& namespace_name,
                                                const std::string& job);
-// The names by which some pods of the namespace can be found.
+// Returns the names of owners of pods in the namespace.
 std::vector<std::string> OwnersOfPods(const state::ClusterState& cluster,
                                       const std::string& namespace_name);
 

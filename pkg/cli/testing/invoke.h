@@ -1,4 +1,6 @@
-// The program from its arguments to what it prints. TESTONLY. Thread safety: as Dispatch.
+// Runs the program from its arguments to its output. For tests only.
+//
+// Thread safety: that of Dispatch.
 #pragma once
 
 #include <sstream>

@@ -1,4 +1,6 @@
-// A cluster for the tests of the verbs. TESTONLY. Thread safety: as the client.
+// Provides Connectors to a given cluster, for the tests of the verbs. For tests only.
+//
+// Thread safety: that of the client.
 #pragma once
 
 #include <string>
@@ -8,12 +10,13 @@
 
 namespace yardmaster::cli {
 
-// Connects to a client that forwards every call to `client`, in a namespace of that name. Both must
-// outlive the connections.
+// Returns a Connector to a client that forwards every call to `client`. Lifetimes: `client` and
+// `clock` outlive the connections.
 Connector LendingConnector(kube::Client& client, const Clock& clock,
                            std::string default_namespace = "default");
 
-// The same for verbs that only read: every other call fails, and the connection has no time.
+// Returns a Connector for verbs that only read: every other call fails, and the connection has no
+// time.
 Connector ReadingConnector(kube::Client& client, std::string default_namespace = "default");
 
 }  // namespace yardmaster::cli

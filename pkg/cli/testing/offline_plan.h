@@ -1,5 +1,6 @@
-// `kubectl yardmaster plan --offline` over manifests from standard input. TESTONLY. Thread safety:
-// pure functions.
+// Runs `kubectl yardmaster plan --offline` over manifests from standard input. For tests only.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <sstream>
@@ -14,8 +15,8 @@ namespace yardmaster::cli {
 struct PlanAnswer {
   int code = 0;
   std::string err;
-  nlohmann::json report;  // discarded when what was printed is not JSON
-  // The first job of the report with that name; empty without one.
+  nlohmann::json report;  // discarded if the output is not JSON
+  // Returns the first job of the report with this name; empty if there is none.
   nlohmann::json job(const std::string& name) const {
     for (const nlohmann::json& job : report["jobs"]) {
       if (job["name"] == name) return job;

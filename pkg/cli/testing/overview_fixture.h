@@ -1,5 +1,6 @@
-// A cluster of two segments with two hosts each, and jobs on it. TESTONLY. Thread safety: one
-// thread.
+// A test fixture: a cluster of two segments with two hosts each, and jobs on it. For tests only.
+//
+// Thread safety: one thread.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ class OverviewFixture : public ::testing::Test {
  protected:
   using json = nlohmann::json;
 
-  // Of JobPod("w", 0) alone.
+  // The reason of JobPod("w", 0) alone.
   static constexpr char kOneOfTwo[] =
       "1 of 2 pods are there, rank 1 is missing; Job w makes them; kubectl describe job w -n "
       "default "
@@ -46,7 +47,7 @@ class OverviewFixture : public ::testing::Test {
                                         {"spec", std::move(spec)}});
   }
 
-  // A pod behind the gate, of an Indexed Job of two.
+  // Adds a gated pod of an Indexed Job of two.
   void JobPod(const std::string& job, int index) {
     client_.Seed(kube::Pods(),
                  {{"apiVersion", "v1"},
@@ -71,7 +72,7 @@ class OverviewFixture : public ::testing::Test {
                                    {"resources", {{"limits", {{"nvidia.com/gpu", "8"}}}}}}})}}}});
   }
 
-  // On n0 and n1; its owner wants that many workers.
+  // Adds a gang on n0 and n1 whose owner wants `wanted` workers.
   void Placed(const std::string& name, int wanted = 2) {
     api::Gang gang;
     gang.metadata.name = "trainingjob-" + name;

@@ -1,4 +1,6 @@
-// A Fabric small enough to follow a packet by hand. TESTONLY. Thread safety: a constant.
+// Defines a Fabric that is small enough to follow a packet by hand. For tests only.
+//
+// Thread safety: a constant.
 #pragma once
 
 namespace yardmaster::cli {
