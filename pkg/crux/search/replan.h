@@ -1,19 +1,21 @@
-// Compares the plan that holds with plans in which many jobs choose their paths again at once.
+// Compares the present plan with plans in which many jobs choose their paths again at once.
 //
-// A search that moves one or two jobs at a time finds no way out of a plan in which several jobs
-// would have to move together. Replan makes and simulates whole plans:
-//   1. the jobs that lose most in the best plan so far choose again: alone, then together with
-//      those that they share full links with; the losers choose before the others;
-//   2. all jobs choose again, as if none ran; those that lost in a plan made before choose first.
-//      The first time all jobs also choose as published (PathSelectionOptions::count_common_links);
-//   3. both are repeated, at most 8 times, while that gains or finds further losers;
-//   4. jobs of the best plan go back to where they were, one after the other, where the plan is
-//      then worth more; at last all levels do.
-// A plan is worth the FLOP/s of its jobs less the cost of moves, as in anytime_search.h.
+// A search that moves one or two jobs at a time cannot leave a plan in which several jobs would
+// have to move together. Replan computes and simulates whole plans:
 //
-// Deterministic. Complexity: a plan costs the uses of links by all candidates of the jobs, and a
-// simulation; both are paid from the budget. Once half of it is spent, no further plan begins.
-// Thread safety: pure functions.
+//   1. The jobs that lose most in the best plan so far choose again: alone, then together with the
+//      jobs with which they share full links. The losing jobs choose before the others.
+//   2. All jobs choose again, as if none ran. Those that lost in an earlier plan choose first. The
+//      first time, all jobs also choose as published (PathSelectionOptions::count_common_links).
+//   3. Both steps are repeated, at most 8 times, while that gains or finds further losing jobs.
+//   4. Jobs of the best plan return to their previous paths, one after the other, if that increases
+//      the value. Finally all levels do.
+//
+// The value of a plan is the FLOP/s of its jobs less the cost of moves, as in anytime_search.h.
+//
+// Complexity: a plan costs the uses of links by all candidates of the jobs, and a simulation, both
+// of which are charged to the budget. When half of the budget is spent, no further plan begins.
+// Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +29,9 @@
 
 namespace yardmaster::crux {
 
-// Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: costs aligned with the
-// jobs. Returns an empty report and leaves `state` as it is for fewer than two jobs, for an
-// exhausted budget, and for jobs that ScheduleEvaluator::Fits refuses.
+// Improves `state`, paths and levels of all jobs of `problem`. For fewer than two jobs, for an
+// exhausted budget, and for jobs that ScheduleEvaluator::Fits rejects, it returns an empty report
+// and does not change `state`. REQUIRES: costs aligned with the jobs.
 SearchReport Replan(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
                     const PathSelectionOptions& paths, const CorrectionOptions& correction,
                     const AnytimeSearchOptions& options, EventBudget& budget, SearchState& state);

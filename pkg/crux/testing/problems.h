@@ -1,4 +1,4 @@
-// Small problems for tests: the paper's worked examples and random ones.
+// Builds small problems for tests: the paper's worked examples and random ones.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,21 @@ namespace yardmaster::crux::testing {
 // A link on which `seconds` of traffic are `seconds` * 1e9 bytes.
 inline constexpr double kGbpsOfOneGigabyte = 8;
 
-// A job with one flow of `link_seconds` over the given links (each of kGbpsOfOneGigabyte).
+// Returns a job with one flow of `link_seconds` over the given links (each of kGbpsOfOneGigabyte).
 ContendingJob OneFlowJob(const std::string& id, double flop, std::int32_t gpus,
                          double compute_seconds, double communication_start, double link_seconds,
                          const std::vector<std::int32_t>& links);
 
-// A job with `flows` flows over any of the given links, each of which starts at an instant of its
-// own.
+// Returns a job with `flows` flows over any of the given links, each with its own start.
 ContendingJob ManyStartsJob(const std::string& id, std::int32_t flows,
                             const std::vector<std::int32_t>& links);
 
-// From job `from` to job `to`.
+// Returns an edge from job `from` to job `to`.
 inline ContentionEdge Edge(std::int32_t from, std::int32_t to, double weight) {
   return {ContendingJobId(from), ContendingJobId(to), weight};
 }
 
-// A problem with links "l0", "l1", ..., each of kGbpsOfOneGigabyte.
+// Returns a problem with links "l0", "l1", ..., each of kGbpsOfOneGigabyte.
 Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<ContendingJob> jobs);
 
 Problem Example1(std::int32_t levels);  // figure 11

@@ -1,5 +1,6 @@
-// What tests ask of a solution. Thread safety: pure functions, but that failures are reported to
-// gtest.
+// Checks solutions in tests.
+//
+// Thread safety: pure functions, except that failures are reported to gtest.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ inline std::vector<std::int32_t> LevelsOf(const Solution& solution) {
   return levels;
 }
 
-// What Solution promises.
+// Expects the invariants of Solution.
 inline void ExpectConsistent(const Problem& problem, const Solution& solution) {
   const std::vector<std::int32_t> levels = LevelsOf(solution);
   ASSERT_EQ(levels.size(), problem.jobs.size());

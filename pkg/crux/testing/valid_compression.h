@@ -1,4 +1,6 @@
-// What every compression promises. Thread safety: a pure function.
+// Checks the invariant of every compression.
+//
+// Thread safety: pure function.
 #pragma once
 
 #include <algorithm>
