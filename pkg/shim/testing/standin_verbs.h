@@ -1,13 +1,14 @@
-// A verbs library for tests without NICs: two RoCE devices, mlx5_0 and mlx5_1, whose queue pairs
-// remember what they were told. It is loaded as the real one is, by its path, and exports some of
-// the real one's functions under their versions, the newest 1.11 (standin_verbs.map).
+// Provides a verbs library for tests without NICs: two RoCE devices, mlx5_0 and mlx5_1, whose queue
+// pairs record the calls. It is loaded by its path, like the real library, and exports some of the
+// real functions under their versions, the newest 1.11 (standin_verbs.map).
 //
-// The environment changes it: STANDIN_REFUSE_LABELS=1 refuses flow labels on the way to RTR,
-// STANDIN_GID_TYPE=1 makes all GIDs RoCEv1, STANDIN_DRIVER=<path> is loaded with the device list,
-// as drivers are.
+//   - STANDIN_REFUSE_LABELS=1 rejects flow labels in the transition to RTR.
+//   - STANDIN_GID_TYPE=1 makes all GIDs RoCEv1.
+//   - STANDIN_DRIVER=<path> is loaded with the device list, like a driver.
 //
-// Addresses: GID 3 of port 1 of device i is 10.0.0.(1 + i).
-// Thread safety: calls for one queue pair come from one thread at a time, as verbs have it.
+// GID 3 of port 1 of device i is the address 10.0.0.(1 + i).
+//
+// Thread safety: calls for one queue pair come from one thread at a time, as verbs requires.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace yardmaster::shim {
 
-// A queue pair of the stand-in. Tests may look behind the ibv_qp that they were given.
+// A queue pair of the stand-in. Tests may read the fields behind the ibv_qp.
 struct StandinQp {
   ibv_qp qp;         // the first member: a pointer to it is a pointer to this
   ibv_qp_attr last;  // of the last successful ibv_modify_qp to RTR

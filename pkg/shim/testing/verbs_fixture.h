@@ -1,6 +1,7 @@
-// The verbs shim as NCCL loads it: by dlopen and dlvsym, in a process of its own, before a stand-in
-// for libibverbs. TESTONLY. Thread safety: the fixture is a test's own; the functions are called in
-// the child.
+// Loads the verbs shim as NCCL does, by dlopen and dlvsym, in its own process with a stand-in for
+// libibverbs. For tests only.
+//
+// Thread safety: the fixture belongs to one test; its functions are called in the child.
 #pragma once
 
 #include <cstring>
@@ -17,7 +18,7 @@
 
 namespace yardmaster::shim {
 
-// What NCCL takes of a verbs library, and how.
+// The functions of a verbs library that NCCL uses.
 struct Verbs {
   void* handle = nullptr;
   ibv_device** (*get_device_list)(int*) = nullptr;
@@ -60,7 +61,7 @@ inline StandinQp* MakeQp(const Verbs& verbs, int device = 0, unsigned max_recv_w
   return reinterpret_cast<StandinQp*>(verbs.create_qp(verbs.pd[device], &init));
 }
 
-// The way to RTR as NCCL asks for it, to 10.0.0.<peer>.
+// Returns the attributes of NCCL's transition to RTR, to 10.0.0.<peer>.
 inline ibv_qp_attr RtrTo(int peer) {
   ibv_qp_attr attr = {};
   attr.qp_state = IBV_QPS_RTR;
