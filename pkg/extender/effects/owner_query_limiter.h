@@ -29,8 +29,8 @@ class OwnerQueryLimiter {
   // Begin and end the questions of a pass. End forgets the gangs about which no question was asked.
   void Begin();
   void End();
-  // Returns true if the question may be asked now; else `report` is told when to start the next
-  // pass. `pods`: the gang's pods.
+  // Returns true if the question may be asked now. `report` gets the time of the gang's next
+  // question. `pods`: the gang's pods.
   bool IsDue(const NamespacedName& gang, std::shared_ptr<const gather::GatheredGang> pods,
              PassReport& report);
 

@@ -67,7 +67,7 @@ struct PassReport {
   bool more_to_do = false;  // work is left; the next pass should start soon
   // Time until the next pass if nothing changes; the largest value: none is needed.
   std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::string> errors;    // failed writes, which the next pass repeats
+  std::vector<std::string> errors;    // failed reads, writes and steps; the next pass tries again
   std::vector<std::string> problems;  // input that cannot be used
 
   void WakeIn(std::int64_t ms) { wake_in_ms = std::min(wake_in_ms, ms); }
