@@ -1,5 +1,7 @@
-// Asks an agent as a program on its host does. Connecting is lazy: the first call fails if no agent
-// answers. TESTONLY. Thread safety: all methods from any thread.
+// AgentClient calls an agent as a program on its host does. It connects on the first call, which
+// fails if no agent answers. For tests only.
+//
+// Thread safety: all methods from any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +16,9 @@ namespace yardmaster::rpc {
 
 class AgentClient {
  public:
-  // `target`: "unix:/run/yardmaster/agent.sock" or "host:port". `tls`: our certificate and key and
-  // the authority of the agent's; all empty for none. Errors: FailedPrecondition when a file cannot
-  // be read.
+  // `target`: "unix:/run/yardmaster/agent.sock" or "host:port". `tls`: certificate and key of the
+  // client, and the authority of the agent's certificate; all empty: no TLS. Errors:
+  // FailedPrecondition if a file cannot be read.
   static absl::StatusOr<std::unique_ptr<AgentClient>> Create(const std::string& target,
                                                              const TlsFiles& tls = {});
   ~AgentClient();
@@ -25,9 +27,10 @@ class AgentClient {
 
   // Errors: Unavailable without an answer, DeadlineExceeded after `timeout_ms`.
   absl::StatusOr<AgentStatus> Status(const StatusFilter& filter, std::int64_t timeout_ms) const;
-  // Hands in what a pod measured. Errors: InvalidArgument and NotFound from the agent; as above.
+  // Sends the measurements of a pod. Errors: InvalidArgument and NotFound of the agent; those of
+  // Status.
   absl::Status Report(const IterationReport& report, std::int64_t timeout_ms) const;
-  // Whether the agent says that it serves. Errors as above.
+  // Whether the agent reports SERVING. Errors: those of Status.
   absl::StatusOr<bool> Serving(std::int64_t timeout_ms) const;
 
  private:

@@ -1,4 +1,6 @@
-// The client's half of pkg/rpc/conversion.h: what a program on a host reads and writes. TESTONLY.
+// Converts between values and messages on the client's side (the counterpart of
+// pkg/rpc/conversion.h). For tests only.
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -7,7 +9,7 @@
 
 namespace yardmaster::rpc {
 
-// A state this version does not know reads as kSyncing: it is on the way to something.
+// A state that this version does not know becomes kSyncing.
 AgentStatus FromProto(const agent::v1::StatusResponse& response);
 
 agent::v1::IterationReport ToProto(const IterationReport& report);

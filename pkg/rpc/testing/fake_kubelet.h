@@ -1,6 +1,6 @@
-// Kubelet's side of the PodResources socket. TESTONLY.
+// FakeKubelet is kubelet's side of the PodResources socket. For tests only.
 //
-// Thread safety: set `answer` before a client asks; `asked` may be read at any time.
+// Thread safety: `answer` is set before a client calls; `asked` may be read at any time.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,7 @@
-// A ReportServer, what it was told, and certificates for both sides. TESTONLY.
-// Thread safety: one thread, but for the server's own calls.
+// A test fixture with a ReportServer, a record of its reports, and certificates for both sides. For
+// tests only.
+//
+// Thread safety: one thread, except for the server's own calls.
 #pragma once
 
 #include <chrono>
@@ -42,7 +44,8 @@ class ReportTest : public ::testing::Test {
     std::ofstream(path + ".new") << text;
     std::filesystem::rename(path + ".new", path);
   }
-  // Certificates of `authority` for "server" or "client"; the peer's is checked against authority_.
+  // Issues a certificate of `authority` for "server" or "client". The peer's certificate is checked
+  // against authority_.
   TlsFiles Issue(const std::string& side, const tls::KeyPair& authority) const {
     tls::CertificateRequest request;
     request.common_name = side;
@@ -91,7 +94,7 @@ class ReportTest : public ::testing::Test {
     return *streams_.back();
   }
 
-  // Steps all streams until `holds`; what is awaited comes from other threads.
+  // Steps all streams until `holds`, because other threads fulfil it.
   template <typename Condition>
   ::testing::AssertionResult Eventually(Condition holds) {
     const std::int64_t until_ms = clock_.SteadyMs() + 30'000;
