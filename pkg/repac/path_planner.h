@@ -23,7 +23,7 @@
 // or if the exact path has no port.
 //
 // Complexity: O(flows * (group + ports walked)). Deterministic; flows of equal bytes are ordered by
-// position.
+// position. Thread safety: that of ForwardingModel.
 #pragma once
 
 #include <span>
