@@ -218,8 +218,10 @@ TEST_F(HelmOptionsTest, AnUpgradeWithTheValuesOfTheVersionBeforeGivesNoOptionAno
   ASSERT_TRUE(plane_->Kubectl({"create", "namespace", "earlier"}).ok());
   const auto helm = [](const std::string& verb, const std::string& chart,
                        const std::string& values) {
+    // An option whose default has changed keeps its old value: here it has the new one at once.
     return Helm({verb, "earlier", chart, "--namespace", "earlier", "--set",
-                 "crds.install=false,gatePolicy.enabled=false", values})
+                 "crds.install=false,gatePolicy.enabled=false,kubeApi.qps=500,kubeApi.burst=1000",
+                 values})
         .status();
   };
   const auto arguments = [] {
