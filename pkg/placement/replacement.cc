@@ -10,9 +10,9 @@
 #include "pkg/base/strings.h"
 #include "pkg/fabric/places.h"
 #include "pkg/placement/gpu_models.h"
+#include "pkg/placement/replacement_hosts.h"
 #include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/gang_model.h"
-#include "pkg/placement/worker_need.h"
 
 namespace yardmaster::placement {
 
@@ -22,9 +22,6 @@ using fabric::HostId;
 using fabric::SegmentId;
 using workload::Enforcement;
 using workload::TopologyLevel;
-
-using Ranks = std::vector<int>;
-using HostRange = fabric::IdRange<HostId>;
 
 // Within a domain, which is a host where there are no domains, too.
 bool AnyRequiredInHost(const workload::PlacementPolicy& p) {
@@ -44,30 +41,27 @@ class Replacer {
         places_(*cluster.places),
         request_(request),
         policy_(policy),
-        needs_(cluster, *request.job),
         given_(std::move(host_of_rank)),
-        host_of_(given_) {}
+        hosts_(cluster, request, given_) {}
 
   GangPlan Run(Ranks lost) {
     const std::size_t workers = request_.groups->stages_of_worker.size();
-    if (host_of_.size() != workers) {
+    if (given_.size() != workers) {
       GangPlan plan;
       plan.outcome = Outcome::kNever;
       plan.reasons.push_back(
           {ReasonCode::kInvalid, TopologyLevel::kFabric, 1,
-           StrCat("the assignment has ", host_of_.size(), " ranks for ", workers, " workers")});
+           StrCat("the assignment has ", given_.size(), " ranks for ", workers, " workers")});
       return plan;
     }
     std::erase_if(lost, [&](int rank) {
-      return rank < 0 || static_cast<std::size_t>(rank) >= host_of_.size();
+      return rank < 0 || static_cast<std::size_t>(rank) >= given_.size();
     });
-    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
-      if (!Known(host_of_[rank])) lost.push_back(static_cast<int>(rank));
+    for (std::size_t rank = 0; rank < given_.size(); ++rank) {
+      if (!hosts_.IsKnown(given_[rank])) lost.push_back(static_cast<int>(rank));
     }
-    std::sort(lost.begin(), lost.end());
-    lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
-    lost_.insert(lost.begin(), lost.end());
-    for (int rank : lost) old_host_[rank] = host_of_[rank];
+    for (int rank : lost) hosts_.Lose(rank);
+    lost = hosts_.lost();
     if (!FillUnknown()) return Finish({});
     std::vector<Ranks> waiting;
     for (const Ranks& bundle : BundlesOf(lost)) {
@@ -84,17 +78,14 @@ class Replacer {
     return *model_;
   }
 
-  bool Known(HostId host) const { return host.value >= 0 && host.value < places_.num_hosts(); }
-
   // A host that is not there any more is replaced here by the one of another rank: its segment is
   // looked through first. False if no rank has a known host.
   bool FillUnknown() {
-    for (auto& [rank, old_host] : old_host_) {
-      if (Known(old_host)) continue;
+    for (int rank : hosts_.lost()) {
+      if (hosts_.IsKnown(given_[rank])) continue;
       const std::optional<int> near = NearestKnown(rank);
       if (!near) return false;
-      gone_.insert(rank);
-      host_of_[rank] = old_host = given_[*near];
+      hosts_.Presume(rank, given_[*near]);
     }
     return true;
   }
@@ -107,7 +98,7 @@ class Replacer {
     const auto first = std::find(atoms.begin(), atoms.end(), atoms[rank]) - atoms.begin();
     std::optional<std::tuple<bool, bool, std::int64_t, int>> best;
     for (int other = 0; other < model().workers; ++other) {
-      if (!Known(given_[other])) continue;
+      if (!hosts_.IsKnown(given_[other])) continue;
       const std::tuple key{atoms[other] != atoms[rank], pods[other] != pods[rank],
                            std::abs(other - first), other};
       if (!best || key < *best) best = key;
@@ -121,8 +112,8 @@ class Replacer {
     std::map<std::pair<bool, int>, std::size_t> at;
     std::vector<Ranks> bundles;
     for (int rank : lost) {
-      const bool gone = gone_.count(rank) > 0;
-      const std::pair key{gone, gone ? model().host_sets.of[rank] : host_of_[rank].value};
+      const bool gone = hosts_.IsGone(rank);
+      const std::pair key{gone, gone ? model().host_sets.of[rank] : hosts_.of(rank).value};
       const auto [entry, is_new] = at.emplace(key, bundles.size());
       if (is_new) bundles.emplace_back();
       bundles[entry->second].push_back(rank);
@@ -132,12 +123,10 @@ class Replacer {
 
   // The parts a bundle may be cut into.
   std::vector<Ranks> PartsOf(const Ranks& bundle) {
-    std::map<int, Ranks> parts;
-    const bool units = AnyRequiredInHost(request_.job->placement);
-    for (int rank : bundle) parts[units ? model().host_sets.of[rank] : rank].push_back(rank);
-    std::vector<Ranks> out;
-    for (auto& [unit, ranks] : parts) out.push_back(std::move(ranks));
-    return out;
+    if (AnyRequiredInHost(request_.job->placement)) return SetsOf(model().host_sets, bundle);
+    std::vector<Ranks> parts;
+    for (int rank : bundle) parts.push_back({rank});
+    return parts;
   }
 
   // A fabric pod holds its segments.
@@ -147,7 +136,7 @@ class Replacer {
 
   // In the domain of its host where there are some, else in the segment.
   bool PlaceNear(const Ranks& bundle) {
-    const HostId host = host_of_[bundle[0]];
+    const HostId host = hosts_.of(bundle[0]);
     return Place(bundle,
                  places_.has_domains() ? places_.hosts_of(places_.domain_of(host))
                                        : places_.hosts_of(places_.segment_of(host)),
@@ -158,84 +147,24 @@ class Replacer {
   bool Place(const Ranks& bundle, const HostRange& hosts, bool backup, bool ordinary) {
     for (const bool use_backup : {true, false}) {
       if (!(use_backup ? backup : ordinary)) continue;
-      const HostId host = Find(hosts, use_backup, bundle);
+      const HostId host = hosts_.Find(hosts, use_backup, bundle);
       if (!host.valid()) continue;
-      Give(bundle, host);
+      hosts_.Give(bundle, host);
       return true;
     }
     const std::vector<Ranks> parts = PartsOf(bundle);
     if (parts.size() == 1) return false;
-    const auto taken = taken_;
     for (const Ranks& part : parts) {
       HostId host;
-      if (backup) host = Find(hosts, true, part);
-      if (!host.valid() && ordinary) host = Find(hosts, false, part);
+      if (backup) host = hosts_.Find(hosts, true, part);
+      if (!host.valid() && ordinary) host = hosts_.Find(hosts, false, part);
       if (!host.valid()) {
-        taken_ = taken;
-        for (int rank : bundle) host_of_[rank] = old_host_.at(rank);
+        hosts_.TakeBack(bundle);
         return false;
       }
-      Give(part, host);
+      hosts_.Give(part, host);
     }
     return true;
-  }
-
-  // The tightest, healthiest, lowest host with room; invalid if there is none.
-  HostId Find(const HostRange& hosts, bool backup, const Ranks& ranks) const {
-    std::optional<std::tuple<int, int, HostId>> best;
-    for (HostId id : hosts) {
-      const HostState& host = cluster_.hosts[id.index()];
-      if (host.backup != backup || host.unavailable != Unavailability::kNo) continue;
-      if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
-      if (!Allowed(id, ranks) || LostHost(id)) continue;
-      const std::optional<int> free = FreeGpusFor(id, ranks);
-      if (!free) continue;
-      const std::tuple key{host.degraded, *free, id};
-      if (!best || key < *best) best = key;
-    }
-    return best ? std::get<HostId>(*best) : HostId();
-  }
-  bool Allowed(HostId host, const Ranks& ranks) const {
-    return std::all_of(ranks.begin(), ranks.end(),
-                       [&](int rank) { return request_.AllowsRank(host, rank); });
-  }
-  // GPUs of the host that are free before the ranks come; nothing: they do not fit beside what is
-  // held there and what was given here.
-  std::optional<int> FreeGpusFor(HostId id, const Ranks& ranks) const {
-    static const Ranks kNone;
-    const auto taken = taken_.find(id);
-    const Ranks& given = taken == taken_.end() ? kNone : taken->second;
-    const WorkerNeed& need = needs_.of(ranks[0]);
-    const bool alike =
-        std::all_of(ranks.begin(), ranks.end(), [&](int r) { return &needs_.of(r) == &need; }) &&
-        std::all_of(given.begin(), given.end(), [&](int r) { return &needs_.of(r) == &need; });
-    const int count = static_cast<int>(given.size());
-    const int free = cluster_.hosts[id.index()].free_gpus - count * need.gpus();
-    if (alike) {
-      const bool fits = need.RoomOn(cluster_, id) - count >= static_cast<int>(ranks.size());
-      return fits ? std::optional<int>(free) : std::nullopt;
-    }
-    // Rank by rank on a cluster of their own; only gangs of unlike workers come here.
-    Cluster cluster = cluster_;
-    for (const Ranks* list : {&given, &ranks}) {
-      for (int rank : *list) {
-        if (needs_.of(rank).RoomOn(cluster, id) < 1) return std::nullopt;
-        needs_.of(rank).Take(cluster, id);
-      }
-    }
-    return free;
-  }
-  // A host that ranks are taken away from does not get them back.
-  bool LostHost(HostId id) const {
-    return std::any_of(old_host_.begin(), old_host_.end(), [&](const auto& entry) {
-      return entry.second == id && gone_.count(entry.first) == 0;
-    });
-  }
-
-  void Give(const Ranks& ranks, HostId host) {
-    Ranks& taken = taken_[host];
-    taken.insert(taken.end(), ranks.begin(), ranks.end());
-    for (int rank : ranks) host_of_[rank] = host;
   }
 
   // Gives what finds no host in its domain another place in the segment: its tensor and context
@@ -262,7 +191,7 @@ class Replacer {
   bool Leave(const std::vector<Ranks>& sets, SegmentId segment, std::set<int>& moved) {
     Ranks all;
     for (const Ranks& set : sets) all.insert(all.end(), set.begin(), set.end());
-    if (!AllLost(all)) return false;
+    if (!hosts_.AllLost(all)) return false;
     const bool together = sets.size() > 1 && MoveTo({all}, segment, true, /*may_part=*/false);
     if (!together && !MoveTo(sets, segment, true)) return false;
     moved.insert(all.begin(), all.end());
@@ -273,7 +202,7 @@ class Replacer {
     std::vector<Ranks> out;
     for (const Ranks& of_group : SetsOf(GroupSets(), ranks)) {
       Ranks group = MembersOf(GroupSets(), of_group);
-      if (AllLost(group)) {
+      if (hosts_.AllLost(group)) {
         out.push_back(std::move(group));
       } else {
         for (Ranks& part : Parts(of_group)) out.push_back(std::move(part));
@@ -308,11 +237,8 @@ class Replacer {
     }
     return members;
   }
-  bool AllLost(const Ranks& ranks) const {
-    return std::all_of(ranks.begin(), ranks.end(), [&](int r) { return lost_.count(r) > 0; });
-  }
   SegmentId SegmentOfLost(const Ranks& bundle) const {
-    return places_.segment_of(old_host_.at(bundle[0]));
+    return places_.segment_of(hosts_.old(bundle[0]));
   }
 
   // Moves each of these sets of lost ranks into one domain of the segment, the one with the best
@@ -320,12 +246,8 @@ class Replacer {
   // takes any hosts of the segment. Either all sets move or none.
   bool MoveTo(const std::vector<Ranks>& sets, SegmentId segment, bool backup,
               bool may_part = true) {
-    const auto hosts_before = host_of_;
-    const auto taken_before = taken_;
-    for (const Ranks& set : sets) ForgetPlaced(set);
-    for (const Ranks& set : sets) {
-      for (int rank : set) host_of_[rank] = old_host_.at(rank);
-    }
+    const ReplacementHosts::Assignment before = hosts_.now();
+    for (const Ranks& set : sets) hosts_.TakeBack(set);
     const bool ordinary = !backup || borrows_in_segment();
     for (const Ranks& set : sets) {
       if (PlaceInOneDomain(set, segment, backup, ordinary)) continue;
@@ -334,32 +256,33 @@ class Replacer {
                            return MembersOf(model().domain_sets, {rank}).size() == 1;
                          });
       if (parts && PlaceAll(set, places_.hosts_of(segment), backup, ordinary)) continue;
-      host_of_ = hosts_before;
-      taken_ = taken_before;
+      hosts_.Restore(before);
       return false;
     }
     return true;
   }
   bool PlaceInOneDomain(const Ranks& set, SegmentId segment, bool backup, bool ordinary) {
-    const auto hosts_before = host_of_;
-    const auto taken_before = taken_;
-    std::optional<std::tuple<Objective, fabric::DomainId>> best;
-    auto best_hosts = host_of_;
-    auto best_taken = taken_;
-    for (const fabric::DomainId domain : places_.domains_of(segment)) {
-      host_of_ = hosts_before;
-      taken_ = taken_before;
-      if (!UnitFits(set, domain)) continue;
-      if (!PlaceAll(set, places_.hosts_of(domain), backup, ordinary)) continue;
-      const std::tuple key{Evaluate(places_, *request_.groups, host_of_), domain};
-      if (best && *best <= key) continue;
-      best = key;
-      best_hosts = host_of_;
-      best_taken = taken_;
+    return PlaceBest(places_.domains_of(segment), [&](fabric::DomainId domain) {
+      return UnitFits(set, domain) && PlaceAll(set, places_.hosts_of(domain), backup, ordinary);
+    });
+  }
+  // Keeps what place(p) does for the place p that leaves the best objective; false: it fails for
+  // all, and nothing has changed.
+  template <typename Places, typename Place>
+  bool PlaceBest(const Places& places, const Place& place) {
+    const ReplacementHosts::Assignment before = hosts_.now();
+    ReplacementHosts::Assignment best = before;
+    std::optional<Objective> best_objective;
+    for (const auto p : places) {
+      hosts_.Restore(before);
+      if (!place(p)) continue;
+      const Objective objective = Evaluate(places_, *request_.groups, hosts_.now().host_of);
+      if (best_objective && *best_objective <= objective) continue;
+      best_objective = objective;
+      best = hosts_.now();
     }
-    host_of_ = std::move(best_hosts);
-    taken_ = std::move(best_taken);
-    return best.has_value();
+    hosts_.Restore(std::move(best));
+    return best_objective.has_value();
   }
   bool PlaceAll(const Ranks& ranks, const HostRange& hosts, bool backup, bool ordinary) {
     const std::vector<Ranks> bundles = BundlesOf(ranks);
@@ -370,9 +293,10 @@ class Replacer {
   bool UnitFits(const Ranks& set, fabric::DomainId domain) {
     if (model().domain_unit == 0) return true;
     if (SetsOf(model().domain_sets, set).size() > 1) return false;
-    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+    const std::vector<HostId>& host_of = hosts_.now().host_of;
+    for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
       const bool moves = std::find(set.begin(), set.end(), static_cast<int>(rank)) != set.end();
-      if (!moves && places_.domain_of(host_of_[rank]) == domain) return false;
+      if (!moves && places_.domain_of(host_of[rank]) == domain) return false;
     }
     return true;
   }
@@ -388,43 +312,27 @@ class Replacer {
       for (auto& [atom, ranks] : parts) by_atom[atom].push_back(std::move(ranks));
     }
     for (const auto& [atom, bundles] : by_atom) {
-      Ranks members;
-      for (int rank = 0; rank < model().workers; ++rank) {
-        if (model().atoms.of[rank] == atom) members.push_back(rank);
+      const Ranks members = MembersOf(model().atoms, bundles[0]);
+      if (!hosts_.AllLost(members) || !Move(members)) {
+        left.insert(left.end(), bundles.begin(), bundles.end());
       }
-      const bool all_lost = std::all_of(members.begin(), members.end(),
-                                        [&](int rank) { return lost_.count(rank) > 0; });
-      if (!all_lost || !Move(members)) left.insert(left.end(), bundles.begin(), bundles.end());
     }
     return left;
   }
 
   // To the segment that leaves the best objective.
   bool Move(const Ranks& members) {
-    const auto before = host_of_;
-    const auto taken_before = taken_;
-    ForgetPlaced(members);
-    const auto start = taken_;
-    const fabric::FabricPodId pod = places_.fabric_pod_of(old_host_.at(members[0]));
-    std::optional<std::tuple<Objective, SegmentId>> best;
-    std::vector<HostId> best_hosts;
-    auto best_taken = taken_;
-    for (SegmentId segment : places_.segments_of(pod)) {
-      taken_ = start;
-      for (int rank : members) host_of_[rank] = old_host_.at(rank);
+    const ReplacementHosts::Assignment before = hosts_.now();
+    hosts_.TakeBack(members);
+    const fabric::FabricPodId pod = places_.fabric_pod_of(hosts_.old(members[0]));
+    const bool moved = PlaceBest(places_.segments_of(pod), [&](SegmentId segment) {
       const bool placed = places_.has_domains()
                               ? MoveTo(SetsOf(GroupSets(), members), segment, false)
                               : PlaceAll(members, places_.hosts_of(segment), false, true);
-      if (!placed || !StagesFit(segment)) continue;
-      const std::tuple key{Evaluate(places_, *request_.groups, host_of_), segment};
-      if (best && *best <= key) continue;
-      best = key;
-      best_hosts = host_of_;
-      best_taken = taken_;
-    }
-    host_of_ = best ? best_hosts : before;
-    taken_ = best ? best_taken : taken_before;
-    return best.has_value();
+      return placed && StagesFit(segment);
+    });
+    if (!moved) hosts_.Restore(before);
+    return moved;
   }
 
   static std::vector<Ranks> SetsOf(const Partition& partition, const Ranks& members) {
@@ -435,21 +343,13 @@ class Replacer {
     return out;
   }
 
-  // Gives back the hosts that some of the members were given in their own segment.
-  void ForgetPlaced(const Ranks& members) {
-    for (int rank : members) {
-      if (host_of_[rank] != old_host_.at(rank)) {
-        std::erase(taken_[host_of_[rank]], rank);
-      }
-    }
-  }
-
   bool StagesFit(SegmentId segment) const {
     const int limit = request_.job->placement.max_stages_per_segment;
     if (limit == 0) return true;
     std::set<int> stages;
-    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
-      if (places_.segment_of(host_of_[rank]) != segment) continue;
+    const std::vector<HostId>& host_of = hosts_.now().host_of;
+    for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
+      if (places_.segment_of(host_of[rank]) != segment) continue;
       const std::vector<int>& mine = request_.groups->stages_of_worker[rank];
       stages.insert(mine.begin(), mine.end());
     }
@@ -458,23 +358,24 @@ class Replacer {
 
   GangPlan Finish(const std::vector<Ranks>& waiting) {
     GangPlan plan;
-    if (gone_.empty() &&
-        !std::all_of(host_of_.begin(), host_of_.end(), [&](HostId host) { return Known(host); })) {
+    const std::vector<HostId>& host_of = hosts_.now().host_of;
+    if (!hosts_.any_gone() && !std::all_of(host_of.begin(), host_of.end(),
+                                           [&](HostId host) { return hosts_.IsKnown(host); })) {
       plan.reasons.push_back({ReasonCode::kInvalid, TopologyLevel::kFabric, 1,
                               "no rank of the gang has a host that is still there"});
       return plan;
     }
     if (waiting.empty()) {
       plan.outcome = Outcome::kPlaced;
-      plan.objective = plan.bound = Evaluate(places_, *request_.groups, host_of_);
+      plan.objective = plan.bound = Evaluate(places_, *request_.groups, host_of);
       plan.optimal = false;
-      plan.host_of_rank = std::move(host_of_);
+      plan.host_of_rank = host_of;
       return plan;
     }
     std::map<SegmentId, std::int64_t> missing;
     std::map<fabric::DomainId, std::int64_t> missing_in_domain;
     for (const Ranks& bundle : waiting) {
-      const HostId host = old_host_.at(bundle[0]);
+      const HostId host = hosts_.old(bundle[0]);
       if (places_.has_domains() && MembersOf(model().domain_sets, {bundle[0]}).size() > 1) {
         ++missing_in_domain[places_.domain_of(host)];
       } else {
@@ -519,21 +420,15 @@ class Replacer {
     if (!segment_only) wider.borrow_in_fabric_pod = true;
     // Both flags on: no further suggestion, so this does not recurse deeper than once.
     Replacer again(cluster_, request_, given_, wider);
-    Ranks lost(lost_.begin(), lost_.end());
-    return {StrCat("backup.", field, ": true"), again.Run(std::move(lost)).outcome};
+    return {StrCat("backup.", field, ": true"), again.Run(hosts_.lost()).outcome};
   }
 
   const Cluster& cluster_;
   const fabric::Places& places_;
   const GangRequest& request_;
   const fabric::BackupPolicy policy_;
-  const NeedsByRank needs_;
   const std::vector<HostId> given_;  // by rank
-  std::vector<HostId> host_of_;
-  std::map<int, HostId> old_host_;  // by lost rank
-  std::set<int> lost_;
-  std::set<int> gone_;             // lost ranks whose host is not among the places any more
-  std::map<HostId, Ranks> taken_;  // ranks given to the host here
+  ReplacementHosts hosts_;
   std::optional<GangModel> model_;
   std::optional<Partition> group_sets_;
 };
