@@ -104,9 +104,11 @@ void LinkReporter::FindLoss(std::int64_t steady_ms, const std::string& name, Nod
   if (options_.loss.share > 0 && steady_ms >= node.next_loss_ms) {
     node.next_loss_ms = steady_ms + options_.loss.interval_ms;
     std::vector<LossFinder::Sample> samples;
+    const std::string root = RootOf(name);
+    const auto rdma_ports = RdmaPortsByNetworkDevice(root);
     for (const LocalNicPort& port : node.ports) {
       samples.push_back(
-          {{port.rail, port.port}, port.device(), ReadPortFrames(RootOf(name), port)});
+          {{port.rail, port.port}, port.device(), ReadPortFrames(root, port, rdma_ports)});
     }
     node.lossy = node.finder.Observe(steady_ms, samples);
   }

@@ -61,26 +61,23 @@ std::string InfinibandFolder(const std::string& sysfs_root) {
   return StrCat(sysfs_root, "/class/infiniband/");
 }
 
-// The folder of the RDMA port of a network device or of its bond; empty: none.
-std::string RdmaPortOf(const std::string& sysfs_root, const std::string& interface) {
-  std::error_code ignored;
-  const std::string master = std::filesystem::read_symlink(
-                                 StrCat(sysfs_root, "/class/net/", interface, "/master"), ignored)
-                                 .filename();
+}  // namespace
+
+std::map<std::string, std::string> RdmaPortsByNetworkDevice(const std::string& sysfs_root) {
+  std::map<std::string, std::string> folders;
   const std::string devices = InfinibandFolder(sysfs_root);
   for (const std::string& device : NamesIn(devices)) {
     for (const std::string& port : NamesIn(StrCat(devices, device, "/ports"))) {
       std::string folder = StrCat(devices, device, "/ports/", port, "/");
       const auto owner = FirstLine(folder + "gid_attrs/ndevs/0");
-      if (owner && IsDeviceName(*owner) && (*owner == interface || *owner == master)) return folder;
+      if (owner && IsDeviceName(*owner)) folders.emplace(*owner, std::move(folder));
     }
   }
-  return "";
+  return folders;
 }
 
-}  // namespace
-
-PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& port) {
+PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& port,
+                          const std::map<std::string, std::string>& rdma_ports) {
   constexpr std::uint64_t kEnd = 0xffff;
   std::string interface = port.interface;
   std::string rdma;
@@ -88,7 +85,14 @@ PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& por
     rdma = StrCat(InfinibandFolder(sysfs_root), port.rdma_device, "/ports/", port.rdma_port, "/");
     interface = FirstLine(rdma + "gid_attrs/ndevs/0").value_or("");
   } else {
-    rdma = RdmaPortOf(sysfs_root, interface);
+    std::error_code ignored;
+    const std::string link = StrCat(sysfs_root, "/class/net/", interface, "/master");
+    const std::string bond = std::filesystem::read_symlink(link, ignored).filename();
+    for (const std::string& owner : {interface, bond}) {
+      if (const auto found = rdma_ports.find(owner); rdma.empty() && found != rdma_ports.end()) {
+        rdma = found->second;
+      }
+    }
   }
   PortFrames frames;
   const bool infiniband = !rdma.empty() && FirstLine(rdma + "link_layer") == "InfiniBand";

@@ -42,8 +42,13 @@ struct PortFrames {
   bool operator==(const PortFrames&) const = default;
 };
 
-// The network device of an RDMA port is that of its first GID (gid_attrs/ndevs/0). The RDMA port of
-// a network device is the one whose first GID belongs to the device or its bond.
-PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& port);
+// The folders of RDMA ports in sysfs by their network device, which is that of the first GID
+// (gid_attrs/ndevs/0). Reads a file for each RDMA port, so it is called once for all ports.
+std::map<std::string, std::string> RdmaPortsByNetworkDevice(const std::string& sysfs_root);
+
+// `rdma_ports`: from RdmaPortsByNetworkDevice. The RDMA port of a network device is the one of the
+// device, else the one of its bond.
+PortFrames ReadPortFrames(const std::string& sysfs_root, const LocalNicPort& port,
+                          const std::map<std::string, std::string>& rdma_ports);
 
 }  // namespace yardmaster::agent

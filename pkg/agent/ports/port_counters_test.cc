@@ -49,7 +49,8 @@ TEST(PortCountersTest, WhatIsNotThereIsLeftOut) {
 
 // The five counters, "-" for one that is not there.
 std::string FramesOf(const TempFolder& sysfs, const LocalNicPort& port) {
-  const PortFrames frames = ReadPortFrames(sysfs.path(), port);
+  const PortFrames frames =
+      ReadPortFrames(sysfs.path(), port, RdmaPortsByNetworkDevice(sysfs.path()));
   std::vector<std::string> texts;
   for (const auto& count : frames.damaged) texts.push_back(count ? StrCat(*count) : "-");
   for (const auto& count : frames.received) texts.push_back(count ? StrCat(*count) : "-");
@@ -66,18 +67,25 @@ TEST(PortFramesTest, OfANetworkDeviceWithoutRdma) {
 
 const char kRdmaFolder[] = "class/infiniband/mlx5_1/ports/1/";
 
+void PutRdmaPort(const TempFolder& sysfs, const char* link_layer) {
+  sysfs.Put(StrCat(kRdmaFolder, "link_layer"), StrCat(link_layer, "\n"));
+  sysfs.Put(StrCat(kRdmaFolder, "counters/port_rcv_packets"), "5000\n");
+  sysfs.Put(StrCat(kRdmaFolder, "counters/port_rcv_errors"), "2\n");
+}
+// The first GID of the port belongs to this device. It has received 3 frames of every kind.
+void PutNetworkDevice(const TempFolder& sysfs, const char* name) {
+  sysfs.Put(StrCat(kRdmaFolder, "gid_attrs/ndevs/0"), StrCat(name, "\n"));
+  for (const char* counter : {"rx_crc_errors", "rx_frame_errors", "rx_packets"}) {
+    sysfs.Put(StrCat("class/net/", name, "/statistics/", counter), "3\n");
+  }
+}
+
 TEST(PortFramesTest, ARoCePortHasTheErrorsOfItsNetworkDeviceAndThePacketsOfBoth) {
   const TempFolder sysfs;
-  const std::string rdma = kRdmaFolder;
-  sysfs.Put(rdma + "link_layer", "Ethernet\n");
-  sysfs.Put(rdma + "counters/port_rcv_packets", "5000\n");
-  sysfs.Put(rdma + "counters/port_rcv_errors", "2\n");
+  PutRdmaPort(sysfs, "Ethernet");
   // The network device is in a pod's namespace: what is damaged is not known.
   EXPECT_EQ(FramesOf(sysfs, kRdma), "- - - - 5000");
-  sysfs.Put(rdma + "gid_attrs/ndevs/0", "eth2\n");
-  for (const char* counter : {"rx_crc_errors", "rx_frame_errors", "rx_packets"}) {
-    sysfs.Put(StrCat("class/net/eth2/statistics/", counter), "3\n");
-  }
+  PutNetworkDevice(sysfs, "eth2");
   EXPECT_EQ(FramesOf(sysfs, kRdma), "3 3 - 3 5000");
   EXPECT_EQ(FramesOf(sysfs, kNetwork), "3 3 - 3 5000");
   // Another device's.
@@ -86,16 +94,10 @@ TEST(PortFramesTest, ARoCePortHasTheErrorsOfItsNetworkDeviceAndThePacketsOfBoth)
 
 TEST(PortFramesTest, AnInfiniBandPortHasItsOwnErrorsUntilTheirCounterIsFull) {
   const TempFolder sysfs;
-  const std::string rdma = kRdmaFolder;
-  sysfs.Put(rdma + "link_layer", "InfiniBand\n");
-  sysfs.Put(rdma + "counters/port_rcv_packets", "5000\n");
-  sysfs.Put(rdma + "counters/port_rcv_errors", "2\n");
-  sysfs.Put(rdma + "gid_attrs/ndevs/0", "ib0\n");
-  for (const char* counter : {"rx_crc_errors", "rx_frame_errors", "rx_packets"}) {
-    sysfs.Put(StrCat("class/net/ib0/statistics/", counter), "3\n");
-  }
+  PutRdmaPort(sysfs, "InfiniBand");
+  PutNetworkDevice(sysfs, "ib0");
   EXPECT_EQ(FramesOf(sysfs, kRdma), "- - 2 - 5000");
-  sysfs.Put(rdma + "counters/port_rcv_errors", "65535\n");
+  sysfs.Put(StrCat(kRdmaFolder, "counters/port_rcv_errors"), "65535\n");
   EXPECT_EQ(FramesOf(sysfs, kRdma), "- - - - 5000");
 }
 
