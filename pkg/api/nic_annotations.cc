@@ -21,17 +21,9 @@ std::optional<NicPortKey> ParsePort(std::string_view text, int rails, int ports_
   return NicPortKey(*rail, *port);
 }
 
-// A text that others write, as far as messages show it.
-std::string Shown(std::string_view text, std::size_t max_bytes) {
-  if (text.size() <= max_bytes) return std::string(text);
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // of UTF-8
-  return std::string(text.substr(0, end));
-}
-
 void Add(std::string_view part, UnreadableParts& parts) {
   if (++parts.count > UnreadableParts::kMaxParts) return;
-  parts.first.push_back(Shown(part, UnreadableParts::kMaxBytes));
+  parts.first.emplace_back(CutAtCharacter(part, UnreadableParts::kMaxBytes));
 }
 
 }  // namespace
@@ -109,7 +101,7 @@ absl::StatusOr<std::vector<IpAddress>> DecodeNicAddresses(std::string_view text,
       one_kind) {
     return out;
   }
-  return absl::InvalidArgumentError(StrCat("\"", Shown(text, 512),
+  return absl::InvalidArgumentError(StrCat("\"", CutAtCharacter(text, 512),
                                            "\" is not one address for each of ", rails,
                                            " rails, all IPv4 or all IPv6"));
 }
