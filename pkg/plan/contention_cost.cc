@@ -58,18 +58,17 @@ std::optional<ContentionCost::Placed> ContentionCost::TrafficOf(
   const bool all_set =
       std::all_of(hosts.begin(), hosts.end(), [](HostId host) { return host.valid(); });
   if (!all_set || hosts.size() < 2) return std::nullopt;
+  const fabric::Places& places = *snapshot_.places;
+  if (SegmentsOf(places, hosts).size() < 2) return std::nullopt;
   const workload::Profile profile = workload::CompleteProfile(spec);
   if (profile.flop_per_iteration <= 0 || profile.compute_seconds <= 0) return std::nullopt;
   std::map<std::pair<SegmentId, SegmentId>, double> bytes;
   std::map<HostId, double> sent;  // by NICs
   double cut = 0;                 // the most from one host to one of another segment
-  const fabric::Places& places = *snapshot_.places;
   const auto send = [&](HostId from, HostId to, double amount) {
     const SegmentId a = places.segment_of(from);
     const SegmentId b = places.segment_of(to);
-    const bool by_nvlink =
-        from == to || (places.has_domains() && places.domain_of(from) == places.domain_of(to));
-    if (!by_nvlink) sent[from] += amount;
+    if (places.domain_of(from) != places.domain_of(to)) sent[from] += amount;
     if (a == b || amount <= 0) return;
     bytes[{a, b}] += amount;
     cut = std::max(cut, amount);
@@ -86,7 +85,6 @@ std::optional<ContentionCost::Placed> ContentionCost::TrafficOf(
     send(hosts[rank], hosts[rank + stage], pipeline);
     send(hosts[rank + stage], hosts[rank], pipeline);
   }
-  if (bytes.empty()) return std::nullopt;
   Placed placed;
   placed.job = job;
   crux::ContendingJob& out = placed.traffic;

@@ -77,17 +77,15 @@ bool Fleet::WithinBudgets(JobId job) const {
 std::vector<JobId> Fleet::MovableGangs() const {
   std::vector<JobId> gangs;
   for (const JobId job : now_.job_ids()) {
-    if (terms_[job.index()].movable && moved_[job.index()] == 0 && RunsWhole(state(job)) &&
-        WithinBudgets(job)) {
-      gangs.push_back(job);
-    }
+    if (moved_[job.index()] == 0 && WhyFixed(job).empty()) gangs.push_back(job);
   }
   return gangs;
 }
 
-std::string Fleet::WhyFixed(JobId job) const {
+std::string_view Fleet::WhyFixed(JobId job) const {
   const MoveTerms& terms = terms_[job.index()];
-  if (!terms.movable) return terms.why_not.empty() ? "its owner keeps it" : terms.why_not;
+  if (!terms.movable && terms.why_not.empty()) return "its owner keeps it";
+  if (!terms.movable) return terms.why_not;
   if (!RunsWhole(state(job))) return "it does not run as a whole";
   return WithinBudgets(job) ? "" : "a disruption budget protects its pods";
 }

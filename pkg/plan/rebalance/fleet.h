@@ -36,7 +36,7 @@ class Fleet {
   // owner permits moves, and disruption budgets allow their eviction.
   std::vector<JobId> MovableGangs() const;
   // Returns why a gang may not be moved; empty: it may, or has been.
-  std::string WhyFixed(JobId job) const;
+  std::string_view WhyFixed(JobId job) const;
   // Whether every rank has a host.
   bool IsPlaced(JobId job) const;
   bool IsMoved(JobId job) const { return moved_[job.index()] != 0; }

@@ -32,12 +32,6 @@ std::string NameOf(const JobState& state) {
   return state.owner.empty() ? state.job.key.text() : state.owner;
 }
 
-std::string Tenths(double number) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.1f", number);
-  return text;
-}
-
 // Nothing is better than that.
 constexpr Objective kBestPlace{.fabric_pods = 1, .segments = 1, .domains = 1};
 constexpr char kCutText[] = "the search ended before it was its turn";
@@ -154,9 +148,9 @@ class Rebalancer {
           place.segments <= segments.of(gpus) && place.domains <= domains.of(gpus)) {
         continue;
       }
-      const std::string fixed = fleet_.WhyFixed(job);
+      const std::string_view fixed = fleet_.WhyFixed(job);
       if (!fixed.empty()) {
-        AddStay(job, StayReason::kNotMovable, fixed);
+        AddStay(job, StayReason::kNotMovable, std::string(fixed));
       } else if (declined != declined_.end()) {
         AddStay(job, StayReason::kGainsTooLittle, declined->second);
       } else if (out_.is_cut || moves_left() <= 0) {
@@ -363,6 +357,12 @@ class Rebalancer {
 };
 
 }  // namespace
+
+std::string Tenths(double number) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.1f", number);
+  return text;
+}
 
 absl::StatusOr<Rebalancing> ProposeMoves(const Snapshot& snapshot,
                                          const std::vector<MoveTerms>& terms,

@@ -53,6 +53,9 @@ struct Rebalancing {
   bool is_cut = false;  // max_plans, max_predictions or `stop` ended the search
 };
 
+// "1.5": with one decimal place, as in Stay::why.
+std::string Tenths(double number);
+
 // `terms`: by JobId. Errors: InvalidArgument unless there is one for each job; Internal if the
 // verifier rejects a move.
 absl::StatusOr<Rebalancing> ProposeMoves(const Snapshot& snapshot,
