@@ -150,17 +150,15 @@ Outcome Play(Recording& recording) {
 }
 
 TEST(LossRecordingsTest, NoHealthyPortIsFound) {
-  int played = 0;
   for (const Kind kind :
        {Kind::kQuiet, Kind::kBackground, Kind::kBursts, Kind::kTraining, Kind::kIdle,
         Kind::kRestarts, Kind::kPeriodic, Kind::kLatePolls, Kind::kNoCounters}) {
-    for (std::uint64_t seed = 0; seed < 60; ++seed, ++played) {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
       Recording recording(kind, SeedOf(seed, StrCat("healthy port", static_cast<int>(kind))));
       EXPECT_EQ(Play(recording).found_seconds, std::nullopt)
           << "kind " << static_cast<int>(kind) << ", seed " << seed;
     }
   }
-  EXPECT_GE(played, 540);
 }
 
 TEST(LossRecordingsTest, ALossyPortIsFoundWithinAMinuteAndIsCleanAfterItWasMended) {

@@ -252,17 +252,15 @@ class Player {
 };
 
 TEST(SlowRecordingsTest, NoHealthyJobLeavesAHost) {
-  int played = 0;
   for (const Kind kind : {Kind::kSteady, Kind::kNoisy, Kind::kBursty, Kind::kWarmUp,
                           Kind::kCheckpoints, Kind::kPipeline, Kind::kFewSamples}) {
-    for (std::uint64_t seed = 0; seed < 60; ++seed, ++played) {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
       Recording recording(kind, SeedOf(seed, StrCat("healthy", static_cast<int>(kind))));
       const Outcome outcome = Player(recording).Play();
       EXPECT_FALSE(outcome.left) << "kind " << static_cast<int>(kind) << ", seed " << seed
                                  << ", host " << *outcome.left;
     }
   }
-  EXPECT_GE(played, 390);
 }
 
 TEST(SlowRecordingsTest, AThrottledHostIsNamedWithinAMinuteAndLeft) {
