@@ -13,9 +13,9 @@
 #include "pkg/gather/gather.h"
 #include "pkg/operator/network/fabric_status.h"
 #include "pkg/operator/network/previous_network_reader.h"
+#include "pkg/operator/network/reported_profiles.h"
 #include "pkg/operator/telemetry/lossy_cables.h"
 #include "pkg/operator/telemetry/network_faults.h"
-#include "pkg/operator/telemetry/network_profiles.h"
 #include "pkg/state/device_overlay.h"
 #include "pkg/state/guessed_places.h"
 #include "pkg/state/node_facts.h"
@@ -346,22 +346,11 @@ std::string NoFabricText(const std::vector<std::string>& guesses) {
 
 // Measured profiles, levels and ports, out of the objects that carry them.
 void ReadNetwork(const state::ClusterState& cluster, PlanInput& input) {
-  op::GangsByKey gangs;
-  for (const auto& gang : cluster.gangs) {
-    gangs[KeyOf(gang->metadata)] = gang;
-  }
-  const op::PodsByGang pods = op::IndexPods(cluster.pods, gangs);
+  const op::PodsByGang pods = op::IndexPods(cluster.pods, cluster.gangs);
   plan::Snapshot& snapshot = input.snapshot;
-  op::LoneTransfers transfers;  // nothing was predicted before
-  for (plan::JobState& job : snapshot.jobs) {
-    const auto members = pods.find(job.job.key.text());
-    if (members == pods.end() || !job.problems.empty()) continue;
-    const op::MeasuredJob measured = op::ApplyProfile(
-        members->second, *snapshot.network, snapshot.cluster, std::nullopt, transfers, job);
-    snapshot.warnings.insert(snapshot.warnings.end(), measured.problems.begin(),
-                             measured.problems.end());
-  }
-  input.previous = op::PreviousFromObjects(snapshot, gangs, pods);
+  const std::vector<std::string> problems = op::ApplyReportedProfiles(pods, snapshot);
+  snapshot.warnings.insert(snapshot.warnings.end(), problems.begin(), problems.end());
+  input.previous = op::PreviousFromObjects(snapshot, cluster.gangs, pods);
 }
 
 }  // namespace

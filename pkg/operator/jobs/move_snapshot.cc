@@ -6,8 +6,8 @@
 
 #include "pkg/api/names.h"
 #include "pkg/operator/network/pods_by_gang.h"
+#include "pkg/operator/network/reported_profiles.h"
 #include "pkg/operator/telemetry/network_faults.h"
-#include "pkg/operator/telemetry/network_profiles.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/used_fabric.h"
 
@@ -35,16 +35,7 @@ void AddMeasurements(const state::ClusterState& cluster, plan::Snapshot& snapsho
   if (snapshot.network == nullptr) return;
   // What it cannot read the network controller reports.
   MarkDownLinks(*state::UsedFabric(cluster.fabrics), *snapshot.network, snapshot.cable_down);
-  GangsByKey gangs;
-  for (const auto& gang : cluster.gangs) gangs[KeyOf(gang->metadata)] = gang;
-  const PodsByGang pods = IndexPods(cluster.pods, gangs);
-  LoneTransfers transfers;  // nothing was predicted before
-  for (plan::JobState& job : snapshot.jobs) {
-    const auto members = pods.find(job.job.key.text());
-    if (members == pods.end() || !job.problems.empty()) continue;
-    ApplyProfile(members->second, *snapshot.network, snapshot.cluster, std::nullopt, transfers,
-                 job);
-  }
+  ApplyReportedProfiles(IndexPods(cluster.pods, cluster.gangs), snapshot);
 }
 
 }  // namespace

@@ -109,14 +109,14 @@ class JobHolders {
 
 }  // namespace
 
-HeldBackByJob HeldBackJobs(const plan::Snapshot& snapshot, const GangsByKey& gangs,
-                           const HeldBackFacts& facts) {
+HeldBackByJob HeldBackJobs(const plan::Snapshot& snapshot,
+                           const state::ObjectTable<api::Gang>& gangs, const HeldBackFacts& facts) {
   HeldBackByJob out;
   for (const plan::JobId id : snapshot.job_ids()) {
     const plan::JobState& job = snapshot.jobs[id.index()];
-    const auto gang = gangs.find(job.job.key);
-    if (!job.assignment || gang == gangs.end()) continue;
-    const api::OwnerReference& owner = gang->second->owner;
+    const auto gang = gangs.Find(job.job.key);
+    if (!job.assignment || gang == nullptr) continue;
+    const api::OwnerReference& owner = gang->owner;
     if (owner.kind != api::kTrainingJobKind) continue;
     const std::string key = StrCat(job.job.key.namespace_name, "/", owner.name);
     if (auto found = JobHolders(snapshot, id, facts, key).Find()) out[key] = *std::move(found);

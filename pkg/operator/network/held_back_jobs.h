@@ -31,7 +31,7 @@ struct HeldBackFacts {
   std::map<std::string, std::set<std::string>> avoided_hosts = {};
 };
 
-HeldBackByJob HeldBackJobs(const plan::Snapshot& snapshot, const GangsByKey& gangs,
-                           const HeldBackFacts& facts);
+HeldBackByJob HeldBackJobs(const plan::Snapshot& snapshot,
+                           const state::ObjectTable<api::Gang>& gangs, const HeldBackFacts& facts);
 
 }  // namespace yardmaster::op

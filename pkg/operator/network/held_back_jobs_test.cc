@@ -42,7 +42,7 @@ class HeldBackJobsTest : public ::testing::Test {
     gang->metadata.name = key.name;
     gang->owner.kind = kind;
     gang->owner.name = "of-" + name;
-    gangs_[key] = std::move(gang);
+    gangs_.Put(std::move(gang));
   }
   void Lose(int host, int ports) {
     const fabric::Network& network = *snapshot_.network;
@@ -66,7 +66,7 @@ class HeldBackJobsTest : public ::testing::Test {
   }
 
   plan::Snapshot snapshot_;
-  GangsByKey gangs_;
+  state::ObjectTable<api::Gang> gangs_;
   SlowHosts slow_;
   std::map<std::string, std::set<std::string>> avoided_;
 };

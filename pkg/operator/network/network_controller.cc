@@ -161,9 +161,6 @@ NetworkController::Objects NetworkController::ReadObjects() {
   }
   objects.cluster.gangs.EraseIf(
       [](const auto& gang) { return !gang->status.committed() || !gang->problems.empty(); });
-  for (const auto& gang : objects.cluster.gangs) {
-    objects.gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
-  }
   objects.snapshot = builder_.Build(objects.cluster);
   return objects;
 }
@@ -182,7 +179,9 @@ void NetworkController::ReadFacts(Objects& objects, NetworkFacts& facts, RoundRe
   facts.health.evidence =
       evidence_.Read(fabric, objects.cluster.nodes, *snapshot.network, epoch_, facts.cables.down);
   ReadProfiles(snapshot, facts, report);
-  if (!knows_previous_) previous_ = PreviousFromObjects(snapshot, objects.gangs, facts.pods);
+  if (!knows_previous_) {
+    previous_ = PreviousFromObjects(snapshot, objects.cluster.gangs, facts.pods);
+  }
   knows_previous_ = true;
 }
 
@@ -233,7 +232,8 @@ void NetworkController::GuardAgainstStarvation(const Objects& objects,
     report.Again(std::max<std::int64_t>(1, verdict.next_change_ms - now_ms));
   }
   if (!handlers_.on_notice) return;
-  for (const NetworkNotice& notice : LiftNotices(verdict, objects.gangs, options_.starvation)) {
+  for (const NetworkNotice& notice :
+       LiftNotices(verdict, objects.cluster.gangs, options_.starvation)) {
     handlers_.on_notice(notice);
   }
 }
@@ -393,14 +393,14 @@ void NetworkController::KeepPlans(const Objects& objects, const NetworkFacts& fa
   std::set<NamespacedName> lacking;
   for (const GangNetwork& network : networks) {
     const NamespacedName& key = objects.snapshot.jobs[network.job.index()].job.key;
-    const auto gang = objects.gangs.find(key);
-    if (gang == objects.gangs.end()) continue;
+    const auto gang = objects.cluster.gangs.Find(key);
+    if (gang == nullptr) continue;
     const auto found = facts.pods.find(key.text());
     const RankPods& members = found == facts.pods.end() ? kNone : found->second;
-    if (static_cast<int>(members.size()) >= gang->second->placed_workers()) continue;
+    if (static_cast<int>(members.size()) >= gang->placed_workers()) continue;
     lacking.insert(key);
     report.Fail(StrCat("Gang ", key.text()),
-                Contain([&] { KeepPlansOf(network, *gang->second, members, options); }));
+                Contain([&] { KeepPlansOf(network, *gang, members, options); }));
   }
   options_.planned_ranks->KeepOnly(lacking);
 }
@@ -409,25 +409,24 @@ void NetworkController::WriteGang(const GangNetwork& network, const Objects& obj
                                   const NetworkFacts& facts, const NetworkOptions& options,
                                   std::vector<PodWrite>& writes, RoundReport& report) {
   const plan::JobState& job = objects.snapshot.jobs[network.job.index()];
-  const auto gang = objects.gangs.find(job.job.key);
-  if (gang == objects.gangs.end()) return;
+  const auto gang = objects.cluster.gangs.Find(job.job.key);
+  if (gang == nullptr) return;
   ++report.gangs;
   const auto members = facts.pods.find(job.job.key.text());
   std::vector<api::Condition> others;
-  const std::int64_t generation = gang->second->metadata.generation;
+  const std::int64_t generation = gang->metadata.generation;
   if (members != facts.pods.end()) {
     if (auto steered = ConnectionsSteered(members->second, generation)) others.push_back(*steered);
   }
   const auto fresh = slow_workers_.Fresh(job.job.key, facts.measured[network.job.index()].compared,
                                          clock_.SteadyMs());
-  if (auto slow = Straggling(fresh, slow_workers_.limits().share, generation,
-                             gang->second->status.conditions)) {
+  if (auto slow =
+          Straggling(fresh, slow_workers_.limits().share, generation, gang->status.conditions)) {
     others.push_back(*slow);
   }
-  WaitFor(clock_, report,
-          [&] { statuses_.WriteGang(*gang->second, network.status, others, report); });
+  WaitFor(clock_, report, [&] { statuses_.WriteGang(*gang, network.status, others, report); });
   if (members == facts.pods.end()) return;
-  CollectPods(network, *gang->second, members->second, objects, options, writes, report);
+  CollectPods(network, *gang, members->second, objects, options, writes, report);
 }
 
 void NetworkController::AssessHeldBack(const Objects& objects, const NetworkFacts& facts) {
@@ -442,10 +441,10 @@ void NetworkController::AssessHeldBack(const Objects& objects, const NetworkFact
   const HeldBackFacts held = {objects.gangs_wait, options_.hosts->bandwidth_limits().share,
                               std::move(slow_hosts), objects.avoided_hosts};
   const std::vector<std::string> changed = options_.hosts->ObserveHeldBack(
-      HeldBackJobs(objects.snapshot, objects.gangs, held), clock_.SteadyMs());
+      HeldBackJobs(objects.snapshot, objects.cluster.gangs, held), clock_.SteadyMs());
   if (changed.empty() || !handlers_.wake_job) return;
-  for (const auto& [key, gang] : objects.gangs) {
-    const std::string job = StrCat(key.namespace_name, "/", gang->owner.name);
+  for (const auto& gang : objects.cluster.gangs) {
+    const std::string job = StrCat(gang->metadata.namespace_name, "/", gang->owner.name);
     if (std::find(changed.begin(), changed.end(), job) != changed.end()) handlers_.wake_job(*gang);
   }
 }
@@ -476,7 +475,7 @@ RoundReport NetworkController::RunOnce() {
   RoundReport report;
   Objects objects = ReadObjects();
   NetworkFacts facts;
-  facts.pods = IndexPods(objects.cluster.pods, objects.gangs);
+  facts.pods = IndexPods(objects.cluster.pods, objects.cluster.gangs);
   std::vector<GangNetwork> networks;
   NetworkOptions options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   if (objects.snapshot.network != nullptr && FabricOf(objects.cluster) != nullptr) {

@@ -106,10 +106,9 @@ class NetworkController {
   // The objects of a round.
   struct Objects {
     std::map<std::string, std::set<std::string>> avoided_hosts;  // held_back_jobs.h
-    state::ClusterState cluster;
-    GangsByKey gangs;
-    std::set<std::string> stopped;  // uids of gangs
-    bool gangs_wait = false;        // some gang has no place
+    state::ClusterState cluster;                                 // gangs: placed, without problems
+    std::set<std::string> stopped;                               // uids of gangs
+    bool gangs_wait = false;                                     // some gang has no place
     plan::Snapshot snapshot;
   };
   // Returns the Fabric in use (state::UsedFabric); null: none exists.

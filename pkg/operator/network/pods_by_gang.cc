@@ -34,7 +34,8 @@ std::optional<int> RankIn(const api::Gang& gang, const api::Membership& member) 
 
 }  // namespace
 
-PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods, const GangsByKey& gangs) {
+PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods,
+                     const state::ObjectTable<api::Gang>& gangs) {
   PodsByGang index;
   std::vector<std::shared_ptr<const api::Pod>> behind_gate;
   for (const auto& pod : pods) {
@@ -50,10 +51,11 @@ PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods, const GangsByKey&
   for (const auto& pod : behind_gate) {
     const auto member = MembershipBehindGate(*pod);
     if (!member) continue;
-    const auto gang = gangs.find(GangOf(*pod, *member));
-    if (gang == gangs.end()) continue;
-    const auto rank = RankIn(*gang->second, *member);
-    if (rank) index[gang->first.text()].emplace(*rank, pod);
+    const NamespacedName key = GangOf(*pod, *member);
+    const auto gang = gangs.Find(key);
+    if (gang == nullptr) continue;
+    const auto rank = RankIn(*gang, *member);
+    if (rank) index[key.text()].emplace(*rank, pod);
   }
   return index;
 }

@@ -22,11 +22,11 @@ namespace yardmaster::op {
 
 // "ns/gang" -> rank -> pod.
 using PodsByGang = std::map<std::string, std::map<int, std::shared_ptr<const api::Pod>>>;
-using GangsByKey = std::map<NamespacedName, std::shared_ptr<const api::Gang>>;
 
 // Indexes unfinished pods that are not being deleted. A pod with a slot takes precedence over a
 // gated pod of the same rank.
-PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods, const GangsByKey& gangs);
+PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods,
+                     const state::ObjectTable<api::Gang>& gangs);
 
 // Returns the Gang that a gated pod names; nullopt: the pod is not gated, or names none.
 std::optional<NamespacedName> GangBehindGate(const api::Pod& pod);

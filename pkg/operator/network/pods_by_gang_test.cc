@@ -14,9 +14,7 @@ namespace {
 class PodsByGangTest : public ::testing::Test {
  protected:
   void Add(api::Pod pod) { pods_.Put(std::make_shared<const api::Pod>(std::move(pod))); }
-  void Add(const api::Gang& gang) {
-    gangs_[KeyOf(gang.metadata)] = std::make_shared<const api::Gang>(gang);
-  }
+  void Add(const api::Gang& gang) { gangs_.Put(std::make_shared<const api::Gang>(gang)); }
   // "rank:pod" of one gang, ascending.
   std::string MembersOf(const std::string& gang) const {
     const PodsByGang index = IndexPods(pods_, gangs_);
@@ -28,7 +26,7 @@ class PodsByGangTest : public ::testing::Test {
   }
 
   state::ObjectTable<api::Pod> pods_;
-  GangsByKey gangs_;
+  state::ObjectTable<api::Gang> gangs_;
 };
 
 TEST_F(PodsByGangTest, APodBehindTheGateIsKnownByItsLabelsAndItsController) {

@@ -69,12 +69,13 @@ bool BeginsAt(const api::Pod& pod, const std::string& host, const api::Gang& gan
 }  // namespace
 
 netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
-                                             const GangsByKey& gangs, const PodsByGang& pods) {
+                                             const state::ObjectTable<api::Gang>& gangs,
+                                             const PodsByGang& pods) {
   netplan::PreviousNetwork out;
   for (const plan::JobState& state : snapshot.jobs) {
-    const auto gang = gangs.find(state.job.key);
-    if (!state.assignment || gang == gangs.end() || !gang->second->status.network) continue;
-    const api::NetworkStatus& network = *gang->second->status.network;
+    const auto gang = gangs.Find(state.job.key);
+    if (!state.assignment || gang == nullptr || !gang->status.network) continue;
+    const api::NetworkStatus& network = *gang->status.network;
     netplan::PreviousJob& job = out[state.job.key];
     job.level = network.level;
     if (network.intensity > 0 && network.priority > 0) {
@@ -88,7 +89,7 @@ netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
       const HostId host = hosts[static_cast<std::size_t>(rank)];
       const auto text = api::Find(pod->metadata.annotations, api::kPathPlanAnnotation);
       if (!text || !host.valid()) continue;
-      if (!BeginsAt(*pod, snapshot.places->name(host), *gang->second)) continue;
+      if (!BeginsAt(*pod, snapshot.places->name(host), *gang)) continue;
       const auto paths = api::DecodePathPlan(*text);
       if (paths.ok()) AddFlows(snapshot, *paths, host, job);
     }

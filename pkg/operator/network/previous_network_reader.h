@@ -19,6 +19,7 @@ namespace yardmaster::op {
 
 // REQUIRES: snapshot.network.
 netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
-                                             const GangsByKey& gangs, const PodsByGang& pods);
+                                             const state::ObjectTable<api::Gang>& gangs,
+                                             const PodsByGang& pods);
 
 }  // namespace yardmaster::op

@@ -21,7 +21,9 @@ class PreviousNetworkReaderTest : public ::testing::Test {
     plan::Place(snapshot_, plan::JobId(0), {HostId(0), HostId(4)});
     auto gang = std::make_shared<api::Gang>();
     gang->status.network = api::NetworkStatus{};
-    gangs_[snapshot_.jobs[0].job.key] = gang;
+    gang->metadata.namespace_name = snapshot_.jobs[0].job.key.namespace_name;
+    gang->metadata.name = snapshot_.jobs[0].job.key.name;
+    gangs_.Put(std::move(gang));
   }
 
   // What rank 0 keeps of a plan with these ports to rank 1, by NIC port.
@@ -47,7 +49,7 @@ class PreviousNetworkReaderTest : public ::testing::Test {
   }
 
   plan::Snapshot snapshot_;
-  GangsByKey gangs_;
+  state::ObjectTable<api::Gang> gangs_;
 };
 
 TEST_F(PreviousNetworkReaderTest, PortsBelongToTheNicPortsOfThePlaneInOrder) {

@@ -118,14 +118,15 @@ void ApplyLifts(const StarvationVerdict& verdict, const plan::Snapshot& snapshot
   }
 }
 
-std::vector<NetworkNotice> LiftNotices(const StarvationVerdict& verdict, const GangsByKey& gangs,
+std::vector<NetworkNotice> LiftNotices(const StarvationVerdict& verdict,
+                                       const state::ObjectTable<api::Gang>& gangs,
                                        const crux::StarvationOptions& options) {
   std::vector<NetworkNotice> notices;
   const auto add = [&](const NamespacedName& job, bool begun, std::string note) {
-    const auto gang = gangs.find(job);
-    if (gang == gangs.end()) return;
-    notices.push_back({api::kGangKind, job.namespace_name, job.name, gang->second->metadata.uid,
-                       begun, begun ? "NetworkStarved" : "NetworkLiftEnded", std::move(note)});
+    const auto gang = gangs.Find(job);
+    if (gang == nullptr) return;
+    notices.push_back({api::kGangKind, job.namespace_name, job.name, gang->metadata.uid, begun,
+                       begun ? "NetworkStarved" : "NetworkLiftEnded", std::move(note)});
   };
   for (const NamespacedName& job : verdict.begun) {
     const auto lifted = verdict.lifted.find(job);

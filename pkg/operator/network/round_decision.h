@@ -56,7 +56,8 @@ std::vector<StarvationView> StarvationViewsOf(const std::vector<GangNetwork>& ne
 void ApplyLifts(const StarvationVerdict& verdict, const plan::Snapshot& snapshot,
                 std::vector<GangNetwork>& networks);
 // Returns a notice for each lift that begins or ends; none for Gangs that are gone.
-std::vector<NetworkNotice> LiftNotices(const StarvationVerdict& verdict, const GangsByKey& gangs,
+std::vector<NetworkNotice> LiftNotices(const StarvationVerdict& verdict,
+                                       const state::ObjectTable<api::Gang>& gangs,
                                        const crux::StarvationOptions& options);
 
 }  // namespace yardmaster::op

@@ -26,7 +26,7 @@ class RoundDecisionTest : public ::testing::Test {
       gang.metadata.namespace_name = key.namespace_name;
       gang.metadata.name = key.name;
       gang.metadata.uid = key.name;
-      gangs_[key] = std::make_shared<const api::Gang>(gang);
+      gangs_.Put(std::make_shared<const api::Gang>(gang));
     }
     for (const int level : {2, 5}) {
       GangNetwork network;
@@ -37,7 +37,7 @@ class RoundDecisionTest : public ::testing::Test {
   }
 
   plan::Snapshot snapshot_;
-  GangsByKey gangs_;
+  state::ObjectTable<api::Gang> gangs_;
   std::vector<GangNetwork> networks_;
 };
 
