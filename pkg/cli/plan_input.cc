@@ -11,6 +11,7 @@
 #include "pkg/cli/output/node_names.h"
 #include "pkg/extender/observe/pods_as_gangs.h"
 #include "pkg/gather/gather.h"
+#include "pkg/operator/jobs/move_snapshot.h"
 #include "pkg/operator/network/fabric_status.h"
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/network/reported_profiles.h"
@@ -261,23 +262,11 @@ ReportNames NamesOf(const state::ClusterState& cluster) {
   return names;
 }
 
-// A suspended job asks for no place; one that still holds hosts has them until it has given them
-// back.
+// A suspended job asks for no place.
 void LeaveOutSuspended(state::ClusterState& cluster, std::ostream& err) {
-  std::vector<NamespacedName> left_out;
-  for (const auto& job : cluster.jobs) {
-    if (!job->run.suspended) continue;
-    const NamespacedName gang_key{job->metadata.namespace_name,
-                                  api::GangName(api::kTrainingJobKind, job->metadata.name)};
-    const auto gang = cluster.gangs.Find(gang_key);
-    if (gang != nullptr && !gang->status.assignments.empty()) continue;
-    cluster.gangs.Erase(gang_key);
-    left_out.push_back(KeyOf(job->metadata));
-  }
-  for (const NamespacedName& key : left_out) cluster.jobs.Erase(key);
-  if (left_out.empty()) return;
-  const auto count = static_cast<std::int64_t>(left_out.size());
-  err << "not planned: " << Count(count, "suspended TrainingJob") << "\n";
+  const int erased = op::EraseJobsWithoutHosts(
+      cluster, [](const api::TrainingJob& job) { return job.run.suspended; });
+  if (erased > 0) err << "not planned: " << Count(erased, "suspended TrainingJob") << "\n";
 }
 
 // Of Nodes, of pods, and of pods that are expected.

@@ -40,10 +40,11 @@ void AddMeasurements(const state::ClusterState& cluster, plan::Snapshot& snapsho
 
 }  // namespace
 
-state::ClusterState WithoutIdleJobs(state::ClusterState cluster) {
+int EraseJobsWithoutHosts(state::ClusterState& cluster,
+                          const std::function<bool(const api::TrainingJob&)>& wants_none) {
   std::vector<std::pair<NamespacedName, NamespacedName>> idle;  // job, gang
   for (const auto& job : cluster.jobs) {
-    if (WantsHosts(*job)) continue;
+    if (!wants_none(*job)) continue;
     const NamespacedName gang_key{job->metadata.namespace_name,
                                   api::GangName(api::kTrainingJobKind, job->metadata.name)};
     const auto gang = cluster.gangs.Find(gang_key);
@@ -55,6 +56,11 @@ state::ClusterState WithoutIdleJobs(state::ClusterState cluster) {
     cluster.jobs.Erase(job);
     cluster.gangs.Erase(gang);
   }
+  return static_cast<int>(idle.size());
+}
+
+state::ClusterState WithoutIdleJobs(state::ClusterState cluster) {
+  EraseJobsWithoutHosts(cluster, [](const api::TrainingJob& job) { return !WantsHosts(job); });
   return cluster;
 }
 

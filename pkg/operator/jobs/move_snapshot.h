@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "pkg/api/gang.h"
+#include "pkg/api/training_job.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/cluster_state.h"
 
@@ -22,6 +24,11 @@ namespace yardmaster::op {
 plan::Snapshot MoveSnapshot(const state::ClusterState& cluster, std::int64_t now_ms);
 
 // The parts of MoveSnapshot, for snapshots that are built in other ways.
+//
+// EraseJobsWithoutHosts erases the TrainingJobs of which `wants_none` is true, with their Gangs,
+// except those that have not given back their hosts. Returns their number.
+int EraseJobsWithoutHosts(state::ClusterState& cluster,
+                          const std::function<bool(const api::TrainingJob&)>& wants_none);
 state::ClusterState WithoutIdleJobs(state::ClusterState cluster);
 void MoveOthersForThoseThatDoNotFit(const state::ObjectTable<api::Gang>& gangs,
                                     plan::Snapshot& snapshot);
