@@ -12,7 +12,6 @@
 #include "pkg/extender/observe/pods_as_gangs.h"
 #include "pkg/gather/gather.h"
 #include "pkg/operator/jobs/move_snapshot.h"
-#include "pkg/operator/network/fabric_status.h"
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/network/reported_profiles.h"
 #include "pkg/operator/telemetry/lossy_cables.h"
@@ -284,9 +283,7 @@ std::vector<fabric::CableId> LossyOf(const api::Fabric& fabric,
   for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
     if (snapshot.cable_down[c] != 0) down.emplace_back(static_cast<std::int32_t>(c));
   }
-  const auto* clean = api::FindCondition(fabric.status.conditions, op::kLinksCleanCondition);
-  const bool distrusted = clean != nullptr && clean->status == api::ConditionStatus::kUnknown;
-  return op::ReadLossyCables(nodes, *snapshot.network, down, distrusted).cables;
+  return op::ReadLossyCables(fabric, nodes, *snapshot.network, down).cables;
 }
 
 // Fills the gangs in, and makes the snapshot of the cluster.

@@ -32,12 +32,11 @@ inline constexpr char kDomainsConsistentCondition[] = "DomainsConsistent";
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
 
-// Condition types of the network's state.
+// Condition types of the network's state; also kLinksCleanCondition (lossy_cables.h).
 inline constexpr char kLinksUpCondition[] = "LinksUp";
 inline constexpr char kWiringVerifiedCondition[] = "WiringVerified";
 inline constexpr char kPathsTrustedCondition[] = "PathsTrusted";
 inline constexpr char kPathsPlannedCondition[] = "PathsPlanned";
-inline constexpr char kLinksCleanCondition[] = "LinksClean";
 
 struct NetworkHealth {
   std::vector<std::string> down;  // names of the cables reported down, in order

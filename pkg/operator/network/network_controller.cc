@@ -172,10 +172,8 @@ void NetworkController::ReadFacts(Objects& objects, NetworkFacts& facts, RoundRe
   snapshot.now_ms = clock_.WallMs();
   NoteNetwork(fabric, snapshot);
   ReadFaults(fabric, snapshot, facts);
-  const auto* clean = api::FindCondition(fabric.status.conditions, kLinksCleanCondition);
-  const bool distrusted = clean != nullptr && clean->status == api::ConditionStatus::kUnknown;
   facts.health.lossy =
-      ReadLossyCables(objects.cluster.nodes, *snapshot.network, facts.cables.reported, distrusted);
+      ReadLossyCables(fabric, objects.cluster.nodes, *snapshot.network, facts.cables.reported);
   facts.health.evidence =
       evidence_.Read(fabric, objects.cluster.nodes, *snapshot.network, epoch_, facts.cables.down);
   ReadProfiles(snapshot, facts, report);

@@ -11,6 +11,11 @@ namespace yardmaster::op {
 
 namespace {
 
+bool WereDropped(const api::Fabric& fabric) {
+  const auto* clean = api::FindCondition(fabric.status.conditions, kLinksCleanCondition);
+  return clean != nullptr && clean->status == api::ConditionStatus::kUnknown;
+}
+
 // So many ports and no more are believed to lose packets.
 int MostBelieved(const fabric::Network& network, bool distrusted) {
   int ports = 0;
@@ -21,9 +26,9 @@ int MostBelieved(const fabric::Network& network, bool distrusted) {
 
 }  // namespace
 
-LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
+LossyCables ReadLossyCables(const api::Fabric& fabric, const state::ObjectTable<api::Node>& nodes,
                             const fabric::Network& network,
-                            const std::vector<fabric::CableId>& down, bool distrusted) {
+                            const std::vector<fabric::CableId>& down) {
   const fabric::FabricSpec& spec = network.spec();
   std::map<fabric::CableId, int> per_million;
   for (const auto& node : nodes) {
@@ -39,8 +44,9 @@ LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
     }
   }
   LossyCables out;
+  if (per_million.empty()) return out;
   const int reported = static_cast<int>(per_million.size());
-  if (reported > MostBelieved(network, distrusted)) {
+  if (reported > MostBelieved(network, WereDropped(fabric))) {
     out.distrusted = reported;
     return out;
   }

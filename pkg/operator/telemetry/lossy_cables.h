@@ -16,11 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/fabric.h"
 #include "pkg/api/node.h"
 #include "pkg/fabric/network.h"
 #include "pkg/state/object_table.h"
 
 namespace yardmaster::op {
+
+// Condition type of a Fabric. Unknown: the reports were dropped.
+inline constexpr char kLinksCleanCondition[] = "LinksClean";
 
 struct LossyCables {
   std::vector<fabric::CableId> cables;  // ascending
@@ -28,9 +32,10 @@ struct LossyCables {
   int distrusted = 0;                   // number of reported ports if they were dropped, else 0
 };
 
-// `down`: ascending. `distrusted`: the previous call dropped the reports.
-LossyCables ReadLossyCables(const state::ObjectTable<api::Node>& nodes,
+// `fabric`: that of the network; its condition LinksClean says whether the previous call dropped
+// the reports. `down`: ascending.
+LossyCables ReadLossyCables(const api::Fabric& fabric, const state::ObjectTable<api::Node>& nodes,
                             const fabric::Network& network,
-                            const std::vector<fabric::CableId>& down, bool distrusted);
+                            const std::vector<fabric::CableId>& down);
 
 }  // namespace yardmaster::op
