@@ -169,10 +169,8 @@ std::optional<PodsOfNoGang> OfNoGang(const NotPlanned& left_out,
   const auto pod = cluster.pods.Find(left_out.pod);
   if (pod == nullptr || !pod->node_name.empty()) return std::nullopt;
   PodsOfNoGang out{left_out.pod.namespace_name, {"Pod", left_out.pod.name}, left_out.why};
-  const std::vector<api::OwnerReference>& owners = pod->metadata.owners;
-  const auto controller = std::find_if(owners.begin(), owners.end(),
-                                       [](const auto& owner) { return owner.controller; });
-  if (controller != owners.end()) out.owner = {controller->kind, controller->name};
+  const api::OwnerReference* controller = pod->metadata.controller();
+  if (controller != nullptr) out.owner = {controller->kind, controller->name};
   return out;
 }
 
