@@ -49,7 +49,8 @@ json Smaller(const api::TrainingJob& job, int data) {
 void AddSmallerSizes(const PlanInput& input, const plan::Plan& plan, json& report) {
   if (input.elastic.empty()) return;
   const plan::Snapshot after = After(input.snapshot, plan);
-  for (const plan::JobPlan& planned : plan.jobs) {
+  for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+    const plan::JobPlan& planned = plan.jobs[i];
     const plan::JobState& state = input.snapshot.jobs[planned.job.index()];
     const auto job = input.elastic.find(state.job.key);
     if (job == input.elastic.end() || state.assignment || !state.problems.empty() ||
@@ -58,13 +59,7 @@ void AddSmallerSizes(const PlanInput& input, const plan::Plan& plan, json& repor
     }
     const int data =
         op::LargestSizeThatFits(after, planned.job, job->second->job, SmallerSizes(*job->second));
-    if (data == 0) continue;
-    for (json& entry : report["jobs"]) {
-      if (entry["namespace"] == state.job.key.namespace_name &&
-          entry.value("gang", "") == state.job.key.name) {
-        entry["elastic"] = Smaller(*job->second, data);
-      }
-    }
+    if (data > 0) report["jobs"][i]["elastic"] = Smaller(*job->second, data);
   }
 }
 

@@ -13,7 +13,8 @@
 namespace yardmaster::cli {
 
 // Adds `elastic` with `data`, `workers` and `message` to those entries of a PlanReport's `jobs`.
-// REQUIRES: `report` is of this input and plan. Complexity: a few plans for each such job.
+// REQUIRES: PlanReport returned `report` for this input and plan. Complexity: a few plans for each
+// such job.
 void AddSmallerSizes(const PlanInput& input, const plan::Plan& plan, nlohmann::json& report);
 
 }  // namespace yardmaster::cli
