@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <istream>
 #include <map>
 #include <optional>
@@ -199,7 +198,8 @@ class MovesReport {
       rows.push_back({"domains of running gangs, summed", StrCat(before.places.domains),
                       StrCat(after.places.domains)});
     }
-    rows.push_back({"GPUs lost to the network", Tenths(before.lost_gpus), Tenths(after.lost_gpus)});
+    rows.push_back({"GPUs lost to the network", plan::Tenths(before.lost_gpus),
+                    plan::Tenths(after.lost_gpus)});
     PrintTable(rows, out);
     PrintStays(out);
   }
@@ -293,12 +293,7 @@ class MovesReport {
     return Join(parts, ",");
   }
 
-  static std::string Tenths(double value) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.1f", value);
-    return text;
-  }
-  static std::string Hours(double seconds) { return Tenths(seconds / 3600); }
+  static std::string Hours(double seconds) { return plan::Tenths(seconds / 3600); }
 
   const plan::Snapshot& snapshot_;
   const ReportNames& names_;
