@@ -133,7 +133,7 @@ void ClusterPlanner::TakeStock() {
   run("reading its volumes", [this](const PassFacts& f) { return volumes_.Plan(f); });
   run("saying what it lacks", [this](const PassFacts& f) { return incomplete_.Plan(f); });
   run("resizing it", [this](const PassFacts& f) { return resize_.FollowOwners(f); });
-  run("marking it released", [this](const PassFacts& f) { return release_.MarkReleased(f); });
+  run("marking it released", PodRelease::MarkReleased);
   run("adopting its plan", [this](const PassFacts& f) { return adoption_.Plan(f); });
   run("marking its slots", AdoptionStep::MarkSlots);
   run("releasing its idle pod", GateStep::ReleaseIdlePods, gate_limits);

@@ -71,29 +71,6 @@ TEST_F(PlacedFirstTest, ItIsReleasedWhenThePodsOfAllRanksAreThere) {
   EXPECT_EQ(Slots("a").size(), 2u);
 }
 
-TEST_F(PlacedFirstTest, ItIsReleasedOnceTheOperatorHasWrittenItsPartOfTheStatus) {
-  AddFabric();
-  planner_options_.release.network_wait_ms = 10'000;
-  AddRequest("a", 1);
-  AddRequest("b", 1);
-  Process process(*this, true);
-  process.Pass();
-  MakePod("a", 0);
-  MakePod("b", 0);
-  EXPECT_LE(process.Pass().wake_in_ms, 2'000);
-  EXPECT_FALSE(Released("a"));
-  json gang = *client_.Find(kube::Gangs(), "team", GangName("a"));
-  gang["status"]["conditions"].push_back(
-      {{"type", api::kNetworkPlannedCondition}, {"status", "True"}});
-  client_.Seed(kube::Gangs(), gang);
-  process.Pass();
-  EXPECT_TRUE(Released("a"));
-  EXPECT_FALSE(Released("b"));
-  clock_.Advance(2'000);
-  process.Pass();
-  EXPECT_TRUE(Released("b")) << "an operator that is late keeps nothing back";
-}
-
 TEST_F(PlacedFirstTest, HostsAreFreeAgainWhereNoPodComes) {
   AddRequest("a", 2);
   Process process(*this, true);

@@ -18,8 +18,6 @@ namespace yardmaster::extender {
 namespace {
 
 constexpr std::int64_t kRecoveryMs = 30'000;
-// From a commit to the operator's part of the status, where its rounds are not late.
-constexpr std::int64_t kOperatorWritesMs = 2'000;
 
 // The release of one pod, and its gang's place in the order.
 struct Release {
@@ -133,16 +131,7 @@ Decision PodRelease::Decide(const PassFacts& facts) {
   return decision;
 }
 
-// 0: it has, or nothing waits for it.
-std::int64_t PodRelease::OperatorWritesWithinMs(const PassFacts& facts,
-                                                const api::Gang& gang) const {
-  if (options_.network_wait_ms <= 0 || facts.cluster.fabrics.empty()) return 0;
-  if (api::IsTrue(gang.status.conditions, api::kNetworkPlannedCondition)) return 0;
-  const std::int64_t age_ms = facts.now.wall_ms - gang.status.committed_ms;
-  return age_ms < 0 ? 0 : std::max<std::int64_t>(0, kOperatorWritesMs - age_ms);
-}
-
-std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) const {
+std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) {
   std::vector<Work> works;
   for (const auto& [key, gang] : facts.gangs) {
     if (!HoldsHosts(gang->status)) continue;
@@ -152,10 +141,6 @@ std::vector<Work> PodRelease::MarkReleased(const PassFacts& facts) const {
     // Those that are there were made with their hosts, and the others are still to come.
     if (gather::PodsAreToCome(*gang) && !gather::IsComplete(*gathered, gang->placed_workers()))
       continue;
-    if (const std::int64_t wait_ms = OperatorWritesWithinMs(facts, *gang); wait_ms > 0) {
-      works.push_back({key, [wait_ms](const PassFacts&) { return Decision{{WakeIn{wait_ms}}}; }});
-      continue;
-    }
     works.push_back({key, [key = key, gang = gang](const PassFacts& now) {
                        api::GangStatus status = gang->status;
                        status.observed_generation = gang->metadata.generation;

@@ -39,14 +39,11 @@ class PodRelease {
       : options_(options), network_wait_(options.network_wait_ms) {}
   Decision Decide(const PassFacts& facts);
 
-  // Sets the condition Released of gangs whose pods have all been released. After a commit the
-  // operator writes its part of the status at about the same time: this write follows it, or 2 s
-  // after the commit, so that the two do not conflict.
-  std::vector<Work> MarkReleased(const PassFacts& facts) const;
+  // Sets the condition Released of gangs whose pods have all been released.
+  static std::vector<Work> MarkReleased(const PassFacts& facts);
 
  private:
   bool SomeGangRecovers(const PassFacts& facts);
-  std::int64_t OperatorWritesWithinMs(const PassFacts& facts, const api::Gang& gang) const;
 
   const Options options_;
   NetworkWait network_wait_;
