@@ -64,6 +64,7 @@ class Network {
   int num_tiers() const { return static_cast<int>(spec_.tiers.size()); }
   int num_switches() const { return tiers_.back().first_switch + tiers_.back().num_switches; }
   int num_cables() const { return num_cables_; }
+  int num_host_cables() const { return num_host_cables_; }  // the first ones
   int num_links() const { return 2 * num_cables_; }
 
   SwitchPlace place_of(SwitchId id) const;

@@ -18,9 +18,7 @@ bool WereDropped(const api::Fabric& fabric) {
 
 // So many ports and no more are believed to lose packets.
 int MostBelieved(const fabric::Network& network, bool distrusted) {
-  int ports = 0;
-  for (int c = 0; c < network.num_cables(); ++c) ports += network.is_host_cable(fabric::CableId(c));
-  const int most = std::max(7, ports / 10);
+  const int most = std::max(7, network.num_host_cables() / 10);
   return distrusted ? most / 2 : most;
 }
 
@@ -44,7 +42,6 @@ LossyCables ReadLossyCables(const api::Fabric& fabric, const state::ObjectTable<
     }
   }
   LossyCables out;
-  if (per_million.empty()) return out;
   const int reported = static_cast<int>(per_million.size());
   if (reported > MostBelieved(network, WereDropped(fabric))) {
     out.distrusted = reported;

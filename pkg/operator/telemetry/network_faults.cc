@@ -29,14 +29,10 @@ void AddCablesOf(const Network& network, SwitchId id, std::set<CableId>& cables)
 
 int DropFabricWideLoss(const Network& network, std::vector<std::uint8_t>& down) {
   constexpr int kFewest = 8;  // of a smaller fabric a switch may be half
-  int host_cables = 0;
+  const auto ports = static_cast<std::size_t>(network.num_host_cables());
   int lost = 0;
-  for (int c = 0; c < network.num_cables(); ++c) {
-    if (!network.is_host_cable(CableId(c))) continue;
-    ++host_cables;
-    lost += static_cast<std::size_t>(c) < down.size() && down[static_cast<std::size_t>(c)] != 0;
-  }
-  if (lost < kFewest || 2 * lost <= host_cables) return 0;
+  for (std::size_t c = 0; c < std::min(ports, down.size()); ++c) lost += down[c] != 0;
+  if (lost < kFewest || 2 * lost <= network.num_host_cables()) return 0;
   down.clear();
   return lost;
 }
